@@ -1,1 +1,1 @@
-"""First drafts: what a user's table holds, and a scenario with hierarchies to start from."""
+"""Draft a scenario with hierarchies from a user's table."""

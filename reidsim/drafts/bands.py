@@ -1,4 +1,4 @@
-"""Numbers that a file holds in bands, such as ages written ``15-19`` and ``85+``, and wider bands of them."""
+"""Recognize numeric bands, such as ages ``15-19`` and ``85+``, and widen them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ _FROM = re.compile(
     r"(?:>=|\u2265)?\s*(\d{1,9})\s*(?:\+|and over|and older|or more|or older|years and over)|>=\s*(\d{1,9})"
 )
 _BELOW = re.compile(r"(?:<|under|below)\s*(\d{1,9})", re.IGNORECASE)
-# Two ranges may be codes that happen to look so.
+# Minimum number of bands; two ranges may be codes with the same pattern.
 _FEWEST = 3
-# Levels above bands, as multiples of their width.
+# Widths of the levels above the bands, as multiples of the band width.
 _TIMES = (2, 4)
 
-# The first and the last number; None where a band is open.
+# First and last number; None on the open side of a band.
 Band = tuple[int | None, int | None]
 
 
 def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
-    """Return the bands that values stand for, lowest first; None if some value is no band, or two bands overlap.
+    """Return the numeric band of each value, lowest first.
+
+    The result is None if a value is not a band or two bands overlap.
 
     Examples
     --------
@@ -48,7 +50,7 @@ def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
 
 
 def wider_bands(bands: Mapping[str, Band], most: int) -> tuple[list[int], dict[str, list[str]]]:
-    """Return the widths of wider bands, at most so many, and the labels of each value in them.
+    """Return at most `most` widths of wider bands, and the labels of each value.
 
     Examples
     --------

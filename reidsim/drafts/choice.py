@@ -1,4 +1,4 @@
-"""Which columns of a table are quasi-identifiers, and how far each is generalized, so that the game stays solvable."""
+"""Choose quasi-identifiers and hierarchies for a draft within solver limits."""
 
 from __future__ import annotations
 
@@ -20,24 +20,28 @@ from reidsim.errors import InputError, listed, require_distinct
 from reidsim.populations.population import Population
 from reidsim.tables import require_columns
 
-# Quasi-identifiers taken by themselves, and taken if named: each at least doubles the strategies.
+# Maximum number of quasi-identifiers chosen automatically, and of those chosen or named by the user. Each column at
+# least doubles the number of strategies.
 MOST_TAKEN, MOST_NAMED = 8, 12
-# Columns of the last rank, and those whose name says nothing, are taken only where there are fewer than that.
+# Rank-3 columns are added if fewer than 4 columns are chosen so far. Columns without a concept are added if fewer than
+# 2 are chosen and the user names none.
 _ENOUGH, _ENOUGH_NAMED = 4, 2
-# Strategies of a draft, and strategies times distinct cells: a second of work. Large tables may take a minute, so
-# that they have strategies enough.
+# Limits on strategies, and on strategies times distinct cells (about one second of work). Large tables may take about
+# a minute, to leave them enough strategies.
 _MOST_STRATEGIES, _MOST_WORK = 10_000, 12_000_000
 _MOST_OF_LARGE, MOST_EVALUATED = 600, 600_000_000
-# The same where columns would otherwise keep no level between a value and its suppression, and the solver need not
-# evaluate all: 300,000 records with 69,984 strategies took 45 seconds of one core, 20,000 with 531,441 three.
+# The same limits for the case that columns would otherwise lose every level between the value and its suppression and
+# the solver can skip strategies: 300,000 records with 69,984 strategies took 45 seconds on one core; 20,000 records
+# with 531,441 strategies took three seconds.
 _MOST_SEARCHED, _MOST_WORK_OF_SEARCH = 600_000, 30_000_000_000
-# Ranks of columns that voter lists and acquaintances know (see names.toml).
+# Ranks of attributes known from voter lists and by acquaintances (see names.toml).
 _KNOWN_RANKS = (1, 2)
-# Different values of a column that is taken by itself; of codes that others know, whose beginnings are few.
+# Maximum number of distinct values of a column chosen automatically; higher for codes with a concept, because they
+# have few distinct prefixes.
 _MOST_VALUES, _MOST_CODES = 50_000, 2_000_000
-# Of columns whose name says nothing: the least average number of rows with a value.
+# Minimum mean number of rows per distinct value for a column without a concept.
 _FEWEST_ROWS_PER_VALUE = 5
-# What to do about a column whose cells hold several values.
+# Advice for a column whose cells hold several values.
 SET_ADVICE = (
     "split it into columns of one value each, such as yes or no for each value, and name those outsiders may know"
 )
@@ -46,15 +50,15 @@ _TELLING = ("whole number", "date", "code", "category")
 
 @dataclass(frozen=True, eq=False)
 class ChosenColumn:
-    """A quasi-identifier of the draft.
+    """Quasi-identifier of the draft.
 
     Parameters
     ----------
     profile : ColumnProfile
-        Of the column of the table.
+        Profile of the table column.
     hierarchy : DraftHierarchy
     match : ColumnMatch or None
-        What the population has of it, if there is one.
+        Matching population attribute; None without a population.
     """
 
     profile: ColumnProfile
@@ -64,20 +68,20 @@ class ChosenColumn:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What a draft takes of a table.
+    """Quasi-identifiers chosen for a draft.
 
     Parameters
     ----------
     chosen : tuple of ChosenColumn
-        The quasi-identifiers, in the order of the table.
+        The quasi-identifiers, in table order.
     left_out : dict of str to str
-        Why each of the other columns is not one.
+        Reason for the exclusion of each other column.
     possible : tuple of str
-        Those among them that an adversary may know all the same.
+        Excluded columns that an adversary may know nevertheless.
     cells : int
-        Different combinations of values of the quasi-identifiers.
+        Number of distinct combinations of quasi-identifier values.
     all_strategies : int
-        Ways to share a record if no level were left out.
+        Number of strategies before any hierarchy level is dropped.
     """
 
     chosen: tuple[ChosenColumn, ...]
@@ -88,17 +92,17 @@ class Choice:
 
     @property
     def strategies(self) -> int:
-        """Ways to share a record."""
+        """Number of strategies per record."""
         return math.prod(column.hierarchy.n_levels for column in self.chosen)
 
     @property
     def is_large(self) -> bool:
-        """Whether evaluating every strategy of every record would take more than about a minute."""
+        """Whether exhaustive evaluation would take more than about a minute."""
         return self.strategies * self.cells > MOST_EVALUATED
 
     @property
     def left_out_levels(self) -> str:
-        """Which columns do without how many levels, in a phrase; empty if none does."""
+        """Columns with dropped levels and the number dropped, as text; empty if none."""
         short = [column for column in self.chosen if column.hierarchy.left_out]
         return ", ".join(f"{column.profile.name} ({column.hierarchy.left_out})" for column in short)
 
@@ -119,40 +123,40 @@ def choose(
 ) -> Choice:
     """Choose the quasi-identifiers of a table and their hierarchies.
 
-    Taken are the columns that the user named, and columns whose names or values speak of what others know of a person,
-    what is on voter lists first; where there are few and none is named, also columns of few values. Levels are left out
-    until the game is solvable in about a minute.
+    Chosen are the columns named by the user and the columns whose concept, by name or values, others may know.
+    Columns known from voter lists come first. If few columns qualify and the user names none, columns with few values
+    are added. Hierarchy levels are dropped until the game can be solved in about a minute.
 
     Parameters
     ----------
     profiles : sequence of ColumnProfile
-        Of all columns.
+        Profiles of all columns.
     frame : DataFrame
         The table.
     source : Path
-        For messages.
+        Path shown in error messages.
     named : sequence of str
-        Columns to take.
+        Columns to choose.
     only_named : bool
-        Whether to take no others.
+        Whether to choose only the columns in `named`.
     dropped : sequence of str
-        Columns not to take.
+        Columns to exclude.
     population : Population, optional
-        Whose attributes quasi-identifiers have to be.
+        Population whose attributes the quasi-identifiers must match.
     unmatched_unique : sequence of str
         Columns whose values outside the population count as unique.
     names : Names
-        Words that values are compared with.
+        Vocabulary for values.
     hierarchies : mapping of str to Path, optional
-        Hierarchy files by column.
+        Hierarchy file of each column.
     searched : bool
-        Whether the solver can leave out most strategies: one record per person, and people counted.
+        Whether the solver can skip most strategies, which requires one record per person and counted people.
 
     Raises
     ------
     InputError
-        If a column is missing or named twice, too many are named, none can be taken, or what outsiders may know does
-        not match the population.
+        If a column is missing or named twice, too many columns are named, no column can be chosen, or a column that
+        outsiders may know does not match the population.
     """
     require_columns(frame, [*named, *dropped], source)
     _check_named(named, dropped, source, only_named=only_named)
@@ -197,7 +201,7 @@ def choose(
         replace(profile, found=matches[profile.name].profile.found) if profile.name in matches else spelled(profile)
         for profile in taken
     ]
-    # Hierarchies are over everybody's values, where there is a population.
+    # With a population, hierarchies must cover the values of all its people.
     everybody = [matches[profile.name].profile if matches else profile for profile in taken]
     files = dict(hierarchies or {})
     for name in files:
@@ -220,7 +224,7 @@ def choose(
         if profile.name in levels
     )
     others = [profile for profile in profiles if profile.name not in levels]
-    # Nobody is invited to take a column by which most people could be named, unless its name says that others know it.
+    # Do not suggest a column that identifies most people unless it has a concept that others may know.
     possible = tuple(
         profile.name
         for profile in others
@@ -237,12 +241,12 @@ def choose(
 
 
 def _require_matched(profiles: Sequence[ColumnProfile], reasons: Mapping[str, str], source: Path) -> None:
-    """Check that no quasi-identifier is lost because the population does not have it.
+    """Check that the population has every usable column that outsiders may know.
 
     Raises
     ------
     InputError
-        Names the columns that outsiders may know and that do not match, with the reason.
+        If an attribute is unmatched; the message names the columns and the reason.
     """
     lost = [
         profile.name
@@ -266,7 +270,7 @@ def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path
     Raises
     ------
     InputError
-        Names the values that are not.
+        If a value is not a category; the message names the values.
     """
     if match.strange:
         categories = [label for label in match.profile.labels if label and label not in match.unknown]
@@ -305,7 +309,7 @@ def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) ->
 
 
 def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
-    """Say why a column that could be taken is not."""
+    """Return the reason why an eligible column was not chosen."""
     if profile.name not in possible:
         why = why_values_identify(profile.name, profile.labels, profile.counts)
         return f"it could identify most people: {why}"
@@ -315,12 +319,12 @@ def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
 
 
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
-    """Tell whether no column has a letter in its name, as where a file has no header."""
+    """Return whether no column name contains a letter, as in a file without a header."""
     return not any(character.isalpha() for profile in profiles for character in profile.name)
 
 
 def _reason(profile: ColumnProfile, dropped: Sequence[str]) -> str:
-    """Say why a column cannot be taken by itself; nothing if it can."""
+    """Return the reason why a column cannot be chosen automatically; empty if it can."""
     if profile.name in dropped:
         return "dropped, as asked"
     if not profile.name:
@@ -360,7 +364,7 @@ def _require_values(profile: ColumnProfile, source: Path) -> ColumnProfile:
 
 
 def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnProfile]:
-    """Return the columns to take besides those that the user named, the most likely first."""
+    """Return the columns to choose in addition to the named ones, most likely first."""
     by_rank: dict[int, list[ColumnProfile]] = {1: [], 2: [], 3: [], 4: []}
     for profile in candidates:
         if profile.hint is not None:
@@ -378,21 +382,21 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
 def _levels(
     taken: Sequence[ColumnProfile], given: Sequence[DraftHierarchy | None], cells: int, people: int, *, searched: bool
 ) -> tuple[list[DraftHierarchy], int]:
-    """Draft the hierarchies, with so many levels that the game can be solved; return the strategies of all levels, too.
+    """Draft hierarchies within the solver limits, and count all their strategies.
 
-    Every column keeps a level between a value and its suppression if it has one, unless even the search of a large
-    lattice would take too long, or cannot be used.
+    The count includes dropped levels. Every column with a level between the value and its suppression keeps at least
+    one such level, unless even the search of a large lattice would take too long or cannot be used.
 
     Parameters
     ----------
     taken : sequence of ColumnProfile
-        The most likely quasi-identifiers first.
+        Candidate quasi-identifiers, most likely first.
     given : sequence of DraftHierarchy or None
-        Hierarchies from files, which keep all their levels.
+        Hierarchies from files, which keep all their levels; None for columns without a file.
     cells, people : int
-        Different records, and cells of the population.
+        Number of distinct records, and number of population cells.
     searched : bool
-        See `choose`.
+        Whether the solver can skip most strategies; see `choose`.
     """
     most = max(
         min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, MOST_EVALUATED // cells), 2 ** len(taken)
@@ -402,7 +406,7 @@ def _levels(
     drafts = list(full)
     for fewest, limit in ((3, most), (2, most_searched)):
         while math.prod(levels := [draft.n_levels for draft in drafts]) > limit:
-            # The least likely of those with the most levels gives one up.
+            # Drop a level from the least likely of the columns with the most levels.
             free = [at for at, of in enumerate(given) if of is None and levels[at] > fewest]
             if not free:
                 break

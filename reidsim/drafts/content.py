@@ -1,4 +1,4 @@
-"""What the values of a column tell where its name says nothing: sexes, ages, dates of birth, countries, sets."""
+"""Infer the concept of a column from its values, such as sex, age or country."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from reidsim.drafts.regions import regions_of
 from reidsim.drafts.values import NUMBER, SAMPLE, WHOLE_NUMBER, as_number
 from reidsim.validation import read_toml
 
-# Signs between several values in a cell.
+# Separators between several values in one cell.
 SEPARATORS = ("|", ";", ",")
-# Cells hold several values if so many of the rows have a sign in them, and so many of the parts also stand alone or in
-# another place.
+# A column holds sets if at least this share of rows contains a separator, and at least this share of the parts also
+# occurs as a whole cell or in another position.
 _FEWEST_SEVERAL, _MOSTLY_PARTS = 0.05, 0.75
-# The share of the rows, and of the different values, that must have the meaning.
+# Minimum share of rows, and of distinct values, that must match the concept.
 _MOST_ROWS, _MOST_WORDS = 0.8, 0.6
-# Meanings that programs and people spell in several ways, with so many other values beside them, which are not numbers.
+# Concepts with several spellings, and the maximum number of other, non-numeric values in the column.
 _OPPOSITES = (("yes", "no"), ("male", "female"))
 _MOST_OTHERS = 2
-# Columns of more different values hold no words that are compared: there are 249 countries in several spellings.
+# Columns with more distinct values are not compared with the vocabulary: there are 249 countries in several spellings.
 _MOST_CATEGORIES = 1_000
-# Sexes have few categories.
+# Maximum number of categories in a column of sexes.
 _MOST_SEXES = 8
-# Two-letter codes are countries if there are so many; fewer may be codes of anything.
+# Minimum number of two-letter codes for a country column; fewer may be codes of anything.
 _FEWEST_CODES = 5
-# Ages cover so much of the years between the youngest and the oldest.
+# Bounds on the youngest and oldest age, the number of distinct ages, and the share of years between them that occur.
 _YOUNGEST, _OLDEST, _LAST_AGE, _FEWEST_AGES, _COVERED = 25, 60, 120, 40, 0.8
-# Dates of birth span more years than other dates in a file, and most of them are long ago.
+# Minimum span in years of birth dates, and minimum years from the median to the latest birth date; dates of other
+# events span less.
 _YEARS_OF_BIRTHS, _LONG_AGO = 40, 15
 _POSTAL_CODES = [
     re.compile(pattern)
@@ -54,18 +55,18 @@ _NATIONS = frozenset(map(letters_of, [*_COUNTRIES["names"], *_COUNTRIES["nationa
 def hint_by_values(
     name: str, rows: Mapping[str, int], names: Names, *, is_date: bool, is_quantity: bool, has_age: bool
 ) -> Hint | None:
-    """Return what the values of a column say it holds; None if they say nothing.
+    """Return the concept inferred from the values of a column; None if there is none.
 
     Parameters
     ----------
     name : str
-        Of the column, which says nothing but that it is a number (``case_no``).
+        Column name, which suggests no concept; at most it shows that the column is a number (``case_no``).
     rows : mapping of str to int
-        Rows with each value, missing ones left out; dates as ``2024-06-30``.
+        Number of rows with each value, without missing ones; dates as ``2024-06-30``.
     names : Names
-        Words of values.
+        Vocabulary for values.
     is_date, is_quantity : bool
-        Whether the values are dates, and whether the name says that they count or measure something.
+        Whether the values are dates, and whether the column name indicates a count or measurement.
     has_age : bool
         Whether another column holds ages or dates of birth.
     """
@@ -97,15 +98,15 @@ def _concept(
 
 
 def separator_of(rows: Mapping[str, int]) -> str | None:
-    """Return the sign between several values in a cell, as in ``I10|E11``; None if cells hold one value each.
+    """Return the separator of cells with several values, as in ``I10|E11``; else None.
 
-    The parts of such cells also stand alone or in another place: those of addresses and of names such as
-    ``Miller, Ada`` do not.
+    The parts of such cells must also occur as whole cells or in other positions. This excludes addresses and names
+    such as ``Miller, Ada``.
 
     Parameters
     ----------
     rows : mapping of str to int
-        Rows with each value, missing ones left out.
+        Number of rows with each value, without missing ones.
     """
     total = sum(rows.values())
     for sign in SEPARATORS:
@@ -131,19 +132,19 @@ def separator_of(rows: Mapping[str, int]) -> str | None:
 
 
 def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
-    """Return ``yes``, ``no``, ``male`` or ``female`` for each value of a column that spells these in several ways.
+    """Return ``yes``, ``no``, ``male`` or ``female`` for each variant spelling.
 
     Parameters
     ----------
     rows : mapping of str to int
-        Rows with each value, missing ones left out.
+        Number of rows with each value, without missing ones.
     names : Names
         Spellings in several languages.
 
     Returns
     -------
     dict of str to str
-        Empty if each is spelled in one way, or the column holds other values.
+        Standard spelling by variant; empty if each meaning has one spelling or the column holds other values.
     """
     for pair in _OPPOSITES if len(rows) <= _MOST_CATEGORIES else ():
         spelled = {meaning: [value for value in rows if names.means(value, meaning)] for meaning in pair}
@@ -174,7 +175,7 @@ def _are_sexes(rows: Mapping[str, int], names: Names) -> bool:
 
 
 def _place(rows: Mapping[str, int]) -> str | None:
-    """Return whether values are countries, or states of the United States."""
+    """Return the concept of countries or states of the United States; None if neither."""
     known = regions_of(rows)
     if known is not None:
         return "origin" if "continent" in known.levels else "place"

@@ -1,4 +1,4 @@
-"""From a user's file to a folder with a scenario to start from, its hierarchies and a table of the columns."""
+"""Draft a scenario, hierarchies and a table of columns from a user's file."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ from reidsim.wording import counted
 COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"
 HIERARCHIES = "hierarchies"
-# As `reidsim.games.directions.best_replies`, which takes long to import.
+# Equal to the limit in `reidsim.games.directions.best_replies`, which is slow to import.
 MOST_SEARCHED = 20_000_000
 _ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet", *ENDINGS)
-# Names of columns that are told in a warning.
+# Maximum number of warnings of each type about single columns.
 _MOST_TOLD = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """What was found in a file, and the files to start from.
+    """Draft of a scenario: column profiles, quasi-identifiers and files to write.
 
     Parameters
     ----------
     name : str
-        Of the scenario.
+        Name of the scenario.
     records : int
-        Rows of the file.
+        Number of rows of the file.
     profiles : tuple of ColumnProfile
-        Of all columns, in the order of the file.
+        Profiles of all columns, in file order.
     choice : Choice
         The quasi-identifiers.
     warnings : tuple of str
-        What the user should know before using the draft.
+        Problems that the user should review before using the draft.
     files : dict of str to str
-        Text of each file to write, by its path in the folder of the draft.
+        Text of each file to write, by path relative to the draft folder.
     """
 
     name: str
@@ -68,18 +68,18 @@ class Draft:
 
     @property
     def scenario_file(self) -> str:
-        """Path of the scenario in the folder of the draft."""
+        """Path of the scenario relative to the draft folder."""
         return f"{self.name}.toml"
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder that exists."""
+        """Write the files to an existing folder."""
         for path, text in self.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8", newline="")
 
 
 def name_of(data: Path) -> str:
-    """Return the name of a file without the endings of tables."""
+    """Return the file name without table suffixes such as ``.csv.gz``."""
     name = data.name
     while Path(name).suffix.lower() in _ENDINGS:
         name = Path(name).stem
@@ -105,42 +105,42 @@ def draft_scenario(
     names: Path | None = None,
     hierarchies: Mapping[str, Path] | None = None,
 ) -> Draft:
-    """Look at a file of records and draft a scenario of the record-level game.
+    """Draft a scenario of the record-level game from a file of records.
 
     Parameters
     ----------
     data : Path
         CSV with a header, Parquet, Excel, Stata, SPSS or SAS.
     folder : Path
-        Where the draft is going to be: the scenario names the file as seen from there.
+        Folder of the draft; the scenario refers to the data file relative to it.
     named : sequence of str
-        Columns that are quasi-identifiers, besides those that look like some.
+        Columns to use as quasi-identifiers, in addition to the inferred ones.
     only_named : bool
-        Whether there are no others.
+        Whether to use only the columns in `named`.
     dropped : sequence of str
-        Columns that are none.
+        Columns that are not quasi-identifiers.
     delimiter : str, optional
-        Of the CSV file; found out if not given.
+        Delimiter of the CSV file; inferred if not given.
     prices : Prices, optional
-        Those of Wan et al. 2015, if not given.
+        Payoff parameters; those of Wan et al. 2015 if not given.
     population : str, optional
-        Name or recipe of the population that the file is from, for journalist risk; prosecutor risk if not given.
+        Name or recipe of the population of the data, for journalist risk; prosecutor risk if not given.
     encoding : str, optional
-        Of the CSV file; UTF-8 if not given.
+        Encoding of the CSV file; UTF-8 if not given.
     merged : sequence of str
-        Quasi-identifiers in which values of nearly the same spelling are the same.
+        Quasi-identifiers whose variant spellings are merged.
     age_on : str, optional
-        Day, as ``2024-06-30``, on which dates of birth become ages.
+        Reference day for converting dates of birth to ages, such as ``2024-06-30``.
     person : sequence of str
-        Column, or columns together, that identify the person of a row; found from the data if not given.
+        Column, or combination of columns, that identifies the person of a row; inferred if not given.
     one_row_per_person : bool
-        Whether each row is a person, although an identifier repeats.
+        Whether each row is a different person even if an identifier repeats.
     unmatched_unique : sequence of str
         Columns whose values outside the population count as unique.
     names : Path, optional
-        File of words to recognize columns by, besides those of the package.
+        File that extends the package vocabulary for recognizing columns.
     hierarchies : mapping of str to Path, optional
-        Hierarchy files of quasi-identifiers, as ARX writes them; hierarchies are drafted if not given.
+        Hierarchy files of quasi-identifiers, in ARX format; drafted if not given.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def draft_scenario(
     Raises
     ------
     InputError
-        If the file, a column or a price cannot be used, or no column looks like a quasi-identifier.
+        If the file, a column or a payoff parameter cannot be used, or no column looks like a quasi-identifier.
     UndecidedPersonError
         If an identifier repeats, and neither the data nor the user decide whether it identifies people.
     """
@@ -203,7 +203,7 @@ def draft_scenario(
         choice,
         {column: path for column, (path, _) in hierarchy_files.items()},
         prices,
-        # By name, or by the path of its recipe from there.
+        # The population by name, or by the path of its recipe relative to the draft folder.
         population if recipe is None or population in bundled_names("populations") else _path_from(folder, recipe),
         encoding,
         keys.keys,
@@ -223,14 +223,14 @@ def draft_scenario(
 
 
 class UndecidedPersonError(InputError):
-    """An identifier repeats, and nothing decides whether its values are people.
+    """Error for a repeating identifier that may or may not identify people.
 
     Parameters
     ----------
     columns : tuple of str
-        Such identifiers.
+        The repeating identifiers.
     source : Path
-        The file.
+        The data file.
     """
 
     def __init__(self, columns: tuple[str, ...], source: Path) -> None:
@@ -253,7 +253,7 @@ def _people_keys(
     *,
     one_row_per_person: bool,
 ) -> PeopleKeys:
-    """Return the keys of people, as the user named them or found from the data."""
+    """Return the person and household keys, named by the user or inferred from data."""
     where = "--person"
     if person and one_row_per_person:
         raise InputError("both a key of people and one row per person", source=data, where=where, found=person[0])
@@ -279,7 +279,7 @@ def _day(text: str) -> date:
 
 
 def _require_use(choice: Choice, data: Path, merged: Sequence[str], age_on: str | None) -> None:
-    """Check that what was asked for columns could be done to a quasi-identifier."""
+    """Check that `merged` and `age_on` apply to a quasi-identifier."""
     chosen = {column.profile.name: column.profile for column in choice.chosen}
     for name in merged:
         if name not in chosen:
@@ -302,7 +302,7 @@ def _spellings_table(choice: Choice) -> str:
 
 
 def _require_no_other_delimiter(data: Path, given: str, encoding: str | None) -> None:
-    """Check that a file that is one column with the delimiter given is not several with another."""
+    """Check that no other delimiter splits a file that the given one leaves unsplit."""
     other = sniff_delimiter(data, encoding)
     try:
         several = len(read_table(data, delimiter=other, encoding=encoding).columns)
@@ -320,7 +320,7 @@ def _require_no_other_delimiter(data: Path, given: str, encoding: str | None) ->
 
 
 def _hierarchy_files(choice: Choice) -> dict[str, tuple[str, str]]:
-    """Return the path and the text of the hierarchy file of each column that has one."""
+    """Return the path and text of each written hierarchy file, by column."""
     files: dict[str, tuple[str, str]] = {}
     for number, column in enumerate(choice.chosen, start=1):
         if column.hierarchy.rows:
@@ -333,7 +333,7 @@ def _path_from(folder: Path, data: Path) -> str:
     try:
         return Path(os.path.relpath(data.resolve(), folder.resolve())).as_posix()
     except ValueError:
-        # On another drive there is no relative path.
+        # No relative path exists between different drives.
         return data.resolve().as_posix()
 
 
@@ -396,7 +396,7 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
 
 
 def _told_of_values(column: ChosenColumn) -> list[str]:
-    """Tell of values that the hierarchy of a column cannot generalize as it does the others, or that may be others."""
+    """Return warnings about unread, misspelled, merged and unknown values of a column."""
     name, told = column.profile.name, []
     of = column.profile if column.match is None else column.match.profile
     unlike, near = column.hierarchy.unlike, column.profile.spellings
@@ -436,7 +436,10 @@ def _require_text(text: str, data: Path) -> None:
 
 
 def columns_by_use(draft: Draft) -> Mapping[str, list[ColumnProfile]]:
-    """Return the columns of a draft: quasi-identifiers, direct identifiers, those that others may know, and others."""
+    """Group the columns of a draft by use.
+
+    The groups are quasi-identifiers, direct identifiers, columns that others may know, and other columns.
+    """
     chosen = {column.profile.name for column in draft.choice.chosen}
     found: dict[str, list[ColumnProfile]] = {
         "quasi-identifier": [], "direct identifier": [], "possible": [], "other": []

@@ -1,4 +1,4 @@
-"""A hierarchy to start from, for one column: by rule where a rule fits its values, else written out."""
+"""Draft a hierarchy for a column, as a rule if possible, else as a table."""
 
 from __future__ import annotations
 
@@ -24,43 +24,44 @@ from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.hierarchy_rules import interval_levels
 from reidsim.tables import sniff_delimiter
 
-# Levels between a value and its suppression, the most useful first; as many are taken as there is room for.
+# Levels between the value and its suppression, most useful first; the first ones that fit the limit are used.
 _WIDTHS = {"age": (10, 5, 20, 40), "birth year": (10, 5, 20)}
 _POSTAL_DIGITS = (3, 2, 4, 1)
 _US_POSTAL_LENGTH = 5
-# Of long ones, such as 37203-1234.
+# For long postal codes, such as 37203-1234.
 _LONG_POSTAL_DIGITS, _LONG_POSTAL_LENGTH = (3, 5, 2), 9
 _OF_BIRTHS = ("year", "10 years", "5 years", "month")
 _OF_EVENTS = ("month", "year", "5 years", "10 years")
-# Intervals of numbers split their range into so many parts at most, at least, and best.
+# Maximum, minimum and preferred number of intervals in the range of a numeric column.
 _MOST_PARTS, _FEWEST_PARTS, _GOOD_PARTS = 100, 3, 10
-# Categories with a smaller share of the rows, or fewer rows, are rare; of many, those below a larger one come next.
+# Categories below this share or this number of rows are rare. With many categories, a further level also groups
+# categories below the larger share.
 _RARE_SHARE, _RARE_ROWS, _UNCOMMON_SHARE = 0.01, 5, 0.05
 _MANY_CATEGORIES = 10
-# Of an ICD-10 code: the category and the letter of the chapter.
+# Characters kept of an ICD-10 code: category, and letter of the chapter.
 _ICD_CODE, _ICD_PARTS = re.compile(r"[A-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?"), (3, 1)
-# Groups of rare values are named by their members up to this length.
+# Maximum length of a group label that lists the group's members.
 _LONGEST_GROUP = 60
 
 
 @dataclass(frozen=True)
 class DraftHierarchy:
-    """A hierarchy as a scenario says it.
+    """Hierarchy of a column, in the form of a scenario.
 
     Parameters
     ----------
     rule : dict
-        The inline table of the scenario, without the file of rule ``"table"``.
+        Inline table of the scenario, without the file name of rule ``"table"``.
     n_levels : int
-        Levels, the ungeneralized and the suppressed one included.
+        Number of levels, including the unchanged value and suppression.
     comment : str
-        What the levels are, in words.
+        Description of the levels for readers.
     rows : tuple of tuple of str
-        What goes to a file as ARX writes it, one row per value; empty if a rule makes the hierarchy.
+        Rows of the hierarchy file in ARX format, one per value; empty if a rule defines the hierarchy.
     unlike : tuple of str
-        Values that are not of the column's type, in one group at every level above the ungeneralized one.
+        Values that do not fit the column's type; they form one group at every level above the unchanged value.
     left_out : int
-        Levels that the draft does without, so that the records have fewer strategies.
+        Number of levels dropped to reduce the number of strategies.
     """
 
     rule: dict[str, Any]
@@ -72,15 +73,15 @@ class DraftHierarchy:
 
 
 def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
-    """Return a hierarchy of a column.
+    """Draft the hierarchy of a column.
 
     Parameters
     ----------
     column : ColumnProfile
-        With at least one value. Its missing values keep to themselves up to the level that suppresses all; values that
-        are not of its type share one group.
+        Profile with at least one value. Missing values stay separate up to the suppression of all values; values that
+        do not fit the column's type form one group.
     most_between : int
-        The most levels between a value and its suppression.
+        Maximum number of levels between the value and its suppression.
     """
     make = _DRAFTS.get(column.kind)
     draft = None if make is None or most_between < 1 else make(column, most_between)
@@ -88,7 +89,9 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
 
 
 def given_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
-    """Return the hierarchy of a column in a file: one row per value, one column per level, as ARX writes them.
+    """Read the hierarchy of a column from a file with one row per value.
+
+    The file has one column per level, as in ARX.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def given_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
 
 
 def levels_wanted(column: ColumnProfile) -> int:
-    """Return how many levels a column should have between a value and its suppression, if there is room."""
+    """Return the preferred number of levels between the value and its suppression."""
     if column.kind == "category":
         return 2 if column.distinct > _MANY_CATEGORIES else 1
     return {"whole number": 3, "number": 2, "date": 4, "code": 3}.get(column.kind, 0)
@@ -128,7 +131,7 @@ def _of_whole_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None
 
 
 def _round_widths(span: int) -> list[int]:
-    """Return round widths that are multiples of each other, the one nearest to `_GOOD_PARTS` parts first."""
+    """Return round nested widths, with about `_GOOD_PARTS` intervals first."""
     if span < 3 * _FEWEST_PARTS:
         return [2] if span >= 2 * _FEWEST_PARTS else []
     if span < 5 * _FEWEST_PARTS:
@@ -143,13 +146,13 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     span = max(numbers.values()) - min(numbers.values())
     if span <= 0:
         return None
-    # From two to twenty intervals, and half as many.
+    # The width gives two to twenty intervals; the next level gives half as many.
     steps = (1, 2)[-most:]
     width = 5 * 10.0 ** (math.floor(math.log10(span)) - 1)
     start = math.floor(min(numbers.values()) / (2 * width)) * 2 * width
 
     def between(number: float) -> list[str]:
-        # The finer intervals are parts of the wider ones, so that rounding cannot make them cross.
+        # Wider intervals are computed from the finer ones, so that rounding cannot break the nesting.
         part = math.floor((number - start) / width)
         froms = [part // step * step for step in steps]
         return [
@@ -195,7 +198,7 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     comment = f"first {_joined(digits)} characters, suppressed"
     if len(lengths) == 1 and len(column.values) == len([label for label in column.labels if label]):
         return DraftHierarchy({"rule": "prefix", "digits": digits}, len(digits) + 2, comment)
-    # Spreadsheets take leading zeros of postal codes away.
+    # Spreadsheets drop the leading zeros of postal codes.
     shortened = postal and longest == _US_POSTAL_LENGTH and all(value.isdecimal() for value in column.values)
 
     def between(value: str) -> list[str] | None:
@@ -222,7 +225,7 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     if widths:
         return _table(column, len(widths), labels.get, f"bands of {_joined(widths)}, suppressed")
     rows = sum(column.counts)
-    # What may be a slip of the hand is no rare value.
+    # Suspected misspellings do not count as rare categories.
     counts = {
         label: count
         for label, count in zip(column.labels, column.counts, strict=True)
@@ -235,7 +238,7 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         if 1 < len(members) < column.distinct - 1 and members not in joined:
             joined.append(members)
     if not joined and column.distinct > _MANY_CATEGORIES:
-        # All are rare or none is: the rarest, as long as they are in less than half of the rows.
+        # If all categories or none are rare, group the rarest ones that together hold less than half of the rows.
         rarest = sorted(counts, key=lambda label: (counts[label], label))
         below = [sum(counts[label] for label in rarest[: at + 1]) < rows / 2 for at in range(len(rarest))]
         joined = [sorted(rarest[: sum(below)])] if 1 < sum(below) < column.distinct - 1 else []
@@ -262,17 +265,17 @@ def _table(
     *,
     pools: bool = False,
 ) -> DraftHierarchy:
-    """Write a hierarchy out.
+    """Create a hierarchy as a table.
 
-    Values for which `between` returns None keep to themselves until all are suppressed; where the table `pools`, only
-    missing ones do, and the others share one group.
+    Values for which `between` returns None stay separate until all are suppressed. If `pools` is true, this applies
+    only to missing values, and other such values form one group.
     """
     values = natural_categories(pd.Series(list(column.labels), dtype="str"))
     found = {value: between(value) for value in values}
     groups = {label for labels in found.values() for label in labels or ()}
 
     def alone(value: str) -> str:
-        # A value that reads like a group would join it at one level and leave it at the next.
+        # A value equal to a group label would join the group at one level and leave it at the next.
         while value in groups:
             value += " alone"
         return value
@@ -287,7 +290,7 @@ def _table(
 
 
 def _other_than(labels: Collection[str]) -> str:
-    """Name a group of what is left, unlike labels in use."""
+    """Return a label for the remaining values that is not in use."""
     name = "other"
     while name in labels:
         name += " values"

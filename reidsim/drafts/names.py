@@ -1,4 +1,4 @@
-"""What the name of a column tells: a direct identifier, or something that other people may know."""
+"""Infer the concept of a column from its name."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Role = Literal["direct", "known"]
 
 @dataclass(frozen=True)
 class Hint:
-    """What a column holds, as its name or its values say.
+    """Concept of a column, inferred from its name, label or values.
 
     Parameters
     ----------
     concept : str
-        Such as ``"age"``.
+        Concept, such as ``"age"``.
     role : str
-        ``"direct"`` if it names or reaches a person, ``"known"`` if others may know it of a person.
+        ``"direct"`` if the column identifies a person or allows contact, ``"known"`` if others may know its value.
     rank : int
-        Which columns are taken first as quasi-identifiers: 1 for what voter lists and the like hold, up to 3.
+        Priority as a quasi-identifier: 1 for attributes on voter lists and similar sources, up to 3.
     source : str
-        What says so: the column's ``"name"``, its ``"label"`` in the file, or its ``"values"``.
+        Origin of the inference: the column's ``"name"``, its ``"label"`` in the file, or its ``"values"``.
     """
 
     concept: str
@@ -50,7 +50,7 @@ Phrases = dict[str, list[Word]]
 
 
 class Words(Section):
-    """The layout of ``names.toml``, and of a file that adds words to it."""
+    """Schema of ``names.toml`` and of user files that extend it."""
 
     quantities: list[Word] = Field(default_factory=list)
     direct: Phrases = Field(default_factory=dict)
@@ -62,24 +62,24 @@ class Words(Section):
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """Words that tell what columns and values mean, in several languages.
+    """Vocabulary that maps column names and values to concepts, in several languages.
 
     Parameters
     ----------
     words : Words
-        The content of ``names.toml``, with the words that a user added.
+        Content of ``names.toml``, including any words added by the user.
     """
 
     words: Words
 
     @classmethod
     def read(cls, path: Path | None = None) -> Names:
-        """Return the words of the package, with those of a user's file if there is one.
+        """Return the package vocabulary, extended by a user file if given.
 
         Raises
         ------
         InputError
-            If the file cannot be read or has another layout.
+            If the file cannot be read or has a different schema.
         """
         if path is None:
             return NAMES
@@ -94,38 +94,38 @@ class Names:
         return names
 
     def hint_of(self, name: str) -> Hint | None:
-        """Return what a column's name says it holds; None if it says nothing."""
+        """Return the concept inferred from a column name; None if there is none."""
         return meaning_of(name, self._hints)
 
     def names_quantity(self, name: str) -> bool:
-        """Return whether a column's name says that its whole numbers count or measure something, and are no codes."""
+        """Return whether a column name indicates a count or measurement, not a code."""
         return not self._quantities.isdisjoint(words_of(name))
 
     def meaning(self, value: str) -> str:
-        """Return the category that a value means, such as ``"female"`` for ``w``; empty if none."""
+        """Return the category of a value, such as ``"female"`` for ``w``; else empty."""
         return self._categories.get(letters_of(value), "")
 
     def means(self, value: str, category: str) -> bool:
-        """Return whether a value means a category, such as ``"yes"``, whatever else it may mean."""
+        """Return whether a value can mean a category, even if it has other meanings."""
         return letters_of(value.removesuffix(".0")) in self._words_of[category]
 
     def rank_of(self, concept: str) -> int:
-        """Return the rank of something that others may know."""
+        """Return the rank of a concept that others may know."""
         return next(int(rank) for rank, concepts in self.words.known.items() if concept in concepts)
 
     @cached_property
     def values(self) -> dict[str, frozenset[str]]:
-        """Letters of the values that only columns of a concept have, by concept."""
+        """Normalized values that occur only in columns of a concept, by concept."""
         return {concept: frozenset(map(letters_of, words)) for concept, words in self.words.values.items()}
 
     @cached_property
     def keys(self) -> dict[str, list[str]]:
-        """Whole names of keys of persons and of households, in plain words."""
+        """Names of person and household key columns, as normalized words."""
         return {of: list(map(plain_words, words)) for of, words in self.words.keys.items()}
 
     @cached_property
     def _categories(self) -> dict[str, str]:
-        # "f" is female in a column of sexes, and false in one of truths: sexes come last, and so prevail.
+        # "f" means female in a column of sexes and false in a yes/no column. Sexes come last, and so take precedence.
         order = sorted(self.words.categories, key=lambda meaning: meaning in ("male", "female"))
         return {letters_of(word): key for key in order for word in (key, *self.words.categories[key])}
 
@@ -142,7 +142,7 @@ class Names:
 
     @cached_property
     def _hints(self) -> list[tuple[str, Hint]]:
-        """Phrases with their hints, the longest first; of equally long ones direct identifiers, then by rank."""
+        """Phrases and hints: longest first, then direct identifiers, then by rank."""
         hints = [(phrase, Hint(concept, "direct")) for phrase, concept in direct_phrases(self.words.direct)]
         for rank, concepts in sorted(self.words.known.items()):
             hints += [(phrase, Hint(concept, "known", int(rank))) for phrase, concept in delimited(concepts)]
@@ -150,7 +150,7 @@ class Names:
 
 
 def hint_of(name: str) -> Hint | None:
-    """Return what a column's name says it holds, by the words of the package; None if it says nothing.
+    """Return the concept of a column name in the package vocabulary, else None.
 
     Examples
     --------
@@ -163,12 +163,12 @@ def hint_of(name: str) -> Hint | None:
 
 
 def letters_of(value: str) -> str:
-    """Return the letters and digits of a value, in lower case and without accents."""
+    """Normalize a value to its lower-case letters and digits without accents."""
     return "".join(words_of(value.casefold()))
 
 
 def _joined(words: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested lists of words with more of them added."""
+    """Merge additional words into nested word lists."""
     return words | {
         key: _joined(words.get(key, {}), value) if isinstance(value, Mapping) else [*words.get(key, []), *value]
         for key, value in more.items()

@@ -1,4 +1,4 @@
-"""Find the columns that identify people and households, from the data first and from column names second."""
+"""Find columns that identify people and households, from data and column names."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS
 from reidsim.wording import counted
 
-# Attributes that do not change during a person's life, the most informative first.
+# Lifelong attributes, which do not change, most informative first.
 _LIFELONG = ("birth date", "birth year", "sex", "race")
-# Direct identifiers that several people may share, so that they are no keys of persons.
+# Direct identifiers that several people may share, so they cannot be person keys.
 _SHARED_IDENTIFIERS = ("name", "address", "telephone number", "e-mail address")
-# A column is constant within people if so many of the people with several rows have one value (the rest are typing
-# errors), and is not if fewer than the second share have one.
+# A column is constant within people if at least the first share of the people with several rows have one value (the
+# rest are typing errors). It is not constant if fewer than the second share have one.
 _MOSTLY, _HARDLY = 0.95, 0.5
-# Evidence needs so many people with several rows, and a column that random groups of rows would rarely agree in.
+# Evidence needs at least this many people with several rows, and at most this probability of agreement by chance.
 _FEWEST_GROUPS, _MOST_BY_CHANCE = 10, 0.75
-# Without a telling name, a person key has at most so many rows per value on average, and a household so many people.
+# Without a telling name: maximum mean number of rows per person key value, and of people per household key value.
 _MOST_ROWS_PER_PERSON, _MOST_PEOPLE_PER_HOUSEHOLD = 100, 8
-# Pairs of columns are tried only among so few columns: hospital and patient number, household and member number.
+# Pairs of columns, such as hospital and patient number or household and member number, are tried only among at most
+# this many columns.
 _MOST_IN_PAIRS = 12
 
-# Why the columns of keys are no quasi-identifiers.
+# Reasons why key columns are not quasi-identifiers.
 KEY_REASONS = {
     "person": "identifies the person: rows with the same value belong to one person",
     "household": "identifies the household: people with the same value live together",
@@ -40,18 +41,18 @@ KEY_REASONS = {
 
 @dataclass(frozen=True)
 class PeopleKeys:
-    """Keys that a draft proposes.
+    """Person and household keys proposed for a draft.
 
     Parameters
     ----------
     person : tuple of str
-        The column, or the pair of columns, whose values identify a person; empty if each row is a person.
+        Column or pair of columns whose values identify a person; empty if each row is a person.
     household : str or None
         Column whose values identify a household.
     n_rows, n_people : int
-        Rows of the table, and people that the key distinguishes.
+        Number of table rows, and number of people that the key distinguishes.
     undecided : tuple of str
-        Columns that may identify people with several rows: the user has to choose one, or none.
+        Columns that may identify people with several rows; the user has to choose one or none.
     """
 
     person: tuple[str, ...]
@@ -62,7 +63,7 @@ class PeopleKeys:
 
     @property
     def keys(self) -> dict[str, str | list[str]]:
-        """The value of each key of the section ``release``."""
+        """Key columns in the form of scenario section ``release``."""
         keys: dict[str, str | list[str]] = {}
         if self.person:
             keys["person"] = self.person[0] if len(self.person) == 1 else list(self.person)
@@ -72,12 +73,12 @@ class PeopleKeys:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why each key column is no quasi-identifier."""
+        """Reason why each key column is not a quasi-identifier."""
         household = {} if self.household is None else {self.household: KEY_REASONS["household"]}
         return household | dict.fromkeys(self.person, KEY_REASONS["person"])
 
     def warnings(self) -> Iterator[str]:
-        """Yield the unit of analysis, if it is not the row."""
+        """Yield a warning if people are counted instead of rows."""
         if self.person:
             named = " and ".join(map(repr, self.person))
             columns = f"column {named} repeats" if len(self.person) == 1 else f"columns {named} repeat together"
@@ -98,25 +99,25 @@ def people_keys(
 ) -> PeopleKeys:
     """Return the columns that identify people with several rows, and their households.
 
-    A column identifies people if its values repeat and the rows of a value agree in lifelong attributes (birth date,
-    sex), whatever its name. Of several such columns, the one with the fewest values does: a person has several cases,
-    a case has one person. A column that is called a patient number needs no lifelong attributes. An identifier that
-    repeats without this evidence is undecided.
+    Whatever its name, a column identifies people if its values repeat and rows with the same value agree in lifelong
+    attributes (birth date, sex). Among several such columns, the one with the fewest values is the key: a person has
+    several cases, but a case has one person. A column named as a patient number needs no lifelong attributes. An
+    identifier that repeats without this evidence is undecided.
 
     Parameters
     ----------
     frame : DataFrame
         The table, as text.
     profiles : sequence of ColumnProfile
-        One per column.
+        One profile per column.
     taken : sequence of str
-        Columns that the user named as quasi-identifiers.
+        Columns named by the user as quasi-identifiers.
     person : sequence of str
-        The key that the user named, instead of finding one.
+        Person key named by the user; if empty, a key is searched for.
     one_row_per_person : bool
         Whether the user declared each row to be a person.
     names : Names
-        Words that names of columns are compared with.
+        Vocabulary for column names.
     """
     finder = _Finder(frame, profiles, taken, names.keys)
     undecided: tuple[str, ...] = ()
@@ -130,7 +131,7 @@ def people_keys(
 
 @dataclass(frozen=True, eq=False)
 class _Finder:
-    """Searches a table for keys; values are numbered once per column."""
+    """Search of a table for keys; each column is coded once."""
 
     frame: pd.DataFrame
     profiles: Sequence[ColumnProfile]
@@ -139,7 +140,7 @@ class _Finder:
     _codes: dict[str, NDArray[np.intp]] = field(default_factory=dict)
 
     def codes(self, column: str) -> NDArray[np.intp]:
-        """Return the numbers of a column's values as the draft reads them, -1 where missing, shape (n_rows,)."""
+        """Return the integer code of each cell as read, -1 if missing, shape (n_rows,)."""
         if column not in self._codes:
             found = next(profile.found for profile in self.profiles if profile.name == column)
             written, values = pd.factorize(self.frame[column].str.strip())
@@ -149,14 +150,17 @@ class _Finder:
         return self._codes[column]
 
     def groups(self, key: Sequence[str]) -> NDArray[np.intp]:
-        """Return the number of each row's combination of values of the key columns, shape (n_rows,)."""
+        """Return the group number of each row by its key values, shape (n_rows,)."""
         return np.asarray(
             self.frame.groupby([self.frame[name].str.strip() for name in key], sort=False, observed=True).ngroup()
         )
 
     @cached_property
     def free(self) -> list[ColumnProfile]:
-        """Columns that may be keys: their values repeat, and outsiders neither know nor share them."""
+        """Candidate key columns.
+
+        Their values repeat, outsiders do not know them, and each value belongs to a single person or household.
+        """
         return [
             profile
             for profile in self.profiles
@@ -169,13 +173,16 @@ class _Finder:
 
     @cached_property
     def lifelong(self) -> list[str]:
-        """Columns of lifelong attributes; race, which is often entered anew, only if there is no other."""
+        """Columns of lifelong attributes.
+
+        Race is used only if there is no other, because it is often entered anew.
+        """
         found = [profile for profile in self.profiles if profile.concept in _LIFELONG and profile.distinct > 1]
         lasting = [profile for profile in found if profile.concept != "race"]
         return [profile.name for profile in lasting or found]
 
     def person(self) -> tuple[str, ...]:
-        """Return the column or pair of columns that identifies people with several rows; empty if none does."""
+        """Return the column or pair that identifies people with several rows, if any."""
         named = sorted(
             (self.keys["person"].index(_words(profile)), profile.name)
             for profile in self.free
@@ -191,7 +198,7 @@ class _Finder:
         return self._pair()
 
     def _pair(self) -> tuple[str, ...]:
-        """Return a pair of columns that identifies people together: a site and a number that starts anew there."""
+        """Return a pair of columns that identifies people, such as site and number."""
         numbers = [
             profile.name
             for profile in self.free
@@ -204,7 +211,10 @@ class _Finder:
         return next((pair for _, pair in sorted(repeating) if self.shown(pair)), ())
 
     def undecided(self) -> tuple[str, ...]:
-        """Return identifiers that repeat and may be people's, though nothing else in the table shows it."""
+        """Return the repeating identifiers that the user must decide about.
+
+        They may identify people, but other evidence is lacking, or some rows have no value.
+        """
         found = []
         for profile in self.free:
             by_name = _words(profile) in self.keys["person"] or profile.concept in (
@@ -216,14 +226,14 @@ class _Finder:
             may_be = self._may_be_person(profile)
             named = by_name or profile.kind == "identifier" or (may_be and is_numbered(profile.name))
             of_household = _words(profile) in self.keys["household"]
-            # A key whose values are missing in some rows cannot be taken without the user.
+            # A key with missing values is used only if the user confirms it.
             incomplete = profile.missing > 0 and may_be and self.shown((profile.name,))
             if incomplete or (named and not of_household and not self.contradicted((profile.name,))):
                 found.append(profile.name)
         return tuple(found)
 
     def household(self, person: tuple[str, ...]) -> str | None:
-        """Return the column that identifies households, by its name or by what its people have in common."""
+        """Return the household key, by its name or by attributes that members share."""
         candidates = [profile for profile in self.free if not profile.missing and profile.name not in person]
         for profile in candidates:
             if _words(profile) in self.keys["household"] and (
@@ -240,7 +250,10 @@ class _Finder:
         return None
 
     def _is_shared_by_relatives(self, key: str) -> bool:
-        """Tell whether values of the key differ in lifelong attributes, but agree in two others beyond chance."""
+        """Return whether rows with one key value look like a household.
+
+        Such rows differ in a lifelong attribute, but agree in at least two other attributes beyond chance.
+        """
         groups = self.codes(key)
         if not self.contradicted((key,)):
             return False
@@ -252,12 +265,15 @@ class _Finder:
         return agreed > 1
 
     def contradicted(self, key: tuple[str, ...]) -> bool:
-        """Tell whether the rows of a key's values differ in a lifelong attribute."""
+        """Return whether rows with one key value differ in a lifelong attribute."""
         groups = self.groups(key)
         return any(_constant(groups, self.codes(name))[0] < _HARDLY for name in self.lifelong)
 
     def shown(self, key: tuple[str, ...]) -> bool:
-        """Tell whether the rows of a key's values agree in all lifelong attributes, beyond chance in one of them."""
+        """Return whether rows with one key value agree in all lifelong attributes.
+
+        At least one attribute must agree beyond chance.
+        """
         groups, beyond = self.groups(key), False
         for name in self.lifelong:
             share, chance, number = _constant(groups, self.codes(name))
@@ -277,22 +293,22 @@ def _words(profile: ColumnProfile) -> str:
 
 
 def _constant(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float, float, int]:
-    """Return in how many groups of several rows a column has one value, and in how many it would have by chance.
+    """Return the observed and expected share of groups with one value of a column.
 
     Parameters
     ----------
     groups : ndarray of int, shape (n_rows,)
     codes : ndarray of int, shape (n_rows,)
-        Values; -1 where missing, which agrees with every value.
+        Value codes; -1 if missing, which agrees with every value.
 
     Returns
     -------
     share : float
-        Of the groups with at least two values that are not missing; 1 if there is none.
+        Share of the groups with at least two non-missing values in which the values are equal; 1 if there are none.
     chance : float
-        Expected share if the values were assigned to rows at random.
+        Expected share if values were assigned to rows at random.
     number : int
-        Such groups.
+        Number of groups with at least two non-missing values.
     """
     present = (codes >= 0) & (groups >= 0)
     if not present.any():

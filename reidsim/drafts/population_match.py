@@ -1,4 +1,4 @@
-"""Match the columns of a file to the attributes of a population, and their values to its categories."""
+"""Match columns and values of a file to attributes and categories of a population."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from reidsim.errors import listed
 from reidsim.populations.population import Population
 from reidsim.scenarios.reading_schema import DateReading
 
-# Words of so many letters may differ in one.
+# Minimum length in letters of words that may differ in one letter.
 _ONE_SLIP = 5
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnMatch:
-    """A column that is an attribute of the population.
+    """Column matched to an attribute of the population.
 
     Parameters
     ----------
     attribute : str
     profile : ColumnProfile
-        Of the column, with the population's categories in place of its own values: hierarchies are over them.
+        Profile of the column with the population's categories in place of its values, as the basis of hierarchies.
     values : dict of str to str
-        Category of each value that is written in another way.
+        Category of each value with a different spelling.
     unknown : tuple of str
-        Values that are no category of the population.
+        Values that are not categories of the population.
     """
 
     attribute: str
@@ -42,7 +42,7 @@ class ColumnMatch:
 
     @property
     def strange(self) -> tuple[str, ...]:
-        """Values that are neither categories of the population nor missing."""
+        """Values that are neither population categories nor missing."""
         return tuple(value for value in self.unknown if value not in MISSING_MARKS)
 
 
@@ -51,29 +51,29 @@ def match_columns(
 ) -> tuple[dict[str, ColumnMatch], dict[str, str]]:
     """Match columns to attributes by name or meaning, and values to categories.
 
-    Values and categories are read in the same way, dates in one order of day and month. A value is matched to a
-    category of the same letters, of the same meaning in another language, that alone begins with it (``M`` for
-    ``Male``), or that alone differs in one letter of five or more.
+    Values and categories are read by the same rule, with dates in the same order of day and month. A value matches a
+    category with the same letters, or with the same meaning in another language. It also matches the only category that
+    begins with it (``M`` for ``Male``), or the only category that differs in one letter of five or more.
 
     Parameters
     ----------
     profiles : sequence of ColumnProfile
     population : Population
     names : Names
-        Words that names and values are compared with.
+        Vocabulary for names and values.
 
     Returns
     -------
     matches : dict of str to ColumnMatch
-        By column; at least half of the rows with a value have a category of the population.
+        Match by column. At least half of the rows with a value must have a category of the population.
     reasons : dict of str to str
-        Why each other column is no attribute of the population.
+        Reason why each other column matches no attribute of the population.
     """
     matches: dict[str, ColumnMatch] = {}
     reasons = {profile.name: f"no attribute of {population.name}" for profile in profiles}
     for attribute in population.domain.names:
         concept = None if (hint := names.hint_of(attribute)) is None else hint.concept
-        # The name itself says more than its meaning.
+        # A match by name takes precedence over a match by concept.
         same = [profile for profile in profiles if profile.name.casefold() == attribute.casefold()]
         alike = [profile for profile in profiles if concept is not None and profile.concept == concept]
         for profile in [*same, *alike]:
@@ -100,14 +100,14 @@ def match_columns(
 
 
 def _people_by_category(population: Population, attribute: str) -> dict[str, float]:
-    """Return the people of each category of an attribute."""
+    """Return the number of people in each category of an attribute."""
     marginal = population.marginal([attribute])
     people = dict(zip(marginal.cells[:, 0].tolist(), marginal.counts.tolist(), strict=True))
     return {category: people.get(at, 0) for at, category in enumerate(marginal.domain.attributes[0].categories)}
 
 
 def _as_read(profile: ColumnProfile, people: Mapping[str, float]) -> dict[str, float]:
-    """Return the people of each category, read as the values of the column are."""
+    """Return the number of people per category, read like the column's values."""
     read: dict[str, float] = {}
     for category, number in people.items():
         label = profile.found.label(category)
@@ -116,7 +116,7 @@ def _as_read(profile: ColumnProfile, people: Mapping[str, float]) -> dict[str, f
 
 
 def _read_alike(profile: ColumnProfile, people: Mapping[str, float]) -> ColumnProfile:
-    """Return the column with the population's order of day and month, if its own dates are the same in either."""
+    """Return the profile with the population's order of day and month, if ambiguous."""
     reading = profile.found.reading
     if not isinstance(reading, DateReading):
         return profile
@@ -129,7 +129,7 @@ def _read_alike(profile: ColumnProfile, people: Mapping[str, float]) -> ColumnPr
 def _renamed(
     labels: Sequence[str], categories: Sequence[str], names: Names = NAMES
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the category of each value that is written in another way, and values that have no category."""
+    """Return the category of each variant spelling, and the values without a category."""
     known = set(categories)
     by_letters, by_meaning = _single(categories, _letters), _single(categories, names.meaning)
     values: dict[str, str] = {}
@@ -150,12 +150,15 @@ def _renamed(
 
 
 def _near(label: str, by_letters: Mapping[str, str]) -> str | None:
-    """Return the only category that begins with a value, or differs from it in one letter; None if none is the only."""
+    """Return the only category that begins with a value or differs in one letter.
+
+    The result is None unless exactly one category qualifies.
+    """
     letters = _letters(label)
     begin = [category for plain, category in by_letters.items() if plain.startswith(letters)]
     if len(begin) == 1:
         return begin[0]
-    # Short codes differ in one letter and mean something else.
+    # Short codes that differ in one letter have different meanings.
     slips = [
         category
         for plain, category in by_letters.items()
@@ -165,7 +168,7 @@ def _near(label: str, by_letters: Mapping[str, str]) -> str | None:
 
 
 def _single(categories: Sequence[str], key: Callable[[str], str]) -> dict[str, str]:
-    """Return the category of each key that only one category has."""
+    """Return the category of each key, if only one category has the key."""
     groups: dict[str, list[str]] = {}
     for category in categories:
         if any(map(str.isalpha, category)):
@@ -178,7 +181,7 @@ def _letters(value: str) -> str:
 
 
 def _rows_of(profile: ColumnProfile, values: Sequence[str]) -> int:
-    """Return the number of rows that have one of some values and are not missing."""
+    """Return the number of rows with one of the given non-missing values."""
     rows, among = zip(profile.labels, profile.counts, strict=True), set(values)
     return sum(number for value, number in rows if value in among and value not in MISSING_MARKS)
 

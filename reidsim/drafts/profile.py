@@ -1,4 +1,4 @@
-"""What the columns of a table hold: their types, how many values they have, and which of them name people."""
+"""Profile the columns of a table: type, number of values, and direct identifiers."""
 
 from __future__ import annotations
 
@@ -32,52 +32,52 @@ Kind = Literal[
     "empty", "constant", "whole number", "number", "date", "code", "category", "set", "free text", "identifier"
 ]
 
-# A column in which so many of the rows have a value of their own tells them apart, unless its name says otherwise.
+# Above this share of distinct values among present rows, a column without a meaningful name is an identifier.
 _ALMOST_UNIQUE = 0.9
-# In a table with fewer rows than that, values may differ by chance.
+# In a table with fewer rows, all values may differ by chance.
 _FEW_ROWS = 20
-# Concepts that other columns of a person's age or date of birth have.
+# If a column has one of these concepts, no other column is inferred to hold ages or birth dates.
 _AGES = ("age", "birth date", "birth year")
-# What the name of a column says, where digits with hyphens between them are none of a telephone.
+# Concepts whose values may contain digits with hyphens that are not telephone numbers.
 _LIKE_TELEPHONES = ("postal code", "birth date", "date of an event")
-# Codes of few values are categories: nothing is gained by shortening them.
+# Columns with at most this many codes are categories: shortening so few codes gains nothing.
 _FEW_CODES = 10
-# What names speak of that is a quantity, or has no order and is a category even where it is written in numbers.
+# Concepts whose whole numbers are quantities. Whole numbers of other concepts have no order and are categories.
 _QUANTITIES = ("age", "birth year", "household", "income", "body", "birth date", "date of an event")
-# What is coded by numbers of one length, the first digits of which say less.
+# Concepts with hierarchical codes of equal length, whose prefixes are coarser categories.
 _CODED = ("occupation", "place")
-# Whole numbers of no more values are categories where the name says nothing.
+# If the column name suggests no concept, whole numbers with at most this many distinct values are categories.
 _MOST_NOMINAL = 20
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnProfile:
-    """What one column holds.
+    """Profile of one column.
 
     Parameters
     ----------
     name : str
     kind : str
-        Type of the values, of those that are not missing; ``"identifier"`` if they name a person or a row, ``"set"``
-        if a cell holds several values.
+        Type of the values that are not missing; ``"identifier"`` if they identify a person or a row, ``"set"`` if a
+        cell holds several values.
     missing : int
-        Rows in which nothing, or a mark such as ``NA``, stands.
+        Number of rows with an empty cell or a missing-value mark such as ``NA``.
     labels : tuple of str
-        Different values that occur, as they are read, missing ones included, without spaces around them.
+        Distinct values after reading, including missing ones, without surrounding spaces.
     counts : tuple of int
-        Rows with each of them.
+        Number of rows with each label.
     hint : Hint or None
-        What the name says, or the label or the values if the name says nothing.
+        Meaning inferred from the column name or, if the name suggests none, from the label or the values.
     reason : str
-        Why the column is taken for an identifier; empty if it is not.
+        Reason why the column is an identifier; empty if it is not.
     found : FoundReading
-        How its values are read.
+        Rule by which the raw values are read.
     spellings : dict of str to str
-        Usual spelling of each value that is nearly spelled as another one, and is not merged with it.
+        Usual spelling of each value whose spelling is close to another value and that is not merged with it.
     merged : dict of str to str
-        Usual spelling that each value was merged with.
+        Usual spelling into which each value was merged.
     separator : str
-        Sign between the values of a cell, if it holds several.
+        Separator between the values of a cell if cells hold several values, else empty.
     """
 
     name: str
@@ -94,45 +94,45 @@ class ColumnProfile:
 
     @property
     def values(self) -> list[str]:
-        """Different values that occur, missing ones aside."""
+        """Distinct values, without missing ones."""
         return [label for label in self.labels if label not in MISSING_MARKS]
 
     @property
     def distinct(self) -> int:
-        """Number of different values, missing ones aside."""
+        """Number of distinct values, without missing ones."""
         return len(self.labels) - sum(mark in MISSING_MARKS for mark in self.labels)
 
     @property
     def concept(self) -> str | None:
-        """What the column holds, such as ``"age"``; None if neither name nor values say it."""
+        """Concept of the column, such as ``"age"``; None if none was inferred."""
         return None if self.hint is None else self.hint.concept
 
     @property
     def is_direct(self) -> bool:
-        """Whether the column names or reaches a person by itself."""
+        """Whether the column is a direct identifier."""
         return self.kind == "identifier"
 
 
 def profile_table(
     frame: pd.DataFrame, labels: Mapping[str, str] | None = None, age_on: date | None = None, names: Names = NAMES
 ) -> tuple[ColumnProfile, ...]:
-    """Tell what every column of a table of text holds.
+    """Profile every column of a text table.
 
     Parameters
     ----------
     frame : DataFrame
-        As `reidsim.tables.read_table` returns it.
+        Text table from `reidsim.tables.read_table`.
     labels : mapping of str to str, optional
-        What columns are called in full, which counts where their names say nothing.
+        Full label of each column, used if the column name suggests no concept.
     age_on : date, optional
-        Day on which dates of birth become ages.
+        Reference day for converting dates of birth to ages.
     names : Names
-        Words that names and values are compared with.
+        Vocabulary for column names and values.
 
     Returns
     -------
     tuple of ColumnProfile
-        In the order of the table.
+        One profile per column, in table order.
     """
     labels = labels or {}
     hints: dict[str, Hint | None] = {}
@@ -198,7 +198,7 @@ def _profile(
 
 
 def _read(rows: Mapping[str, int], found: FoundReading) -> Counter[str]:
-    """Return the rows with each value as it is read."""
+    """Count the rows of each value after reading."""
     read: Counter[str] = Counter()
     for value, number in rows.items():
         read[found.label(value)] += number
@@ -208,20 +208,20 @@ def _read(rows: Mapping[str, int], found: FoundReading) -> Counter[str]:
 def kind_of(
     values: Sequence[str], present: int, hint: Hint | None, *, is_date: bool = False, is_quantity: bool = False
 ) -> tuple[Kind, str]:
-    """Return the type of a column, and why it is an identifier if it is one.
+    """Return the type of a column, and the reason if it is an identifier.
 
     Parameters
     ----------
     values : sequence of str
-        Different values, missing ones aside.
+        Distinct values, without missing ones.
     present : int
-        Rows that have one.
+        Number of rows with a value.
     hint : Hint or None
-        What the name of the column says.
+        Meaning inferred for the column.
     is_date : bool
         Whether values were read as dates.
     is_quantity : bool
-        Whether the name says that whole numbers count or measure something.
+        Whether the column name indicates that whole numbers count or measure something.
     """
     if not values:
         return "empty", ""
@@ -265,7 +265,7 @@ def _kind_of_values(sample: Sequence[str], hint: Hint | None) -> Kind:
 
 
 def _is_nominal(values: Sequence[str], hint: Hint | None) -> bool:
-    """Tell whether whole numbers are codes without an order, so that intervals of them mean nothing."""
+    """Return whether whole numbers are codes without an order."""
     return len(values) <= _MOST_NOMINAL if hint is None else hint.concept not in _QUANTITIES
 
 
@@ -274,5 +274,5 @@ def _of_one_length(values: Sequence[str]) -> bool:
 
 
 def _padded(sample: Sequence[str]) -> bool:
-    """Tell whether numbers are codes of one length, as leading zeros show."""
+    """Return whether the numbers have equal length and some have leading zeros."""
     return _of_one_length(sample) and len(sample[0]) > 1 and any(value[0] == "0" for value in sample)

@@ -1,4 +1,4 @@
-"""How the values of a column have to be read: what stands for a missing one, codes with decimals, dates of any sort."""
+"""Determine how raw values are read: missing-value codes, decimals and dates."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from reidsim.scenarios.reading_schema import (
 )
 from reidsim.wording import counted
 
-# Nines in the place of a value that nobody knows, and what surveys write besides, where numbers are not negative.
+# Codes of unknown values: repeated nines, and negative survey codes in columns without other negative numbers.
 _NINES = re.compile(r"9{2,}([.,]0+)?")
 _NEGATIVE_CODES = re.compile(r"-(7{1,4}|8{1,4}|9{1,4}|1)([.,]0+)?")
-# Nines are no value where they are so many times the largest of the others.
+# Nines are missing-value codes if they are at least this multiple of the largest other value.
 _FAR_BEYOND = 2
 _UNKNOWN_POSTAL_CODES = frozenset({"00000", "99999"})
 _WITH_DECIMALS = re.compile(r"[+-]?\d+[.,]0+")
 _DATED = ("birth date", "date of an event")
-# Days with years of four digits from which the century of the others can be told.
+# Minimum number of distinct days with four-digit years from which the century of two-digit years is inferred.
 _ENOUGH_DAYS = 20
-# Any century with its leap years: only whether a text is a day is asked.
+# Any century works here, because only the validity of the day is checked; this one starts with a leap year.
 _SOME_CENTURY = 2000
 
 
 @dataclass(frozen=True)
 class FoundReading:
-    """How the values of a column have to be read.
+    """Rule by which the values of a column are read.
 
     Parameters
     ----------
     reading : Reading or None
-        None if they are read as they are.
+        Reading for the scenario; None if raw values are used unchanged.
     notes : tuple of str
-        What was assumed, to be told.
+        Assumptions to report to the user.
     certain : bool
-        Whether there is no doubt about the order of day and month.
+        Whether the order of day and month is unambiguous.
     ordered : bool
-        Whether some dates are read by the order of day and month that the reading names.
+        Whether the order of day and month in the reading affects some dates.
     """
 
     reading: Reading | None = None
@@ -60,14 +60,14 @@ class FoundReading:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the scenario says of it; empty if nothing."""
+        """Reading as a scenario section; empty if raw values are used unchanged."""
         if self.reading is None:
             return {}
         always = {"type", "order"} & set(type(self.reading).model_fields)
         return self.reading.model_dump(include=always) | self.reading.model_dump(exclude_defaults=True)
 
     def label(self, value: str) -> str:
-        """Return what a value is read as; a missing one as empty."""
+        """Return the label of a raw value; empty if it is missing."""
         return value if self.reading is None else self.reading.label(value)
 
 
@@ -75,16 +75,16 @@ AS_IT_IS = FoundReading()
 
 
 def find_reading(rows: Mapping[str, int], hint: Hint | None, age_on: date | None = None) -> FoundReading:
-    """Find out how the values of a column have to be read.
+    """Determine how the values of a column are read.
 
     Parameters
     ----------
     rows : mapping of str to int
-        Rows with each value.
+        Number of rows with each value.
     hint : Hint or None
-        What the name of the column says.
+        Concept inferred from the column name or values.
     age_on : date, optional
-        Day on which dates of birth become ages.
+        Reference day for converting dates of birth to ages.
     """
     marks = [value for value in rows if value in MISSING_MARKS]
     values = [value for value in rows if value not in MISSING_MARKS]
@@ -105,7 +105,7 @@ def find_reading(rows: Mapping[str, int], hint: Hint | None, age_on: date | None
         return FoundReading(NumberReading(type="number", missing=missing, thousands=sign), notes)
     if any(_WITH_DECIMALS.fullmatch(value) for value in values) and _are_whole(values):
         return FoundReading(NumberReading(type="number", missing=missing), notes)
-    # An empty value is missing whether it is said or not.
+    # An empty value is missing by default, so it needs no explicit reading.
     return FoundReading(TextReading(type="text", missing=missing) if set(missing) - {""} else None, notes)
 
 
@@ -114,7 +114,10 @@ def _sample(values: Sequence[str]) -> Sequence[str]:
 
 
 def _thousands(values: Sequence[str]) -> Thousands | None:
-    """Return the sign between groups of three digits: numbers of one length with it may be codes, or decimals."""
+    """Return the thousands separator of numbers; None if there is none.
+
+    If every number has the same count of separators, the values may be codes or decimals.
+    """
     for sign in THOUSANDS:
         if not any(sign in value for value in values):
             continue
@@ -127,13 +130,13 @@ def _thousands(values: Sequence[str]) -> Thousands | None:
 
 
 def _are_whole(values: Sequence[str]) -> bool:
-    """Tell whether all numbers among values, and most values, are whole ones."""
+    """Return whether most values are numbers and all numbers are whole."""
     numbers = [value for value in _sample(values) if NUMBER.fullmatch(value)]
     return len(numbers) >= MOSTLY * len(_sample(values)) and all(as_number(value).is_integer() for value in numbers)
 
 
 def _unknown_numbers(values: Sequence[str], hint: Hint | None) -> list[str]:
-    """Return the values that stand for one that nobody knows."""
+    """Return the values that are codes for an unknown value."""
     if hint is not None and hint.concept == "postal code":
         return [value for value in values if value in _UNKNOWN_POSTAL_CODES]
     nines = [value for value in values if _NINES.fullmatch(value)]
@@ -155,15 +158,16 @@ def _unknown_numbers(values: Sequence[str], hint: Hint | None) -> list[str]:
 
 
 def _unknown_dates(values: Sequence[str]) -> list[str]:
-    """Return the values whose digits are all nines, and that are no day all the same, as 9/9/99 is."""
+    """Return the values that consist of nines and are no valid day (unlike 9/9/99)."""
     nines = [value for value in values if set(value) & set("0123456789") == {"9"}]
     return [value for value in nines if _any_century(value) is None]
 
 
 def _days(values: Sequence[str], hint: Hint | None) -> dict[str, Day]:
-    """Return the day of each value that is one, whatever its century, if a column holds dates; else nothing.
+    """Return the day of each valid date in a date column, whatever its century.
 
-    Numbers are days only among days written as such, or where the name of the column speaks of a date.
+    The result is empty if the column does not hold dates. Plain numbers count as dates only if the
+    column also holds written dates or its concept is a date.
     """
     unknown = set(_unknown_dates(values))
     sample = _sample([value for value in values if value not in unknown])

@@ -1,4 +1,4 @@
-"""Countries and states of the United States by region, for middle levels of a hierarchy of places."""
+"""Group countries and states of the United States by region for place hierarchies."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 from reidsim.audit.identifier_names import words_of
 from reidsim.validation import read_toml
 
-# The share of the values of a column that must be known.
+# Minimum share of the values of a column that must be known places.
 _KNOWN = 0.8
 
 
 @dataclass(frozen=True)
 class Regions:
-    """The places of a column by region.
+    """Regions of the places in a column.
 
     Parameters
     ----------
     levels : tuple of str
-        What the levels are, the finer one first.
+        Names of the two levels, finer level first.
     region_of : dict of str to tuple of str
-        Region at each level of every value that is a place known.
+        Region of each known place at each level.
     """
 
     levels: tuple[str, str]
@@ -30,9 +30,10 @@ class Regions:
 
 
 def regions_of(values: Iterable[str]) -> Regions | None:
-    """Return the regions of countries, or of states of the United States; None where fewer than four of five are any.
+    """Return the regions of countries, or of states of the United States.
 
-    Upper and lower case, accents and signs between words make no difference.
+    The result is None if fewer than four fifths of the values are known places. Case, accents and punctuation between
+    words are ignored.
     """
     values = list(values)
     for levels, places in _PLACES.items():
@@ -43,7 +44,7 @@ def regions_of(values: Iterable[str]) -> Regions | None:
 
 
 def are_places(first: str, second: str) -> bool:
-    """Tell whether two values are different places, however near their spellings are."""
+    """Return whether two values are different known places."""
     one, other = (words_of(value.title()) for value in (first, second))
     return one != other and any(one in places and other in places for places in _PLACES.values())
 

@@ -1,4 +1,4 @@
-"""The text of a drafted scenario, with comments that tell what to check."""
+"""Write the text of a drafted scenario, with comments on points to check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reidsim.toml_text import inline_toml, toml_key
 from reidsim.validation import read_toml
 from reidsim.wording import counted
 
-# Dollars per record, those of Wan et al. 2015.
+# Dollars per record, from Wan et al. 2015.
 OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
 POLICIES = ("no-protection", "basic", "no-attack")
 
@@ -22,12 +22,12 @@ _WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 
 @dataclass(frozen=True)
 class Prices:
-    """What the draft says of prices, per record in one currency; those of Wan et al. 2015 where None.
+    """Payoff parameters per record, in one currency; from Wan et al. 2015 if None.
 
     Parameters
     ----------
     benefit, loss, gain, cost : float or None
-        See the section ``economics`` of scenarios; the gain is the loss if it is None.
+        See section ``economics`` of scenarios; if the gain is None, it equals the loss.
     """
 
     benefit: float | None = None
@@ -37,7 +37,10 @@ class Prices:
 
 
 def attribute_names(chosen: Sequence[ChosenColumn]) -> dict[str, str]:
-    """Return the attribute of each column: the population's, or its name unless a column of the results has it."""
+    """Return the attribute name of each column.
+
+    The name is the population's attribute, or the column name, changed if it is reserved for a result column.
+    """
     columns = [column.profile.name for column in chosen]
     names = {}
     for column, match in zip(columns, (taken.match for taken in chosen), strict=True):
@@ -64,29 +67,29 @@ def scenario_text(
     key_columns: Collection[str] = (),
     search_is_short: bool = True,
 ) -> str:
-    """Return the scenario.
+    """Return the text of the scenario.
 
     Parameters
     ----------
     title : str
     data : str
-        Path of the records, from the folder of the scenario.
+        Path of the records relative to the scenario folder.
     delimiter : str or None
-        Of the records; None if their file has types.
+        Delimiter of the records; None if their file has types.
     choice : Choice
     files : mapping of str to str
-        Hierarchy file of a column, from the same folder, where it has one.
+        Hierarchy file of each column that has one, relative to the scenario folder.
     prices : Prices
     population : str, optional
-        Its recipe, for journalist risk; prosecutor risk if not given.
+        Recipe of the population, for journalist risk; prosecutor risk if not given.
     encoding : str, optional
-        Of the records; UTF-8 if not given.
+        Encoding of the records; UTF-8 if not given.
     keys : mapping of str to str or list of str, optional
         Values of ``release.person`` and ``release.household``.
     key_columns : collection of str
-        The columns in them.
+        Columns used in `keys`.
     search_is_short : bool
-        Whether all strategies are searched for a release that protects people who are looked up.
+        Whether an exhaustive search for a release that protects people who are looked up is feasible.
     """
     release = [f"path = {inline_toml(data)}"]
     if delimiter not in (None, ","):
@@ -111,7 +114,7 @@ def scenario_text(
 
 
 def in_a_line(text: str, longest: int = 60) -> str:
-    """Return a text for a comment: one line, nothing that is not printed, cut where it is long."""
+    """Return a text as one printable line for a comment, truncated if long."""
     shown = "".join(character if character.isprintable() else " " for character in text[:longest])
     return shown if len(text) <= longest else f"{shown}..."
 
@@ -145,7 +148,10 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
 
 
 def _values(column: ChosenColumn, attribute: str) -> list[str]:
-    """Return the lines of what values of the records are taken for: a section of its own, at the end of that above."""
+    """Return the TOML section that maps record values to the values they are read as.
+
+    It must come last, because it is a section of its own.
+    """
     category = {} if column.match is None else column.match.values
     values = {value: category.get(usual, usual) for value, usual in column.profile.merged.items()}
     values = {value: of for value, of in (category | values).items() if value != of}
@@ -180,7 +186,7 @@ def _economics(prices: Prices) -> str:
 
 
 def _solver(choice: Choice, *, search_is_short: bool, looks_up: bool) -> str:
-    """Return the comment on how the strategies are searched, and the solver where it is not the default."""
+    """Return the comment on the strategy search, and the solver if not the default."""
     words, iceberg = _WORDS["solvers"], choice.is_large
     lines = [f"# {choice.strategies:,} strategies per record, {choice.cells:,} different records."]
     if looks_up and search_is_short:

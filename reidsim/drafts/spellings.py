@@ -1,4 +1,4 @@
-"""Values of a category that are nearly spelled alike, as where several people typed them in."""
+"""Find variant spellings of categories, as in manually entered data."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.regions import are_places
 
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[-\s_.,/']+(?=[^\W\d_])")
-# So many letters and digits allow one letter more, less, other or swapped with the next; so many, two. Shorter values
-# are codes that differ in a letter and mean something else, such as AIAN and Asian.
+# Minimum number of letters and digits for one slip (a letter inserted, deleted, replaced or swapped with the next), and
+# for two slips. Shorter values may be codes that differ in one letter and have different meanings, such as AIAN and
+# Asian.
 _ONE_SLIP, _TWO_SLIPS = 5, 9
-# A misspelling is so many times rarer than what was meant.
+# A misspelling is at least this many times rarer than the intended spelling.
 _RARER = 5
-# Values compared by pairs; beyond it only those that differ in case, accents and signs are found.
+# Maximum number of values compared in pairs. Beyond it, only differences in case, accents and punctuation are found.
 _MOST_COMPARED = 3_000
 
 
 def spelled(profile: ColumnProfile, *, merge: bool = False) -> ColumnProfile:
-    """Return a column with the values that are nearly spelled alike told apart from the others, or merged.
+    """Return the profile with variant spellings listed or merged.
 
     Parameters
     ----------
     profile : ColumnProfile
     merge : bool
-        Count them as the usual spelling, instead of listing them.
+        Whether to merge variants into the usual spelling instead of listing them.
     """
     if profile.kind != "category":
         return profile
@@ -47,22 +48,22 @@ def spelled(profile: ColumnProfile, *, merge: bool = False) -> ColumnProfile:
 
 
 def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
-    """Return the usual spelling of each value that is nearly spelled as a more frequent one.
+    """Return the usual spelling of each variant spelling.
 
-    Values that differ in upper and lower case, accents, and spaces or signs between letters are the same word. Besides,
-    a rare value is near to one at least five times as frequent if a slip of the hand makes one of the other and both
-    have five letters or more: a letter more, less, other or swapped with the next; two slips in nine letters or more.
-    Numbers and signs in them must be the same, and two countries or states are never near.
+    Values that differ only in case, accents, and spaces or punctuation between letters are the same word. In addition,
+    a rare value is a variant of a value at least five times as frequent, if one slip turns one into the other and both
+    have at least five letters. A slip inserts, deletes or replaces a letter or swaps it with the next. Two slips are
+    allowed from nine letters on. Numbers and punctuation must agree, and two countries or states are never variants.
 
     Parameters
     ----------
     rows : mapping of str to int
-        Rows with each value, missing ones left out.
+        Number of rows with each value, without missing ones.
 
     Returns
     -------
     dict of str to str
-        By spelling; usual ones are not among the keys.
+        Usual spelling by variant; usual spellings are not keys.
     """
     order = sorted(rows, key=lambda value: (-rows[value], value))
     same: dict[str, list[str]] = defaultdict(list)
@@ -79,7 +80,7 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
 
 
 def _slips(words: Mapping[str, int]) -> dict[str, str]:
-    """Return the word that was meant by each that is rare and near to it, the nearest and most frequent one."""
+    """Return the intended word of each rare variant: nearest, then most frequent."""
     names = [word for word in words if len(word) >= _ONE_SLIP]
     distances = cdist(names, names, scorer=OSA.distance, score_cutoff=2)
     meant: dict[str, str] = {}
@@ -92,7 +93,7 @@ def _slips(words: Mapping[str, int]) -> dict[str, str]:
         ]
         if near:
             meant[word] = min(near)[2]
-    # What was meant may be a slip itself.
+    # The intended word may itself be a variant of another word.
     return {word: _last(meant, word) for word in meant}
 
 
@@ -103,12 +104,15 @@ def _last(meant: Mapping[str, str], word: str) -> str:
 
 
 def _plain(value: str) -> str:
-    """Return a value in lower case, without accents, without spaces and signs between letters and at its end."""
+    """Return a value in lower case, without accents and removable punctuation.
+
+    Spaces and punctuation between letters and at the end are removed.
+    """
     parts = unicodedata.normalize("NFKD", value.casefold())
     plain = "".join(character for character in parts if not unicodedata.combining(character))
     return _BETWEEN_LETTERS.sub("", plain).rstrip(" .,;")
 
 
 def _signs(word: str) -> str:
-    """Return the numbers and signs of a value."""
+    """Return all characters of a value that are not letters."""
     return "".join(character for character in word if not character.isalpha())

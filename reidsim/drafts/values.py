@@ -1,4 +1,4 @@
-"""What the values of a column look like: numbers, dates, codes or text."""
+"""Classify column values as numbers, codes, text or missing."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Sequence
 
 WHOLE_NUMBER = re.compile(r"-?\d{1,15}\+?")
 NUMBER = re.compile(r"[+-]?(\d{1,15}([.,]\d+)?|[.,]\d+)([eE][+-]?\d{1,2})?")
-# Digits and at most two letters in a row, in up to four parts.
+# At least one digit, at most two letters in a row, and up to four parts.
 CODE = re.compile(r"(?=.*\d)(?!.*[^\W\d_]{3})[^\W_]+([ ./-][^\W_]+){0,3}")
 
-# What stands for a value that is missing, besides nothing at all. They count as missing.
+# Marks of missing values, including the empty cell.
 MISSING_MARKS = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", "."})
 
-# Values compared to tell what a column holds, and the share of them that must look alike.
+# Number of values examined to infer the type of a column, and the share of them that must match.
 SAMPLE = 5_000
 MOSTLY = 0.9
 
 
 def share_matching(pattern: re.Pattern[str], values: Sequence[str]) -> float:
-    """Return the share of values that a pattern matches from end to end; 0 if there are none."""
+    """Return the share of values that a pattern matches fully; 0 if there are none."""
     return sum(pattern.fullmatch(value) is not None for value in values) / max(len(values), 1)
 
 
 def is_free_text(values: Sequence[str]) -> bool:
-    """Tell whether values are sentences rather than categories: long, of many words, or over several lines."""
+    """Return whether values are sentences: long, many words, or several lines."""
     if not values:
         return False
     words = sum(len(value.split()) for value in values) / len(values)
@@ -33,5 +33,5 @@ def is_free_text(values: Sequence[str]) -> bool:
 
 
 def as_number(value: str) -> float:
-    """Return a value that `NUMBER` or `WHOLE_NUMBER` matches, whose decimals may follow a comma."""
+    """Convert a value that matches `NUMBER` or `WHOLE_NUMBER`, with comma or point."""
     return float(value.removesuffix("+").replace(",", "."))

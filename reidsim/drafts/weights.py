@@ -1,4 +1,4 @@
-"""Columns that hold sampling weights: how many people of the population a record stands for."""
+"""Find the column of sampling weights: people in the population per record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reidsim.audit.identifier_names import words_of
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS
 
-# Words that name a weight of a survey wherever they stand, digits at the end aside; what two words name together.
+# Single words (without trailing digits) and pairs of words that name a survey weight.
 _WORD = re.compile(
     r"(?:p|r|f|i|a|h|hh|fin|final|fnl|per|asec|earn|base|samp|sampl|sampling|sample|survey|design|cal|calib|person|pop)"
     r"(?:weight|wgt|wt)s?p?|wgts?p?|wt(?:finl|supp|mec|int)|fexp|facexp|fexpansion|expfactor|ponderaci?on|hrf"
@@ -20,18 +20,18 @@ _PAIRS = re.compile(
     r"\b(sampling|sample|survey|design|base|final|person|household|population|calibrated|calibration|grossing|"
     r"expansion|replicate|analysis|inverse probability) (weight|weights|factor)\b"
 )
-# A name that is also that of a measurement of the body.
+# Names of survey weights that are also names of body measurements.
 _AMBIGUOUS = frozenset({"weight", "weights", "wt", "wts", "gewicht", "peso", "poids"})
 _OF_THE_BODY = frozenset({"height", "ht", "bmi", "groesse", "talla", "taille", "waist", "kg", "lb", "lbs", "pounds"})
 _WEIGHED = frozenset({*_OF_THE_BODY, "birth", "body", "current", "ideal"})
-# Weights of a survey differ by this factor, or have so many decimals that nothing was weighed.
+# Survey weights differ at least by this factor, or have at least this median number of decimals.
 _SPREAD, _DECIMALS = 6.0, 3
-# How near to the people of a population the sum of its weights is.
+# Relative tolerance between the sum of the weights and the population size.
 _NEAR = 0.02
 
 
 def names_weight(name: str) -> bool:
-    """Tell whether a column's name says that it holds sampling weights, and hardly anything else.
+    """Return whether a column name clearly denotes sampling weights.
 
     Examples
     --------
@@ -43,23 +43,26 @@ def names_weight(name: str) -> bool:
 
 
 def may_name_weight(name: str) -> bool:
-    """Tell whether a column's name says that it holds weights, of a survey or of the body."""
+    """Return whether a column name denotes weights, of a survey or of the body."""
     words = set(words_of(name))
     return names_weight(name) or bool(words & _AMBIGUOUS and not words & _WEIGHED)
 
 
 def are_weights(name: str, values: Sequence[str], others: Collection[str], total: float | None = None) -> bool:
-    """Tell whether a column holds sampling weights: by its name, or as its values add up to a population.
+    """Return whether a column holds sampling weights.
+
+    The decision uses the name, or the values: their sum if the population size is given, and their spread and decimals
+    if the name is ambiguous.
 
     Parameters
     ----------
     name : str
     values : sequence of str
-        Of all rows.
+        Values of all rows.
     others : collection of str
-        Names of the other columns: with a height beside it, a weight is one of the body.
+        Names of the other columns. If one of them is a height, an ambiguous weight is a body weight.
     total : float, optional
-        People of the population.
+        Number of people in the population.
     """
     words = set(words_of(name))
     ambiguous = bool(words & _AMBIGUOUS) and not words & _WEIGHED
@@ -78,7 +81,7 @@ def are_weights(name: str, values: Sequence[str], others: Collection[str], total
 
 
 def usable_weights(values: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    """Return the values as numbers if each is a weight of 1 or more, else None."""
+    """Return the values as numbers if all are finite and at least 1, else None."""
     try:
         weights = np.array([float(value) for value in values])
     except ValueError:
@@ -94,18 +97,18 @@ def weight_column(
     Parameters
     ----------
     profiles : sequence of ColumnProfile
-        Of all columns.
+        Profiles of all columns.
     named : collection of str
-        Columns that the user wants otherwise.
+        Columns that the user assigned to another use.
     total : float, optional
-        People of the population that the table is from.
+        Number of people in the population of the table.
 
     Returns
     -------
     str or None
-        Its name; the first, if there are several, such as replicate weights.
+        Name of the column; the first if there are several, such as replicate weights.
     tuple of str
-        What the user should know of columns that look like weights and cannot be used.
+        Warnings about columns that look like weights but cannot be used, and about several weight columns.
     """
     names = [profile.name for profile in profiles]
     found: list[str] = []
@@ -131,15 +134,17 @@ def weight_column(
 
 
 def with_weight(text: str, weight: str, people: float, *, several: bool = False) -> str:
-    """Return the text of a scenario with the key of the weights as a comment: only sample risk reads it.
+    """Return the scenario text with the weight key added as a comment.
+
+    Only sample risk reads the weights.
 
     Parameters
     ----------
     text : str
     weight : str
-        Name of the column, as TOML writes it.
+        Column name in TOML syntax.
     people : float
-        Sum of the weights.
+        Sum of the weights, in people.
     several : bool
         Whether people may have several records.
     """

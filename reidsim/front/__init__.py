@@ -1,5 +1,5 @@
-"""Games in Python: records, people, adversaries and policies as objects, and what is played with them.
+"""Define games in Python: records, people, adversaries and policies as objects.
 
-`Game` writes down the content of a scenario file, with tables in memory where the file names others; everything else is
-what runs scenario files.
+`Game` produces the content of a scenario file, with tables in memory in place of files. The game is then solved by the
+code that runs scenario files.
 """

@@ -1,4 +1,4 @@
-"""Adversaries as objects: what they gain and pay, how they plan, and what they link with."""
+"""Adversaries as objects: payoff parameters, plans and linkage settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reidsim.populations.population import Population
 from reidsim.scenarios.given import replies
 from reidsim.scenarios.rationality_schema import Rationality
 
-# One amount for all records, a column of the records, or one amount for each.
+# One amount for all records, the name of a record column, or one amount per record.
 Amount = float | str | ArrayLike
 Risk = Literal["journalist", "prosecutor", "sample"]
 Direction = Literal["record", "person", "both"]
@@ -28,7 +28,7 @@ Direction = Literal["record", "person", "both"]
 
 @dataclass(frozen=True, kw_only=True)
 class _Links:
-    """What an adversary links with, whatever its plan."""
+    """Linkage and rationality settings shared by all adversaries."""
 
     knowledge: str | Path | None = None
     stages: str | Path | None = None
@@ -39,7 +39,7 @@ class _Links:
     prospect: Mapping[str, float] | None = None
 
     def links(self) -> dict[str, Any]:
-        """Return what differs from the defaults, as a section of an adversary says it."""
+        """Return the settings that differ from the defaults, as scenario keys."""
         told = {item.name: getattr(self, item.name) for item in fields(_Links)}
         changed = {name: value for name, value in told.items() if value != getattr(_Links, name)}
         return {name: dict(value) if isinstance(value, Mapping) else value for name, value in changed.items()}
@@ -47,32 +47,35 @@ class _Links:
 
 @dataclass(frozen=True, eq=False)
 class OneShot(_Links):
-    """Attacks a record once, if the expected gain exceeds the cost; does nothing when indifferent.
+    """Adversary that attacks a record once if the expected gain exceeds the cost.
+
+    An indifferent adversary does not attack.
 
     Parameters
     ----------
     gain : float, str, array or None
-        Worth of a re-identification: one amount, a column of the records, or one amount per record; the publisher's
-        loss if None.
+        Value of a successful re-identification, in currency units: one amount, a column of the records, or one amount
+        per record; the publisher's loss if None.
     cost : float, str or array
-        Price of an attempt.
+        Cost of an attempt, in currency units.
     knowledge : str or Path, optional
-        Knowledge recipe: what it knows about people; everything if not given.
+        Knowledge recipe: background knowledge about people; complete knowledge if not given.
     stages : str or Path, optional
-        Attack recipe: what it infers before it links.
+        Attack recipe: inference stages before the linkage.
     risk : {"journalist", "prosecutor", "sample"}, optional
-        Whether groups are counted in the population, in the released records, or in the population as estimated from
-        the records and their weights; in the population if the game has one, else in the records.
+        Where group sizes are counted: in the population (journalist), in the released records (prosecutor), or in the
+        population as estimated from the records and their weights (sample). If not given, journalist if the game has a
+        population, else prosecutor.
     direction : {"record", "person", "both"}
-        Whether it takes a shared row and asks who it is, takes a person and asks which of the shared rows that fit is
-        theirs, or does for each person whichever succeeds more.
+        Linkage from a released record to people, or from a person to the released records that match; ``"both"`` uses
+        the more successful direction for each person.
     rationality : {"perfect", "logit", "prospect", "prospect-logit"}
-        Whether it attacks exactly what pays, or errs: with logit noise, by prospects, or both.
+        Whether the adversary maximizes its payoff exactly, or errs: with logit noise, by prospect theory, or both.
     precision : float, optional
-        Of logit noise; per currency unit, or per unit of value of prospects.
+        Precision of the logit noise, per currency unit, or per unit of prospect value.
     prospect : mapping of str to float, optional
-        Parameters of prospects, by the names of section ``adversary.prospect``; those of Tversky and Kahneman (1992)
-        where not given.
+        Prospect-theory parameters, named as in section ``adversary.prospect``; defaults are from Tversky and Kahneman
+        (1992).
     """
 
     planner: ClassVar[str] = "one-shot"
@@ -83,38 +86,40 @@ class OneShot(_Links):
 
 @dataclass(frozen=True, eq=False)
 class Sequential(_Links):
-    """Plans access to a registry, linkage and exploits one by one, as a factored Markov decision process.
+    """Adversary that plans registry access, linkage and exploits step by step.
+
+    The plan solves a factored Markov decision process.
 
     Parameters
     ----------
     gain : float, str, array or None
-        G, worth of exploiting the right person; the publisher's loss if None.
+        G, value of exploiting the right person, in currency units; the publisher's loss if None.
     cost : float, str or array
-        C_e, price of one exploit.
+        C_e, cost of an exploit, in currency units.
     registry : Population, DataFrame, str or Path, optional
-        Those whom the adversary can look up; everybody if not given.
+        People whom the adversary can look up; the whole population if not given.
     belief : {"known", "unknown"}
-        Whether it knows the size of the group in the registry before it pays for access.
+        Whether the adversary knows the group size in the registry before it pays for access.
     access_cost, link_cost : float
-        C_d and C_l.
+        C_d, cost of registry access, and C_l, cost of linkage, in currency units.
     penalty : float
-        C_p, fine for a detected exploit.
+        C_p, fine for a detected exploit, in currency units.
     max_penalties : int, optional
-        n_f, how often the fine is levied at most.
+        n_f, maximum number of fines.
     detection_intercept, detection_slope : float
         h0 and h1: exploit j, from 0, is detected with probability ``1 / (1 + exp(-(h0 + h1 j)))``.
     prior : float, optional
-        Probability that the person is in the registry; the share of people in it if not given.
+        Probability that the person is in the registry; the registry's share of the population if not given.
     discount : float
-        gamma, worth of money one step later.
+        gamma, value of money one step later.
     penalty_timing : {"next-state", "at-action"}
         When the fine is paid.
     detection_ends_attack : bool
-        Whether a detected exploit is the last one.
+        Whether the attack ends with the first detected exploit.
     solver : {"backward-induction", "linear-program", "two-level"}
-        How the attack on each record is planned; all three give the same plan, backward induction much faster.
+        Planning algorithm for each record. All three give the same plan; backward induction is much faster.
     knowledge, stages, risk, direction, rationality, precision
-        As of `OneShot`.
+        As in `OneShot`.
     """
 
     planner: ClassVar[str] = "fmdp"
@@ -142,26 +147,27 @@ class Sequential(_Links):
         registry_size: int | None = None,
         match_probability: ArrayLike | None = None,
     ) -> Plan:
-        """Plan the attack alone, without a game.
+        """Plan the attack without a game.
 
         Parameters
         ----------
         group_sizes : array of int, shape (n,)
-            People of the registry who match each record.
+            Number of people in the registry who match each record.
         registry_size : int, optional
-            People of the registry: the adversary then knows before access only this and `match_probability`.
+            Number of people in the registry. If given, the adversary knows only this number and `match_probability`
+            before access.
         match_probability : array of float, shape (n,), optional
             Share of the whole population that matches each record.
 
         Returns
         -------
         Plan
-            Arrays of shape (n,): whether it accesses the registry, whom it exploits, and what comes of it.
+            Arrays of shape (n,): registry access, exploited people and outcomes.
 
         Raises
         ------
         InputError
-            If a parameter is out of its range.
+            If a parameter is out of range.
         """
         sizes: NDArray[np.number] = np.asarray(group_sizes)
         if registry_size is None and match_probability is None:
@@ -175,28 +181,28 @@ class Sequential(_Links):
 
     @property
     def attack(self) -> SequentialAttack:
-        """The parameters as the planner alone takes them; everybody is in the registry if there is no prior."""
+        """Planner parameters; the prior is 1 if not given."""
         names = {item.name for item in fields(SequentialAttack)} & {item.name for item in fields(self)}
         shared: dict[str, Any] = {name: getattr(self, name) for name in names - {"gain", "prior"}}
         gain, cost = float(np.asarray(self.gain)), float(np.asarray(self.cost))
         return SequentialAttack(gain=gain, exploit_cost=cost, prior=self.prior or 1.0, **shared)
 
     def section(self) -> dict[str, Any]:
-        """Return what differs from the defaults, as section ``adversary.sequential`` says it, without the registry."""
+        """Return non-default settings of ``adversary.sequential``, without the registry."""
         own = [item for item in fields(self) if item.name not in ("gain", "cost", "registry", *_LINKS)]
         return {item.name: getattr(self, item.name) for item in own if getattr(self, item.name) != item.default}
 
 
 @dataclass(frozen=True, eq=False)
 class Always(_Links):
-    """Attacks every record once, whether or not that pays.
+    """Adversary that attacks every record once, even if the payoff is negative.
 
     Parameters
     ----------
     gain, cost : float
-        Worth of naming the right person, and price of an attempt.
+        Value of a successful re-identification, and cost of an attempt, in currency units.
     knowledge, stages, risk, direction
-        As of `OneShot`.
+        As in `OneShot`.
     """
 
     planner: ClassVar[str] = "always"
@@ -207,12 +213,12 @@ class Always(_Links):
 
 @dataclass(frozen=True, eq=False)
 class Never(_Links):
-    """Attacks nothing.
+    """Adversary that never attacks.
 
     Parameters
     ----------
     gain, cost : float
-        What an attack would be worth and cost; nothing depends on them.
+        Hypothetical value and cost of an attack, in currency units; results do not depend on them.
     """
 
     planner: ClassVar[str] = "never"
@@ -223,14 +229,16 @@ class Never(_Links):
 
 @dataclass(frozen=True, eq=False)
 class Random(_Links):
-    """Attacks each record with a probability, whatever the form in which it is shared; outcomes are expectations.
+    """Adversary that attacks each record with a fixed probability.
+
+    The probability does not depend on how the record is released. Outcomes are expected values.
 
     Parameters
     ----------
     gain, cost : float
-        Worth of naming the right person, and price of an attempt.
+        Value of a successful re-identification, and cost of an attempt, in currency units.
     rate : float
-        Probability of an attack.
+        Probability of attacking a record.
     """
 
     planner: ClassVar[str] = "random"
@@ -242,20 +250,20 @@ class Random(_Links):
 
 @dataclass(frozen=True, eq=False)
 class Own(_Links):
-    """An adversary of the user's own.
+    """Adversary defined by the user.
 
     Parameters
     ----------
     adversary : object, class or function
-        What has a method ``respond(linkage, rows)`` that returns a `Response`; or what makes it, called with ``gain``
-        and ``cost``, so that sweeps over them reach it.
+        An object with a method ``respond(linkage, rows)`` that returns a `Response`, or a class or function that
+        creates the object when called with ``gain`` and ``cost``. Sweeps over gain and cost need the latter.
     gain, cost : float, optional
-        What attacks are worth and cost, for adversaries that it is compared with; those of the object if not given. The
-        gain is the loss if the object has none either.
+        Value and cost of an attack, for the adversaries used in comparisons; attributes of the object if not given. If
+        the object has no gain either, the gain is the publisher's loss.
     name : str, optional
-        What results call it; that of its class or function if not given.
+        Name in results; the name of the class or function if not given.
     knowledge, stages, risk, direction, rationality, precision, prospect
-        As of `OneShot`.
+        As in `OneShot`.
     """
 
     adversary: Adversary | Callable[..., Adversary]
@@ -265,17 +273,17 @@ class Own(_Links):
 
     @property
     def planner(self) -> str:
-        """What results call it."""
+        """Name of the adversary in results."""
         made = type(self.adversary) if replies(self.adversary) else self.adversary
         return self.name or str(getattr(self.adversary, "name", None) or getattr(made, "__name__", type(made).__name__))
 
     @property
     def make(self) -> Any:
-        """The object, or what makes it with a gain and a cost."""
+        """The object, or the callable that creates it from a gain and a cost."""
         return self.adversary
 
     def amount(self, name: str) -> Amount | None:
-        """Return the gain or cost: as given, or that of the object."""
+        """Return the gain or cost: the argument if given, else the object's attribute."""
         given: Amount | None = getattr(self, name)
         return getattr(self.adversary, name, None) if given is None and replies(self.adversary) else given
 

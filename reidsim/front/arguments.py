@@ -1,4 +1,4 @@
-"""Errors of a scenario that was made in Python: they name the argument, not the key of a file."""
+"""Rewrite scenario errors to name Python arguments instead of file keys."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from reidsim.errors import InputError
 
 GAME = "Game"
-# Key paths of a scenario, and the argument of `Game` that they come from; the key is told too where one argument says
-# several of them.
+# Key paths of a scenario, and the corresponding argument of `Game`. If one argument sets several keys, the key is named
+# as well.
 _ARGUMENTS = (
     (r"economics\.(?:columns\.)?(benefit|loss)", r"argument '\1'"),
     (r"economics\.(?:columns\.)?(gain|cost)", r"argument 'adversary', \1"),
@@ -32,7 +32,7 @@ _ARGUMENTS = (
 
 @contextlib.contextmanager
 def named_arguments() -> Iterator[None]:
-    """Let errors of a scenario that `Game` made name its arguments."""
+    """Rewrite scenario errors raised in the context to name arguments of `Game`."""
     try:
         yield
     except InputError as error:
@@ -47,13 +47,13 @@ def _place(where: str, problem: str) -> str:
     if point.startswith("point ") and colon:
         return f"{point}: {argument_of(key)}"
     if problem == "unknown key" and "." not in where:
-        # No argument makes a section that does not exist.
+        # Unknown top-level sections can come only from `overrides`.
         return f"argument 'overrides', {where}"
     return argument_of(where)
 
 
 def argument_of(where: str) -> str:
-    """Return what messages call the place of an error: the argument that a key path comes from."""
+    """Return the argument from which a key path comes, for error messages."""
     key, colon, rest = where.partition(":")
     for pattern, argument in _ARGUMENTS:
         match = re.fullmatch(pattern, key)

@@ -1,4 +1,4 @@
-"""What a game in Python says as a scenario file would: plain data, and what in it is given in memory."""
+"""Convert a Python game to scenario content with named objects in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AMOUNTS = ("benefit", "loss", "gain", "cost")
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A scenario as plain data, and what names in it stand for.
+    """Scenario content as plain data, and the objects that its names refer to.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class Parts:
     tables : dict of str to DataFrame
     populations : dict of str to Population
     planners : dict of str to object
-        What makes the user's own adversaries, by the name of the planner.
+        User-defined adversaries, or callables that create them, by planner name.
     policies : dict of str to object
-        The user's own policies by name.
+        User-defined policies by name.
     """
 
     content: dict[str, Any]
@@ -46,7 +46,7 @@ class Parts:
 
     @property
     def given(self) -> dict[str, Any]:
-        """All that is given in memory, by name."""
+        """All objects in memory, by name."""
         return {**self.tables, **self.populations, **self.planners, **self.policies}
 
 
@@ -60,17 +60,17 @@ def parts_of(
     overrides: Mapping[str, object],
     prefix: str = "",
 ) -> Parts:
-    """Write a game down.
+    """Convert a game to scenario content.
 
     Parameters
     ----------
     records, population, unit, policies, overrides
-        As of `Game`.
+        As in `Game`.
     opponents : Opponents
     amounts : mapping of str to Amount or None
-        Benefit and loss.
+        Benefit and loss, in currency units.
     prefix : str
-        Of the names of tables and populations.
+        Prefix of table and population names.
     """
     economics, columns = _economics({**amounts, **opponents.amounts}, records, unit)
     content, tables = records.content(prefix, columns)
@@ -98,12 +98,12 @@ def parts_of(
 
 
 def own_policies(policies: Sequence[object]) -> dict[str, Any]:
-    """Return the policies that are objects, by name.
+    """Return the user-defined policies, by name.
 
     Raises
     ------
     InputError
-        If something is no policy, or two have one name.
+        If an object is not a policy, or two policies have the same name.
     """
     found: dict[str, Any] = {}
     names = [policy for policy in policies if isinstance(policy, str)]
@@ -123,14 +123,14 @@ def own_policies(policies: Sequence[object]) -> dict[str, Any]:
 
 
 def name_of(policy: object) -> str:
-    """Return what results call a policy."""
+    """Return the name of a policy in results."""
     return str(getattr(policy, "name", type(policy).__name__))
 
 
 def _economics(
     amounts: Mapping[str, Amount | None], records: Records, unit: str
 ) -> tuple[dict[str, Any], dict[str, pd.Series[str]]]:
-    """Return the section of amounts, and the columns of those that differ by record and are no column yet."""
+    """Return the economics section, and new record columns for array amounts."""
     section: dict[str, Any] = {}
     columns: dict[str, str] = {}
     added: dict[str, pd.Series[str]] = {}
@@ -143,7 +143,7 @@ def _economics(
             columns[name], values = _column(amount, name, records, argument)
             if values is not None:
                 added[columns[name]] = values
-            # A scenario has one amount besides, which is shown where one is; the columns decide.
+            # The scenario also needs one amount, which is displayed; computations use the column.
             section[name] = 0.0 if values is None else float(np.mean(amount))  # type: ignore[arg-type]
         else:
             section[name] = _plain(amount)
@@ -151,7 +151,7 @@ def _economics(
 
 
 def _column(amount: Any, name: str, records: Records, argument: str) -> tuple[str, pd.Series[str] | None]:
-    """Return the column that holds an amount, and its values if the records do not have it yet."""
+    """Return the column name of an amount, and its values if the column is new."""
     own = records.columns or ()
     if isinstance(amount, str):
         if records.columns is not None:
@@ -170,7 +170,7 @@ def _column(amount: Any, name: str, records: Records, argument: str) -> tuple[st
 
 
 def _anchored(content: dict[str, Any], given: set[str]) -> dict[str, Any]:
-    """Make paths absolute, but for names of what is given."""
+    """Make paths absolute, except names of objects in memory."""
     absolute: dict[str, Any] = anchored(content, Path())
     names = {str(Path(name).absolute()): name for name in given}
 
@@ -185,7 +185,7 @@ def _anchored(content: dict[str, Any], given: set[str]) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """Return a value as TOML has it."""
+    """Return a value as a type that TOML can hold."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, range | tuple | np.ndarray):

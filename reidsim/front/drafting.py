@@ -1,4 +1,4 @@
-"""A scenario drafted from a table in memory, as `reidsim new` drafts one from a file."""
+"""Draft a scenario from a table in memory, like `reidsim new` from a file."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _FOLDER = "reidsim-"
 
 @dataclass(frozen=True, eq=False)
 class DraftedScenario:
-    """A draft: which columns are quasi-identifiers, how each is generalized, and a scenario that can be run.
+    """Drafted scenario: quasi-identifiers, hierarchies and a scenario that can be run.
 
-    Made by `new`. It lives in a private folder of its own, which goes with it; `save` keeps it.
+    Created by `new`. The files are in a private temporary folder that is deleted with the object; `save` copies them.
 
     Parameters
     ----------
     draft : Draft
-        What was found in the table.
+        Columns found, quasi-identifiers and files of the draft.
     """
 
     draft: Draft
@@ -53,24 +53,24 @@ class DraftedScenario:
 
     @property
     def text(self) -> str:
-        """The scenario file."""
+        """Text of the scenario file."""
         return self.draft.files[self.draft.scenario_file]
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before the draft is used."""
+        """Problems that the user should review before using the draft."""
         return self.draft.warnings
 
     @property
     def columns(self) -> pd.DataFrame:
-        """One row per column of the table: its type, its values, whether it is a quasi-identifier, and why."""
+        """One row per table column: type, values, use as quasi-identifier, and reason."""
         rows = list(csv.reader(io.StringIO(self.draft.files[COLUMNS_FILE])))
         return pd.DataFrame(rows[1:], columns=rows[0])
 
     def scenario(
         self, overrides: Mapping[str, object] | None = None, seed: int | None = None
     ) -> LoadedScenario[ScenarioHead]:
-        """Return the draft as a scenario that was read."""
+        """Return the draft as a loaded scenario."""
         return load_scenario(self._folder / self.draft.scenario_file, overrides, seed=seed)
 
     @watched
@@ -87,34 +87,35 @@ class DraftedScenario:
         Parameters
         ----------
         policies : sequence of str, optional
-            Names; those of the draft if not given.
+            Names of policies; by default the policies of the draft.
         overrides : mapping of str to object, optional
-            Other values of the scenario by key path, such as ``{"economics.loss": 600}``.
+            Scenario values to replace, by key path, such as ``{"economics.loss": 600}``.
         seed : int, optional
-            Root of all random draws.
+            Seed of all random draws.
         progress : callable, optional
-            Called with what is being done, how much is done and how much there is; in a notebook a bar, if not given.
+            Callback with three arguments: current activity, amount done and total amount. By default, a notebook shows
+            a progress bar.
 
         Returns
         -------
         RunResult
-            The same as `reidsim.run` gives of the draft's files; with `RunResult.report` and `RunResult.share`.
+            The same result as `reidsim.run` on the draft's files; has `RunResult.report` and `RunResult.share`.
         """
         changes = dict(overrides or {}) | ({} if policies is None else {"publisher.policies": list(policies)})
         return replace(run_loaded(self.scenario(changes, seed), progress=progress), held=self)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the draft to a new folder: the scenario, its hierarchies, a table of the columns, and the records.
+        """Write the scenario, hierarchies, column table and records to a new folder.
 
         Returns
         -------
         Path
-            The scenario file.
+            Path of the scenario file.
 
         Raises
         ------
         InputError
-            If the folder holds something or cannot be written.
+            If the folder is not empty or cannot be written.
         """
         folder = Path(folder)
 
@@ -160,40 +161,40 @@ def new(
     hierarchies: Mapping[str, str | Path] | None = None,
     name: str = "records",
 ) -> DraftedScenario:
-    """Draft a scenario from records: guess the quasi-identifiers, and write hierarchies for them.
+    """Draft a scenario from records: infer quasi-identifiers and write hierarchies.
 
     Parameters
     ----------
     data : DataFrame, str or Path
-        One row per record, in memory or as a file that `reidsim new` reads.
+        One row per record, in memory or in a file format that `reidsim new` reads.
     quasi_identifiers : sequence of str
-        Columns that others may know, besides those that are inferred.
+        Columns that others may know, in addition to the inferred ones.
     only_named : bool
-        Whether to take the columns of `quasi_identifiers` and no others.
+        Whether to use only the columns in `quasi_identifiers`.
     drop : sequence of str
-        Columns that are no quasi-identifiers.
+        Columns that are not quasi-identifiers.
     population : str or Path, optional
-        Name or recipe of the population that the people are of, for journalist risk; prosecutor risk if not given.
+        Name or recipe of the population of the people, for journalist risk; prosecutor risk if not given.
     benefit, loss, gain, cost : float, optional
-        Payoff parameters; those of Wan et al. 2015 (Table 3) if none is given.
+        Payoff parameters per record, in one currency; those of Wan et al. 2015 (Table 3) if none is given.
     encoding : str, optional
-        Of a CSV file; UTF-8 if not given.
+        Encoding of a CSV file; UTF-8 if not given.
     merge : sequence of str
-        Quasi-identifiers in which values of nearly the same spelling are the same.
+        Quasi-identifiers whose variant spellings are merged.
     age_on : str, optional
-        Day, as ``2024-06-30``, on which dates of birth become ages.
+        Reference day for converting dates of birth to ages, such as ``2024-06-30``.
     person : str or sequence of str, optional
-        Column, or columns together, that identify the person of a row; found from the data if not given.
+        Column, or combination of columns, that identifies the person of a row; inferred if not given.
     one_row_per_person : bool
-        Whether each row is a person, although an identifier repeats.
+        Whether each row is a different person even if an identifier repeats.
     unmatched_unique : sequence of str
         Columns whose values outside the population count as unique.
     names : str or Path, optional
-        TOML file of words to recognize columns by, besides those of the package.
+        TOML file that extends the package vocabulary for recognizing columns.
     hierarchies : mapping of str to str or Path, optional
-        Hierarchy files by column, one row per value and one column per level; drafted if not given.
+        Hierarchy file of each column, with one row per value and one column per level; drafted if not given.
     name : str
-        What the scenario is called, where `data` is in memory.
+        Name of the scenario if `data` is in memory.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A game of Python as files: a scenario, and tables beside it."""
+"""Write a Python game to files: a scenario, and tables next to it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ COUNT = "people"
 
 
 def write_scenario(path: Path, parts: Parts) -> Path:
-    """Write a game as a scenario file, with its tables as CSV files and its people as recipes beside it.
+    """Write a game to a scenario file, with tables and recipes next to it.
+
+    Tables are CSV files; populations are recipes.
 
     Raises
     ------
     InputError
-        If a file exists already or cannot be written, or something of the user's own cannot be named; then nothing is
+        If a file exists already or cannot be written, or a user-defined object cannot be named; in this case no file is
         left behind.
     """
     if path.suffix != ".toml":
@@ -57,12 +59,14 @@ def write_scenario(path: Path, parts: Parts) -> Path:
 
 
 def reference(part: object, argument: str) -> str:
-    """Return how a scenario file names an object, class or function of a module: ``package.module:name``.
+    """Return the reference to a module's object, class or function in scenario files.
+
+    The format is ``package.module:name``.
 
     Raises
     ------
     InputError
-        If it is not of a module that others can import, or has no name there.
+        If the object has no name in an importable module.
     """
     made = part if hasattr(part, "__qualname__") else type(part)
     module = getattr(made, "__module__", "")
@@ -79,7 +83,7 @@ def reference(part: object, argument: str) -> str:
 
 
 def _named(parts: Parts) -> dict[str, Any]:
-    """Return the content with references in place of what is given in memory."""
+    """Return the content with references in place of user-defined objects."""
     content = dict(parts.content)
     if "adversaries" in content:
         content["adversaries"] = {
@@ -97,13 +101,13 @@ def _named(parts: Parts) -> dict[str, Any]:
 
 
 def _planned(section: Mapping[str, Any], parts: Parts, argument: str) -> dict[str, Any]:
-    """Return the section of an adversary with a reference in place of one that is given in memory."""
+    """Return an adversary section with a reference in place of a user-defined object."""
     own = parts.planners.get(str(section.get("planner")))
     return dict(section) if own is None else {**section, "planner": reference(own, argument)}
 
 
 def _recipe(people: Population, file: str) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Return the recipe of counted people, and the table of its file."""
+    """Return the recipe of a counted population, and the table of its file."""
     names = people.domain.names
     count = COUNT
     while count in names:
@@ -123,9 +127,12 @@ def _recipe(people: Population, file: str) -> tuple[dict[str, Any], pd.DataFrame
 
 
 def write_given(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """Write the tables of a game into a folder, under their names; those of levels without a header, as ARX does."""
+    """Write tables to a folder, under their names.
+
+    Tables of hierarchy levels have no header, as in ARX.
+    """
     for name, table in tables.items():
-        # All in quotes, so that no name of a column is taken for a comment.
+        # Quote every cell, so that no column name is read as a comment.
         table.to_csv(
             folder / name, mode="x", header=not name.endswith(LEVELS), index=False, quoting=csv.QUOTE_ALL,
             lineterminator="\n",

@@ -1,4 +1,4 @@
-"""A game: records, people, an adversary and prices, and what is played with them."""
+"""Define a game of records, people, adversaries and payoffs, and solve it."""
 
 from __future__ import annotations
 
@@ -38,42 +38,42 @@ _DEFAULT_POLICIES = ("basic", "no-attack")
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """A publisher who decides how to share records, against an adversary.
+    """Game between a publisher of records and an adversary.
 
-    Everything is said at construction, and is an attribute afterwards; `dataclasses.replace` makes a game that differs
-    in some of it. A game is what a scenario file is, in memory.
+    All settings are given at construction and are attributes afterwards; `dataclasses.replace` makes a modified copy. A
+    game is the in-memory equivalent of a scenario file.
 
     Parameters
     ----------
     records : Records
     population : Population, DataFrame, str or Path, optional
-        Who exists: counted people, a table with a row per person, or the name or file of a recipe. Without it, records
-        hide among the released ones.
+        The population: counted people, a table with one row per person, or the name or file of a recipe. Without a
+        population, group sizes are counted among the released records.
     adversary : OneShot, Sequential, Always, Never, Random, Own or object
-        An object with a method ``respond(linkage, rows)`` is one of the user's own; see `Own`.
+        The adversary. An object with a method ``respond(linkage, rows)`` is a user-defined adversary; see `Own`.
     adversaries : mapping of str to the same, optional
-        In place of `adversary`, several by name, of whom the records meet one. Each has one gain, the loss if None, and
-        one cost, which the publisher knows.
+        Several adversary types by name, in place of `adversary`; each record faces one of them. Each type has one gain
+        (the loss if None) and one cost, known to the publisher.
     weights : mapping of str to float, optional
-        How likely each of them comes, in sum 1; all alike if not given.
+        Prior probability of each type; must sum to 1. Uniform if not given.
     benefit, loss : float, str or array
-        The publisher's benefit of sharing a record as it is, and its loss if the record is re-identified: one amount,
-        a column of the records, or one amount per record.
+        The publisher's benefit of sharing a record unchanged, and its loss if the record is re-identified, in currency
+        units: one amount, a column of the records, or one amount per record.
     unit : {"record", "table"}
-        Whether a form is picked for each record, or one for the whole table.
+        Whether one strategy is chosen per record, or one for the whole table.
     policies : sequence
-        What is compared: names of policies, and objects with a method ``choose(game)`` that returns a form per record.
+        Policies to compare: names, and objects with a method ``choose(game)`` that returns one strategy per record.
     seed : int
-        Root of all random draws.
+        Seed of all random draws.
     overrides : mapping of str to object
-        Further keys of a scenario file by key path, such as ``{"beliefs.cost": 5, "safe_harbor": {"age": "age"}}``.
+        Additional scenario keys by key path, such as ``{"beliefs.cost": 5, "safe_harbor": {"age": "age"}}``.
     name : str
-        What results call the game.
+        Name of the game in results.
 
     Raises
     ------
     InputError
-        If something cannot be used; names the argument, what was found and what was expected.
+        If an argument cannot be used; the message names the argument, the value found and the value expected.
 
     Examples
     --------
@@ -117,21 +117,21 @@ class Game:
         )  # fmt: skip
         return f"Game({size}, {self._opponents.words}, unit={self.unit!r})"
 
-    # What it is.
+    # Views of the game: scenario, study and fingerprint.
 
     def scenario(
         self, policies: Sequence[object] | None = None, seed: int | None = None, **sections: object
     ) -> LoadedScenario[ScenarioHead]:
-        """Return the game as a scenario that was read, with what it holds in memory.
+        """Return the game as a loaded scenario that refers to its data in memory.
 
         Parameters
         ----------
         policies : sequence, optional
-            Instead of those of the game.
+            Policies; by default the policies of the game.
         seed : int, optional
-            Instead of that of the game.
+            Seed; by default the seed of the game.
         **sections : object
-            Further sections of a scenario file.
+            Additional sections of a scenario file.
         """
         with named_arguments():
             parts = self._parts(policies)
@@ -142,37 +142,39 @@ class Game:
 
     @property
     def study(self) -> Study[Any]:
-        """Everything put together: cells, hierarchies, linkage; what the engines solve."""
+        """The study that the engines solve, with cells, hierarchies and linkage."""
         loaded = self.scenario()
         with named_arguments():
             return kind_of(loaded.scenario).build(loaded)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the records, hierarchies and people, as coded; that of the scenario file, too."""
+        """SHA-256 of the coded records, hierarchies and people, as for a scenario file."""
         return self.study.fingerprint
 
-    # What is played.
+    # Computations.
 
     @watched
     def play(
         self, policies: Sequence[object] | None = None, seed: int | None = None, *, progress: Progress | None = None
     ) -> RunResult:
-        """Play policies against the adversary, each chosen by what the publisher believes and paid by what is true.
+        """Play policies against the adversary.
+
+        Strategies are chosen under the publisher's beliefs; payoffs are computed with the true parameters.
 
         Parameters
         ----------
         policies : sequence, optional
-            Names, and objects with a method ``choose(game)``; those of the game if not given.
+            Names, and objects with a method ``choose(game)``; by default the policies of the game.
         seed : int, optional
-            Root of all random draws.
+            Seed of all random draws.
         progress : callable, optional
-            Called with what is being done, how much is done and how much there is.
+            Callback with three arguments: current activity, amount done and total amount.
 
         Returns
         -------
         RunResult
-            The same as `reidsim.run` gives.
+            The same result as from `reidsim.run`.
         """
         loaded = self.scenario(policies, seed)
         with named_arguments():
@@ -188,23 +190,23 @@ class Game:
         progress: Progress | None = None,
         **values: Any,
     ) -> RunResult:
-        """Play at every combination of values.
+        """Play at every combination of parameter values.
 
         Parameters
         ----------
         one_at_a_time : bool or sequence of str
-            All of the values, or those of some names, are changed one after the other from those of the game, instead
-            of being crossed.
+            Whether to vary all parameters, or the parameters named, one at a time from their values in the game,
+            instead of crossing them.
         policies, seed, progress
-            As of `play`.
+            As in `play`.
         **values : iterable
-            Values of ``benefit``, ``loss``, ``gain`` or ``cost``, or of any other key of a scenario with ``__`` in
-            place of dots: ``adversary__sequential__penalty=[0, 100]``, or ``adversaries__broker__gain=[50, 400]``.
+            Values of ``benefit``, ``loss``, ``gain`` or ``cost``, or of any other scenario key with ``__`` in place of
+            dots: ``adversary__sequential__penalty=[0, 100]``, or ``adversaries__broker__gain=[50, 400]``.
 
         Returns
         -------
         RunResult
-            A `BatchResult`: `summary` has a row per point and policy.
+            A `BatchResult`, with one `summary` row per point and policy.
         """
         if not values:
             raise InputError("nothing to sweep", source="Game.sweep", expected="values, such as loss=range(0, 500, 50)")
@@ -234,22 +236,22 @@ class Game:
         rerun_failed: bool = False,
         progress: Progress | None = None,
     ) -> CrossPlayResult:
-        """Play every defender that the game knows, and the user's own policies, against every adversary.
+        """Play all defenders known to the game and user policies against every adversary.
 
         Parameters
         ----------
         policies, seed, progress
-            As of `play`.
+            As in `play`.
         knowledge, stages, equilibrium, double_oracle, tolerance, folder, resume, rerun_failed
-            As of `reidsim.cross_play`.
+            As in `reidsim.cross_play`.
         sweep : mapping of str to iterable, optional
-            Values by name, such as ``{"loss": [100, 300]}``; names are those of `Game.sweep`.
+            Values by parameter name, such as ``{"loss": [100, 300]}``; names as in `Game.sweep`.
         uncertain : mapping of str to (float, float) or mapping, optional
-            Ranges or distributions by name, such as ``{"cost": (5, 20)}``; see `stress`.
+            Ranges or distributions by parameter name, such as ``{"cost": (5, 20)}``; see `stress`.
         samples : int, optional
-            Points drawn from them.
+            Number of points drawn from the uncertain parameters.
         replications : int
-            Runs at each point.
+            Number of runs at each point.
         """
         sections: dict[str, object] = {}
         if sweep:
@@ -289,20 +291,20 @@ class Game:
         progress: Progress | None = None,
         **ranges: Any,
     ) -> StressResult:
-        """Work out what it means for the decision that some parameters are not known for sure.
+        """Analyze how uncertain parameters affect the decision.
 
         Parameters
         ----------
         parts : mapping, optional
-            Section ``stress`` of a scenario file: what is computed; sensitivity and robustness if not given.
+            Section ``stress`` of a scenario file, which selects the analyses; sensitivity and robustness if not given.
         samples : int, optional
-            Points drawn for robustness.
+            Number of points drawn for robustness.
         policies, seed, progress
-            As of `play`.
+            As in `play`.
         **ranges : (float, float) or mapping
-            Lowest and highest value of ``benefit``, ``loss``, ``gain`` or ``cost``, each between them as likely; or a
-            distribution as a scenario file has it. Other keys have ``__`` in place of dots. ``adversary=["one-shot",
-            "fmdp"]`` is about which adversary of cross-play comes.
+            Bounds of a uniform distribution for ``benefit``, ``loss``, ``gain`` or ``cost``, or a distribution as in a
+            scenario file. Other keys have ``__`` in place of dots. ``adversary=["one-shot", "fmdp"]`` makes the
+            adversary type of cross-play uncertain.
         """
         if not ranges and parts is None:
             raise InputError("nothing uncertain", source="Game.stress", expected="ranges, such as loss=(100, 500)")
@@ -314,25 +316,24 @@ class Game:
             return stress_loaded(loaded, executor=self._executor(policies), progress=progress)
 
     def to_scenario(self, path: str | Path, policies: Sequence[object] | None = None) -> Path:
-        """Write the game as a scenario file, with its tables as CSV files beside it.
+        """Write the game to a scenario file, with its tables as CSV files beside it.
 
         Parameters
         ----------
         path : str or Path
-            New TOML file. Tables are called after it: ``mine.toml`` has ``mine-records.csv``.
+            New TOML file. Table names start with its stem: ``mine.toml`` has ``mine-records.csv``.
         policies : sequence, optional
-            Instead of those of the game.
+            Policies; by default the policies of the game.
 
         Returns
         -------
         Path
-            The file.
+            Path of the scenario file.
 
         Raises
         ------
         InputError
-            If a file exists already, or an adversary or policy of the user's own is not of a module that others can
-            import.
+            If a file exists already, or a user-defined adversary or policy is not in an importable module.
         """
         path = Path(path)
         with named_arguments():
@@ -340,11 +341,11 @@ class Game:
             parts.content["seed"] = self.seed
             return write_scenario(path, parts)
 
-    # What it is made of.
+    # Components.
 
     @property
     def _opponents(self) -> Opponents:
-        """The adversaries, own ones as such."""
+        """The adversaries, with user-defined objects wrapped in `Own`."""
         return Opponents.of(self.adversary, self.adversaries, self.weights)
 
     def _parts(self, policies: Sequence[object] | None, prefix: str = "") -> Parts:
@@ -355,6 +356,9 @@ class Game:
         return parts_of(self.records, self._people, self._opponents, amounts, self.unit, chosen, self.overrides, prefix)
 
     def _executor(self, policies: Sequence[object] | None) -> Executor | None:
-        """Return where runs are done: here, if there is something that other processes may not know."""
+        """Return a serial executor if there are user-defined objects, else None.
+
+        Other processes may be unable to import such objects.
+        """
         parts = self._parts(policies)
         return SerialExecutor() if parts.policies or parts.planners else None

@@ -1,4 +1,4 @@
-"""How the values of an attribute are generalized: the rules of scenario files as functions."""
+"""Define hierarchies of attribute values with functions, as in scenario files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reidsim.tables import sniff_delimiter, text_table
 from reidsim.validation import validated
 
 Rule = Suppress | Intervals | Prefix | Groups
-# What may say how an attribute is generalized: a rule, "suppress", a table of levels or its file, a hierarchy.
+# Accepted forms of a hierarchy: a rule, "suppress", a table of levels or its file, or a hierarchy object.
 HierarchyLike = Rule | str | Path | pd.DataFrame | Hierarchy
 
 
@@ -27,20 +27,20 @@ def intervals(
     suppress: bool = True,
     costless_levels: Sequence[int] = (),
 ) -> Intervals:
-    """Generalize whole numbers to intervals of growing width.
+    """Generalize whole numbers to intervals of increasing width.
 
     Parameters
     ----------
     *widths : int
-        Width at each level, each a multiple of the one before.
+        Interval width at each level; each width is a multiple of the previous one.
     start : int, optional
-        Where the first interval begins; the smallest category if not given.
+        Lower bound of the first interval; the smallest category if not given.
     absorb_remainder : bool
-        The last full interval takes in the values left over at the top.
+        Whether the last full interval also includes the remaining values at the top.
     suppress : bool
-        End with a level of ``*``.
+        Whether the last level is full suppression (``*``).
     costless_levels : sequence of int
-        Levels, counted from 1, whose merging is not charged as loss.
+        Levels, counted from 1, at which generalization adds no loss.
 
     Raises
     ------
@@ -54,18 +54,18 @@ def intervals(
 def prefix(
     *digits: int, pool: Sequence[str] = (), suppress: bool = True, costless_levels: Sequence[int] = ()
 ) -> Prefix:
-    """Generalize codes of one length to ever shorter prefixes.
+    """Generalize codes of equal length to increasingly shorter prefixes.
 
     Parameters
     ----------
     *digits : int
-        Characters kept at each level, decreasing.
+        Number of characters kept at each level, decreasing.
     pool : sequence of str
-        Prefixes, all of one length, whose codes form one group once that short.
+        Prefixes of equal length, whose codes form one group from the level of that length on.
     suppress : bool
-        End with a level of ``*``.
+        Whether the last level is full suppression (``*``).
     costless_levels : sequence of int
-        Levels, counted from 1, whose merging is not charged as loss.
+        Levels, counted from 1, at which generalization adds no loss.
     """
     content = {"rule": "prefix", "digits": digits, "pool": pool}
     return validated(Prefix, content | _shared(suppress, costless_levels), "prefix")
@@ -77,40 +77,40 @@ def groups(*levels: Sequence[Sequence[str]], suppress: bool = True, costless_lev
     Parameters
     ----------
     *levels : sequence of sequence of str
-        Groups of categories, per level; those not listed at a level keep their label from the level below.
+        Groups of categories at each level. Categories that are not listed keep their label from the level below.
     suppress : bool
-        End with a level of ``*``.
+        Whether the last level is full suppression (``*``).
     costless_levels : sequence of int
-        Levels, counted from 1, whose merging is not charged as loss.
+        Levels, counted from 1, at which generalization adds no loss.
     """
     return validated(Groups, {"rule": "groups", "groups": levels} | _shared(suppress, costless_levels), "groups")
 
 
 def suppress() -> Suppress:
-    """Keep a value or suppress it, with no levels between."""
+    """Keep or suppress a value, without levels in between."""
     return Suppress(rule="suppress")
 
 
 def hierarchy_content(
     given: HierarchyLike, name: str, argument: str
 ) -> tuple[dict[str, Any], Mapping[str, pd.DataFrame]]:
-    """Return the section of a hierarchy as a scenario file has it, and the tables that it names.
+    """Return the scenario section of a hierarchy, and the tables that it names.
 
     Parameters
     ----------
     given : HierarchyLike
     name : str
-        Of the table, if there is one.
+        Name of the hierarchy table, if there is one.
     argument : str
-        What messages call it.
+        Name of the argument in error messages.
 
     Raises
     ------
     InputError
-        If it is nothing that says how an attribute is generalized.
+        If the argument is not an accepted form of a hierarchy.
     """
     if isinstance(given, Suppress | LevelsWithTop):
-        # Only what was said, as in a file.
+        # Include only keys that the user set, as in a scenario file.
         return {"rule": given.rule, **given.model_dump(exclude_defaults=True, by_alias=True)}, {}
     if isinstance(given, str) and given == "suppress":
         return {"rule": "suppress"}, {}
@@ -136,7 +136,7 @@ def _shared(suppress: bool, costless_levels: Sequence[int]) -> dict[str, Any]:
 
 
 def _table_of(hierarchy: Hierarchy) -> pd.DataFrame:
-    """Return one row per value, one column per level."""
+    """Return a table with one row per value and one column per level."""
     levels = zip(hierarchy.labels, hierarchy.groups, strict=True)
     return pd.DataFrame(
         {level: np.array(labels, dtype=object)[groups] for level, (labels, groups) in enumerate(levels)}

@@ -1,4 +1,4 @@
-"""The masking game from tables in memory: what a person should share of a genomic record."""
+"""Build and solve the masking game for genomic records from tables in memory."""
 
 from __future__ import annotations
 
@@ -40,40 +40,40 @@ def masking_game(
     registered: ArrayLike | None = None,
     adversaries: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> MaskingGame | TypesGame:
-    """Return the game of Wan et al. 2021 on tables of whole numbers.
+    """Build the masking game of Wan et al. 2021 from tables of whole numbers.
 
-    Every target decides which attributes to share. The adversary may infer its surname from the loci shared, by a
+    Each target chooses the attributes to share. The adversary may infer a target's surname from the shared loci with a
     genealogy, and links surname and demographics to a registry.
 
     Parameters
     ----------
     targets, genealogy, registry : DataFrame or mapping of str to array
-        A row per person. Targets have the columns of `linked`, the loci and ``surname``; the genealogy the loci and
-        ``surname``; the registry those of `linked` and ``surname``. Values are whole numbers of 0 or more: codes,
-        years, or repeats at a locus, where 0 is missing.
+        One row per person. Targets have the columns of `linked`, the loci and ``surname``; the genealogy has the loci
+        and ``surname``; the registry has the columns of `linked` and ``surname``. Values are whole numbers of 0 or
+        more: codes, years, or repeats at a locus, where 0 is missing.
     mutation_rates : mapping of str to float
-        Per generation, by locus; the loci are those of its keys.
+        Mutation rate per generation by locus; the keys define the loci.
     linked : sequence of str
-        Attributes that are linked besides the surname.
+        Attributes linked in addition to the surname.
     gain, cost : float or array, shape (n_targets,)
-        Of the adversary, in currency units per record.
+        The adversary's gain and cost, in currency units per record.
     confidence_threshold : float
-        Confidence in the surname from which on it is used.
+        Minimum confidence at which the adversary uses an inferred surname.
     benefit, loss : float or array, shape (n_targets,)
-        Of a target, for sharing everything and for being re-identified.
+        A target's benefit of sharing all attributes, and its loss if re-identified, in currency units.
     weights : mapping of str to float, optional
-        Worth of each attribute; the same for all if not given.
+        Weight of each attribute in the benefit; equal if not given.
     registered : array of bool, shape (n_targets,), optional
-        Who really is in the registry; all if not given.
+        Whether each target is really in the registry; all are if not given.
     adversaries : mapping of str to mapping, optional
-        Several by name, of whom a target meets one. Each says what differs from the arguments `gain`, `cost`,
-        `confidence_threshold` and `linked`; its ``weight``, how likely it is the one, in sum 1 (all alike if none says
-        it); and ``infers=False`` if it has no genealogy.
+        Several adversary types by name; each target faces one of them. A type may override the arguments `gain`,
+        `cost`, `confidence_threshold` and `linked`. Its ``weight`` is its prior probability; weights sum to 1 and are
+        equal if no type sets one. ``infers=False`` means that it has no genealogy.
 
     Raises
     ------
     InputError
-        If a column is missing, an amount or value is out of its range, or an adversary says something else.
+        If a column is missing, a value is out of range, or an adversary has an unknown key.
     """
     loci = tuple(mutation_rates)
     tables = {"targets": targets, "genealogy": genealogy, "registry": registry}
@@ -92,7 +92,7 @@ def masking_game(
 
     def against(own: Mapping[str, Any]) -> MaskingGame:
         said = {**defaults, **own}
-        # One object of the first stage infers for all of them.
+        # All types share one first-stage object, so that surnames are inferred only once.
         stages = (both.stages[0], Identify((*said["linked"], "surname")))
         attack = MultistageAttack(stages, _amount(said["gain"]), _amount(said["cost"]), said["confidence_threshold"])
         attack = attack if own.get("infers", True) else attack.one_stage()
@@ -113,26 +113,26 @@ def masking_game(
 def solve_masking(
     game: MaskingGame | TypesGame, policies: Sequence[str] = MASKING_POLICIES, *, seed: int = 0
 ) -> dict[str, Equilibrium]:
-    """Pick what each target shares by the published policies, and work out what comes of it.
+    """Choose the attributes that each target shares under published policies.
 
     Parameters
     ----------
     game : MaskingGame or TypesGame
     policies : sequence of str
-        Of ``no-protection``, ``demographics-only``, ``random-opt-in``, ``random-masking``, ``opt-in``, ``masking``,
-        ``no-attack-masking`` and ``one-stage-masking``; all if not given.
+        Any of ``no-protection``, ``demographics-only``, ``random-opt-in``, ``random-masking``, ``opt-in``,
+        ``masking``, ``no-attack-masking`` and ``one-stage-masking``; all if not given.
     seed : int
-        Of the two random policies.
+        Seed of the two random policies.
 
     Returns
     -------
     dict of str to Equilibrium
-        By policy, arrays of shape (n_targets,).
+        Strategies and payoffs by policy, as arrays of shape (n_targets,).
 
     Raises
     ------
     InputError
-        If there is no such policy.
+        If a policy is unknown.
     """
     return {
         policy: solve_policy(game, _published(policy), replication_stream(seed, "policies", 0)) for policy in policies

@@ -1,4 +1,4 @@
-"""How precisely an adversary decides, from a table of what it attacked and what it left alone."""
+"""Estimate an adversary's decision precision from a table of observed decisions."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheor
     Parameters
     ----------
     attacks : DataFrame, str or Path
-        A row for each decision, or a CSV or Parquet file of them. Column ``attacked`` is 1 or 0 (or true or false, yes
-        or no), ``success`` the probability that the adversary gave an attack to name the right person, ``gain`` what
-        that was worth to it and ``cost`` what an attack cost, in currency units.
+        One row per decision, or a CSV or Parquet file. Column ``attacked`` is 1 or 0 (or true or false, yes or no);
+        ``success`` is the adversary's estimate of the probability of a successful re-identification; ``gain`` and
+        ``cost`` are the value of a success and the cost of an attack to the adversary, in currency units.
     prospect : ProspectTheory, optional
-        Takes the values of prospects in place of expected payoffs.
+        Prospect theory whose values replace expected payoffs.
 
     Returns
     -------
     PrecisionFit
-        Its `precision` is that of ``rationality = "logit"``, or of ``"prospect-logit"`` where prospects are valued.
+        Its `precision` applies to ``rationality = "logit"``, or with `prospect` to ``"prospect-logit"``.
 
     Raises
     ------
     InputError
-        If the table cannot be used, or every decision follows the payoff; names the file and the row.
+        If the table cannot be used, or every decision follows the payoff; the message names the file and the row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Against whom a game is played: one adversary, or several of whom the records meet one."""
+"""Adversaries of a game: one adversary, or several types that records may face."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _ANY = "OneShot(...), Sequential(...), Always, Never, Random, or an object with 
 
 @dataclass(frozen=True, eq=False)
 class Opponents:
-    """The adversaries of a game.
+    """Adversaries of a game.
 
     Parameters
     ----------
     by_name : dict of str to adversary
-        By None, if there is one.
+        Adversary by name; the key is None if there is only one.
     weights : dict of str to float
-        How likely each of several is the one whom the records meet.
+        Prior probability of each adversary type; empty if there is only one adversary.
     """
 
     by_name: dict[str | None, AnyAdversary]
@@ -37,12 +37,12 @@ class Opponents:
 
     @classmethod
     def of(cls, adversary: Any, adversaries: Mapping[str, Any], weights: Mapping[str, float] | None) -> Opponents:
-        """Read the arguments of a game.
+        """Create the opponents from the arguments of a game.
 
         Raises
         ------
         InputError
-            If they do not say who attacks, or something is no adversary.
+            If the arguments do not define an adversary, or an object is not an adversary.
         """
         if (adversary is None) == (not adversaries):
             raise InputError(
@@ -69,17 +69,20 @@ class Opponents:
 
     @property
     def words(self) -> str:
-        """What the game is called after."""
+        """Adversary names, separated by commas."""
         return ", ".join(name or each.planner for name, each in self.by_name.items())
 
     @property
     def rate(self) -> float:
-        """How often an adversary who attacks at random does, in cross-play."""
+        """Attack probability of the random adversary in cross-play."""
         return next((each.rate for each in self.by_name.values() if isinstance(each, Random)), 0.5)
 
     @property
     def amounts(self) -> dict[str, Amount | None]:
-        """Gain and cost of the economics: those of the adversary; where each of several has its own, the first cost."""
+        """Gain and cost of the economics section.
+
+        With several types, the gain is None and the cost is the first one given.
+        """
         found = {name: [_amount(each, name) for each in self.by_name.values()] for name in ("gain", "cost")}
         if not self.weights:
             return {name: each[0] for name, each in found.items()}
@@ -87,19 +90,19 @@ class Opponents:
 
     @property
     def planners(self) -> dict[str, Any]:
-        """What makes the user's own, by the name of the planner."""
+        """User-defined adversaries, or callables that create them, by planner name."""
         return {each.planner: each.make for each in self.by_name.values() if isinstance(each, Own)}
 
     def content(self, risk: str, populations: dict[str, Population], prefix: str) -> dict[str, Any]:
-        """Return the sections of a scenario, and add people whom adversaries can look up to `populations`.
+        """Return the scenario sections of adversaries, and fill `populations`.
 
         Parameters
         ----------
         risk : str
-            Where groups are counted, of adversaries who do not say.
+            Risk type of adversaries that do not set one.
         populations : dict of str to Population
         prefix : str
-            Of the names of populations.
+            Prefix of population names.
         """
         sections: dict[str, dict[str, Any]] = {}
         for number, (name, each) in enumerate(self.by_name.items(), start=1):
@@ -116,7 +119,7 @@ def _argument(name: object) -> str:
 
 
 def _adversary(given: Any, argument: str) -> AnyAdversary:
-    """Return an adversary, an own one as such."""
+    """Return the adversary, with a user-defined object wrapped in `Own`."""
     if isinstance(given, AnyAdversary):
         return given
     if not replies(given):
@@ -133,7 +136,7 @@ def _amount(adversary: AnyAdversary, name: str) -> Amount | None:
 
 
 def _own_amounts(adversary: AnyAdversary, argument: str) -> dict[str, float]:
-    """Return the gain and cost of one of several; none where it follows the economics."""
+    """Return the own gain and cost of an adversary type; empty if it has none."""
     amounts = {}
     for name in ("gain", "cost"):
         amount = _amount(adversary, name)
@@ -151,7 +154,7 @@ def _own_amounts(adversary: AnyAdversary, argument: str) -> dict[str, float]:
 def _section(
     adversary: AnyAdversary, risk: str, populations: dict[str, Population], file: str, argument: str
 ) -> dict[str, Any]:
-    """Return how an adversary links and plans, as a scenario file says it."""
+    """Return the scenario section of an adversary."""
     section: dict[str, Any] = {"risk": risk, **adversary.links()}
     if isinstance(adversary, Sequential):
         plan = adversary.section()
@@ -172,12 +175,14 @@ def _section(
 
 
 def population_of(given: object, name: str, argument: str) -> Population | str:
-    """Return people: as given, counted from a table, or the name or file of a recipe.
+    """Return the population, or the name or file of its recipe.
+
+    A table is converted to a population.
 
     Raises
     ------
     InputError
-        If it is none of these.
+        If the argument is none of these.
     """
     if isinstance(given, Population):
         return given
@@ -192,6 +197,6 @@ def population_of(given: object, name: str, argument: str) -> Population | str:
 
 
 def path_text(given: str | Path) -> str:
-    """Return a path as absolute text; a name as it is."""
+    """Return a file path as absolute text, and a name unchanged."""
     is_file = isinstance(given, Path) or bool(re.search(r"[/\\]|\.(toml|parquet)$", given))
     return str(Path(given).absolute()) if is_file else str(given)

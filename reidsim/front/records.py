@@ -1,4 +1,4 @@
-"""The records to be shared, and how each quasi-identifier can be generalized."""
+"""Records to be released, and the generalization hierarchies of their attributes."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from reidsim.front.hierarchies import HierarchyLike, hierarchy_content
 from reidsim.scenarios.people import key_columns
 from reidsim.tables import sniff_delimiter, text_table
 
-# What the section of an attribute may say besides, when it is given as a mapping.
+# Key of the hierarchy in an attribute given as a mapping of scenario keys.
 _HIERARCHY = "hierarchy"
-# How names of tables of levels end.
+# Suffix of the names of hierarchy tables.
 LEVELS = "-levels.csv"
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The records to be shared, and how each quasi-identifier can be generalized.
+    """Records to be released, and a hierarchy for each quasi-identifier.
 
     Parameters
     ----------
     data : DataFrame, str or Path
-        One row per record, in memory or as a file (CSV or Parquet). A table in memory is copied.
+        One row per record, in memory or in a file (CSV or Parquet). A table in memory is copied.
     attributes : mapping of str to object
-        The quasi-identifiers in the order of the lattice, each with its hierarchy: `intervals`, `prefix`, `groups` or
-        `suppress`, ``"suppress"``, a table with a row per value and a column per level (a DataFrame, or a file as ARX
-        writes it), or a `Hierarchy`. Or a mapping with the keys that scenario files have for an attribute, such as
+        Quasi-identifiers in lattice order, each with its hierarchy: `intervals`, `prefix`, `groups` or `suppress`,
+        ``"suppress"``, a table with one row per value and one column per level (a DataFrame, or a file in ARX format),
+        or a `Hierarchy`. An attribute may also be a mapping of scenario keys, such as
         ``{"hierarchy": intervals(5), "in_loss": False}``.
     weight : str or array, optional
-        Sampling weights: how many people of the population each record stands for, 1 or more. A column of the table,
-        or one number for each record; adversaries with ``risk="sample"`` link with them.
+        Sampling weights: number of people in the population that each record represents, 1 or more. A table column, or
+        one number per record. Adversaries with ``risk="sample"`` link with them.
     person : str or tuple of str, optional
-        Column that says whose each record is, where people have several: then people are counted, and all records of a
-        person get one generalization. It is never shared.
+        Column or columns that identify the person of each record, if people have several records. People are then
+        counted instead of records, and all records of a person get one generalization. The column is never released.
     household : str, optional
-        Column that says to which household the person belongs; adds the measure ``household_risk``.
+        Column that identifies the person's household; adds the measure ``household_risk``.
 
     Raises
     ------
     InputError
-        If the table is empty, or lacks an attribute, a key or its weights, or a hierarchy is none.
+        If the table is empty, or lacks an attribute, a key or the weights, or a hierarchy is invalid.
 
     Examples
     --------
@@ -114,14 +114,14 @@ class Records:
     def content(
         self, prefix: str, columns: Mapping[str, pd.Series[str]]
     ) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
-        """Return what a scenario file says of the records, and the tables that it names.
+        """Return the scenario content of the records, and the tables that it names.
 
         Parameters
         ----------
         prefix : str
-            Of the tables' names.
+            Prefix of table names.
         columns : mapping of str to Series
-            Further columns, by name.
+            Additional columns, by name.
 
         Returns
         -------
@@ -170,10 +170,10 @@ class Records:
 
     @property
     def n_records(self) -> int | None:
-        """Number of records; None for those of a file, which is read when they are needed."""
+        """Number of records; None for a file, which is read only when needed."""
         return None if self._table is None else len(self._table)
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Columns of the table; None for those of a file."""
+        """Columns of the table; None for a file."""
         return None if self._table is None else tuple(map(str, self._table.columns))

@@ -1,4 +1,4 @@
-"""What becomes of a result in Python: a page to hand over, the records to share, a view in a notebook."""
+"""Reports, released records and notebook views of results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FRAME = '<iframe srcdoc="{}" style="width: 100%; height: 40em; border: 1px soli
 
 @dataclass(frozen=True)
 class Report:
-    """A report as one HTML page, shown as such in a notebook.
+    """Report as one HTML page, displayed in notebooks.
 
     Parameters
     ----------
@@ -58,16 +58,16 @@ class Report:
 def report(
     result: Result | str | Path, path: str | Path | None = None, *, author: str = "", institution: str = ""
 ) -> Report:
-    """Write the report of a result, for whoever decides: one HTML page that needs nothing else.
+    """Write the report of a result as one self-contained HTML page.
 
     Parameters
     ----------
     result : RunResult, CrossPlayResult, StressResult, str or Path
         A result, or a results folder.
     path : str or Path, optional
-        New file for it, ``.html`` or ``.md``.
+        New file for the report, ``.html`` or ``.md``.
     author, institution : str
-        Who prepared it, for its head.
+        Author of the report and the author's institution, for the heading.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def report(
     Raises
     ------
     InputError
-        If the folder holds no results, or the file exists or cannot be written.
+        If the folder contains no results, or the file exists or cannot be written.
 
     Examples
     --------
@@ -109,41 +109,43 @@ def share(
     max_risk: float | None = None,
     accept_risk: bool = False,
 ) -> pd.DataFrame:
-    """Return the records as a policy shares them, written to a file, read back and counted as `reidsim share` does.
+    """Return the records released by a policy, with the checks of `reidsim share`.
+
+    The records are written to a file, read back, and audited.
 
     Parameters
     ----------
     result : RunResult, str or Path
         A result, or a results folder.
     policy : str, optional
-        Whose generalizations; needed if the result has several.
+        Policy whose generalizations are used; required if the result has several policies.
     path : str or Path, optional
-        New CSV file for them; its sidecar is beside it.
+        New CSV file for the records; its sidecar is written to the same folder.
     keep : sequence of str
-        Columns to copy as they are; none by which most people could be named.
+        Columns to copy unchanged; columns that identify most people are refused.
     keep_identifier : sequence of str
-        Columns to copy although people could be named by them.
+        Columns to copy unchanged even if they identify people.
     keep_free_text : bool
-        Whether to copy kept columns of free text, which may name people.
+        Whether to copy kept columns with free text, which may name people.
     unknown_to_outsiders : sequence of str
         Kept columns whose values no outsider can know.
     max_singled_out : float
-        Share of the people whom other kept columns may single out.
+        Maximum share of people singled out by the other kept columns.
     max_risk : float, optional
-        Highest risk of a record, and of a person who is looked up in the file; one in eleven if not given.
+        Maximum risk of a record, and of a person who is looked up in the file; one in eleven if not given.
     accept_risk : bool
-        Whether to share the records although their risk is above that.
+        Whether to release the records even if the risk is above the maximum.
 
     Returns
     -------
     DataFrame
-        Text, one row per record that is shared. ``attrs["sidecar"]`` holds what was counted in the file.
+        Text, one row per released record. ``attrs["sidecar"]`` holds the audit of the file.
 
     Raises
     ------
     InputError
-        If a column would name people, kept columns single out too many people, the risk is above the limit, or the
-        result is not of single records.
+        If a column identifies people, kept columns single out too many people, the risk is above the maximum, or the
+        result is not from single records.
 
     Examples
     --------
@@ -179,7 +181,7 @@ def share(
 
 
 def _files_of(result: RunResult, place: Path) -> dict[str, Any]:
-    """Write the tables of a game in memory to files, and return where they are, as manifests tell."""
+    """Write in-memory tables to files, and return their paths as manifest entries."""
     given = result.held.given if isinstance(result.held, LoadedScenario) else {}
     tables = {name: table for name, table in given.items() if isinstance(table, pd.DataFrame)}
     content = result.manifest["content"]
@@ -199,7 +201,7 @@ def _files_of(result: RunResult, place: Path) -> dict[str, Any]:
 
 
 def result_html(result: Result) -> str:
-    """Return a result as a notebook shows it: the verdict, the table behind it, and the warnings."""
+    """Return the notebook view of a result: verdict, table and warnings."""
     told = "".join(f"<p>{escape(line)}</p>" for line in told_by(result, policy_name).splitlines())
     warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
     return f"<p><strong>{escape(result.name)}</strong></p>{told}{_table(result)}" + (
@@ -218,7 +220,7 @@ def _table(result: Result) -> str:
         shown = found[numbers].map(PUBLISHER_PAYOFF.text).set_axis(found["policy"].map(policy_name).rename(None))
         return shown.rename(columns=lambda name: name.replace("_", " ")).to_html()
     if not isinstance(result, RunResult | ScoreResult):
-        # Where there are several tables, the first that is not empty answers the question.
+        # If there are several tables, the first one that is not empty holds the main result.
         first = next((table for table in result.stored_tables().values() if len(table)), pd.DataFrame())
         return first.to_html(index=False)
     if has_verdict(result.summary):
@@ -231,7 +233,7 @@ def _table(result: Result) -> str:
 
 
 def _level_outside() -> int:
-    """Return the stack level at which a warning of the calling function points to the code that uses the package."""
+    """Return the stack level at which a warning points to code outside the package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

@@ -1,4 +1,4 @@
-"""What is varied of a game: values and ranges by name, as sections of a scenario file."""
+"""Convert parameter values and ranges to scenario sections."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def sweep_section(
     Parameters
     ----------
     values : mapping of str to iterable
-        By name: a price, or a key path with ``__`` in place of dots.
+        Values by parameter name: a payoff parameter, or a key path with ``__`` in place of dots.
     one_at_a_time : sequence of str
-        Names of those that are changed one after the other.
+        Names of the parameters that are varied one at a time.
     adversaries : collection of str
-        Names of several adversaries, each of whom has its own gain and cost.
+        Names of the adversary types, if there are several; each type has its own gain and cost.
 
     Raises
     ------
     InputError
-        If there is no such parameter, or no list of its values.
+        If a parameter is unknown, or its values are not a list.
     """
     section: dict[str, Any] = {"values": {_key(name, adversaries): _listed(name, v) for name, v in values.items()}}
     if one_at_a_time:
@@ -38,7 +38,7 @@ def sweep_section(
 
 
 def uncertainty_section(ranges: Mapping[str, Any], samples: int | None, adversaries: Collection[str]) -> dict[str, Any]:
-    """Return section ``uncertainty`` of a scenario file, given ranges or distributions by name; see `sweep_section`."""
+    """Return section ``uncertainty`` of a scenario file; see `sweep_section`."""
     parameters = {
         **{_key(name, adversaries): _distribution(name, each) for name, each in ranges.items() if name != WHO_COMES},
         **({WHO_COMES: _who_comes(ranges[WHO_COMES])} if WHO_COMES in ranges else {}),

@@ -1,1 +1,1 @@
-"""Tables and figures."""
+"""Lay out results as tables, figures and report pages."""

@@ -9,11 +9,11 @@ from pathlib import Path
 from reidsim.scenarios.kind import Kind
 from reidsim.validation import read_toml
 
-# Figures that show the decision; the others help to check it.
+# Figures that show the decision; the other figures help to check it.
 DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")
 
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))
-# Columns of wide tables that a page shows.
+# Columns that a page shows of wide tables.
 MAIN_COLUMNS: Mapping[str, Sequence[str]] = _WORDS["columns"]
 
 

@@ -1,4 +1,4 @@
-"""Reading a file of people, CSV or Parquet, as integer codes by column."""
+"""Read a file of people, CSV or Parquet, as integer codes by column."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from reidsim.tables import (
 MISSING = 0
 
 _PARQUET_MAGIC = b"PAR1"
-# From here on, float64 does not hold every whole number.
+# From this number on, float64 cannot represent every whole number.
 _INEXACT = 2**53
 
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """One attribute of a file.
+    """Integer codes of an attribute.
 
     Parameters
     ----------
     name : str
     codes : ndarray of int32, shape (n_rows,)
-        0 where the value is missing, and 1 and up for values.
+        0 for a missing value, 1 or more for other values.
     n_codes : int
-        Codes below it only; some may not occur.
+        Upper bound of the codes, exclusive; some codes may not occur.
     """
 
     name: str
@@ -53,21 +53,21 @@ class CodedColumn:
 
 @dataclass(frozen=True)
 class CodedFile:
-    """A file of people: one row per record, or per cell with the number of records in it.
+    """Coded file of people: one row per record, or per cell with a record count.
 
     Parameters
     ----------
     path : Path
     kind : str or None
-        What the file says it holds, such as ``"cells"``; None if it does not say.
+        Kind of content recorded in the file, such as ``"cells"``; None if not recorded.
     title, source : str
-        As the file says; empty if it does not.
+        Title and source recorded in the file; empty if not recorded.
     columns : tuple of CodedColumn
-        At least one.
+        Coded attributes, at least one.
     counts : ndarray of int64, shape (n_rows,), or None
-        Records in each row, 0 or more; None when each row is one record.
+        Number of records in each row, 0 or more; None if each row is one record.
     weights : ndarray of float64, shape (n_rows,), or None
-        People of the population that each record stands for, if a column says so.
+        Sampling weight of each row: number of people in the population per record. None without a weight column.
     """
 
     path: Path
@@ -87,26 +87,26 @@ def read_coded_file(
     weight: str | None = None,
     encoding: str | None = None,
 ) -> CodedFile:
-    """Read a file of people.
+    """Read a file of people as integer codes.
 
     Parameters
     ----------
     path : Path
-        Parquet, or delimited text with a header: the delimiter is the comma, semicolon, tab or bar that splits the
-        first two lines into the most columns; may be compressed (``.gz``, ``.bz2``).
+        Parquet, or delimited text with a header. The delimiter is the comma, semicolon, tab or bar that splits the
+        first two lines into the most columns. Text may be compressed (``.gz``, ``.bz2``).
     columns : sequence of str, optional
-        Attributes to read. All those that the file names as such, or else all columns but the counts, if not given.
+        Attributes to read. By default, the attributes recorded in the file, or else all columns but the counts.
     count : str, optional
-        Column that holds the number of records in a row. The one that the file names as such, if any, if not given.
+        Column with the number of records in a row. By default, the column recorded in the file, if any.
     weight : str, optional
-        Column that holds sampling weights.
+        Column with sampling weights.
     encoding : str, optional
-        Of delimited text; UTF-8 if not given.
+        Encoding of delimited text; UTF-8 if not given.
 
     Returns
     -------
     CodedFile
-        A null, a value that is not a number in a column of numbers, and text that is empty or blank are missing.
+        Coded file. Missing are nulls, NaN in a column of numbers, and empty or blank text.
 
     Raises
     ------
@@ -157,12 +157,12 @@ def _is_parquet(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
     except (OSError, ValueError):
-        # Reading it as text says what is wrong.
+        # The attempt to read the file as text reports the error.
         return False
 
 
 def _parquet_schema(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
-    """Return the columns of a file, and what it says of itself."""
+    """Return the schema of a file, and the metadata recorded in it."""
     with reading_parquet(path):
         schema = parquet.read_schema(path.absolute())
     require_distinct("column named twice", schema.names, source=path)
@@ -190,17 +190,20 @@ def _coded(name: str, column: pa.ChunkedArray, path: Path) -> CodedColumn:
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
     chunks = column.chunks
-    # Indices may be narrow and unsigned, where -1 has no place.
+    # Indices may be of a narrow unsigned type, which cannot represent -1.
     wide = (chunk.indices.cast(pa.int64()).fill_null(-1) for chunk in chunks)
     indices = np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in wide])
     code_of, n_codes = _codes_of_values(chunks[0].dictionary)
-    # The last one stands for nulls, whose index is -1.
+    # The last entry is the code of nulls, whose index is -1.
     codes = np.append(code_of, np.int32(MISSING))[indices]
     return CodedColumn(name, codes, n_codes)
 
 
 def _codes_of_values(values: pa.Array) -> tuple[NDArray[np.int32], int]:
-    """Return the code of each value (0 if missing, the same if only spaces around it differ) and their number."""
+    """Return the code of each value and the number of codes.
+
+    Missing values have code 0. Values that differ only in surrounding spaces have the same code.
+    """
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         trimmed = compute.utf8_trim_whitespace(values)
         values = compute.if_else(compute.equal(trimmed, ""), None, trimmed)
@@ -221,7 +224,7 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def _weights(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:
-    """Return sampling weights; names the first row that has none."""
+    """Return sampling weights; an error names the first row without a valid weight."""
     values = _numbers(column)
     with locating(path):
         require_weights(values, f"row {{row}}, column {name!r}")
@@ -229,7 +232,7 @@ def _weights(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float
 
 
 def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
-    """Return counts as integers; names the first row that is not one."""
+    """Return counts as integers; an error names the first row without a valid count."""
     values = _numbers(column)
     wrong = ~((values >= 0) & (values < _INEXACT) & (values == np.floor(values)))
     if wrong.any():

@@ -1,4 +1,4 @@
-"""The tables that cross-play prints: payoffs, mixtures by concept, best replies by iteration; and its verdict."""
+"""Lay out the results of cross-play as terminal tables and sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reidsim.reports.writer import render
 from reidsim.scenarios.people import counted_units
 from reidsim.wording import counted
 
-# An interval that is narrower, as a share of the value, is of runs that do not differ.
+# Relative width below which an interval is of identical runs, and is not shown.
 _DRAWN = 1e-9
 _CRITERIA = {
     "maximin": ("least_payoff", "Maximin", "pays at least", ""),
@@ -26,12 +26,12 @@ _CRITERIA = {
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
-    """Lay out a measure in tables of as many adversaries as fit 80 characters."""
+    """Lay out a measure, with as many adversaries per table as fit 80 characters."""
     if result.runs.empty:
         return
     matrix, title = result.matrix(measure), _title(result)
     told = result.measures[measure]
-    # Rounded first, so that -0.001 is not printed as minus nothing.
+    # Round first, so that -0.001 is not printed as -0.00.
     shown = matrix.map(lambda value: "-" if pd.isna(value) else told.text(round(value, 6))).replace(
         r"^-(0\.0+%?)$", r"\1", regex=True
     )
@@ -43,7 +43,7 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 
 def cross_play_verdict(result: CrossPlayResult) -> list[str]:
-    """Return the defender with the best worst case, and the one with the least regret, a sentence each."""
+    """Return one sentence each on the best worst case and on the smallest regret."""
     if result.runs.empty:
         return []
     found = []
@@ -86,16 +86,19 @@ _CONCEPTS = {
     BEST: "of all equilibria the best for the defender, who gets {:,.2f}",
     WORST: "the worst, in which it gets {:,.2f}",
 }
-# Strategies that are less likely are not printed.
+# Minimum probability of the strategies that are printed.
 _SHOWN = 0.0005
-# Points of a sweep that are printed.
+# Maximum number of points of a sweep that are printed.
 _MOST_POINTS = 4
-# Of words in the first column, which the terminal never wraps.
+# Width of the text in the first column, which the terminal never wraps.
 _WIDTH = 24
 
 
 def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Lay out mixtures by concept, and defenders by their exploitability; of a sweep at its first points."""
+    """Lay out equilibrium mixtures by concept, and defenders by exploitability.
+
+    Of a sweep, only the first points are shown.
+    """
     if "equilibria" not in result.equilibria:
         return
     swept = [] if result.design is None else list(result.design.swept)
@@ -117,7 +120,10 @@ def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
 
 
 def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Return the iterations of a single run; of several runs, a summary of the last iterations."""
+    """Lay out the double-oracle iterations of a run.
+
+    For several runs, the last iterations are summarized.
+    """
     if "double_oracle" not in result.replies:
         return
     found, one = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
@@ -157,7 +163,7 @@ def _by_point(tables: dict[str, pd.DataFrame], swept: list[str]) -> Iterator[tup
 
 
 def _told(mixture: pd.DataFrame) -> str:
-    """Return a mixture, a strategy in each line, the most likely first."""
+    """Return a mixture as text, one strategy per line, most likely first."""
     rows = mixture[mixture["probability"] >= _SHOWN].sort_values("probability", ascending=False, kind="stable")
     return "\n".join(
         f"{row['probability']:.3f} {row_name(row['strategy'], row['plans_against'])}" for row in rows.to_dict("records")

@@ -1,4 +1,4 @@
-"""What a file of people gives away before anybody attacks it: group sizes, k-anonymity, population uniqueness."""
+"""Describe the disclosure risk of a file of people before any attack."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from reidsim.reports.coded_file import MISSING, CodedColumn, CodedFile, read_cod
 
 @dataclass(frozen=True)
 class AttributeDescription:
-    """One attribute of a file.
+    """Summary of an attribute of a file.
 
     Parameters
     ----------
     name : str
     distinct : int
-        Different values that occur, missing ones aside.
+        Number of distinct values that occur, without missing ones.
     missing : int
-        Records without a value.
+        Number of records without a value.
     """
 
     name: str
@@ -41,31 +41,31 @@ class AttributeDescription:
 
 @dataclass(frozen=True)
 class FileDescription:
-    """What a file holds, and how far its records hide among each other.
+    """Content of a file, and group sizes and uniqueness of its records.
 
     Parameters
     ----------
     path : Path
     kind : str or None
-        ``"cells"``, ``"individuals"`` or ``"genealogy"`` in a file made by reidsim; None in any other.
+        ``"cells"``, ``"individuals"`` or ``"genealogy"`` for a file made by reidsim; None for other files.
     title, source : str
-        As the file says; empty if it does not.
+        Title and source recorded in the file; empty if not recorded.
     rows : int
-        Rows of the file.
+        Number of rows of the file.
     frequencies : GroupFrequencies
-        Records that agree in all attributes form a group. A missing value agrees with missing values only.
+        Group sizes. Records that agree in all attributes form a group; a missing value agrees only with missing values.
     profile : KAnonymityProfile
-        Of the same groups.
+        k-anonymity profile of the same groups.
     attributes : tuple of AttributeDescription
     people : int or None
-        Different people, where the file says whose each record is: then groups are counted in people, `profile` tells
-        of each the smallest group that the person has a record in, and uniques are people. None if it does not say.
+        Number of distinct people, if the file identifies the person of each record; else None. With people, group sizes
+        count people, `profile` uses the smallest group in which each person has a record, and uniques are people.
     population_size : int or None
-        People in the population that the file is a sample of; None if the file is taken as the population.
+        Number of people in the population sampled by the file; None if the file is the population.
     uniqueness : Uniqueness or None
-        In the population by each method, and which to take; None if the file is taken as the population.
+        Population uniqueness by each method, and the recommended method; None if the file is the population.
     warnings : tuple of str
-        What may make these figures mislead.
+        Reasons why these figures may mislead.
     """
 
     path: Path
@@ -83,22 +83,22 @@ class FileDescription:
 
     @property
     def estimates(self) -> tuple[UniquenessEstimate, ...]:
-        """Of population uniqueness by each method; none if the file is taken as the population."""
+        """Population uniqueness by method; empty if the file is the population."""
         return () if self.uniqueness is None else self.uniqueness.estimates
 
     @property
     def records(self) -> int:
-        """Records, or people."""
+        """Number of records; with people, the number of rows."""
         return self.frequencies.records if self.people is None else self.rows
 
     @property
     def cells(self) -> int:
-        """Different combinations of values that occur."""
+        """Number of distinct combinations of values that occur."""
         return self.frequencies.groups
 
     @property
     def uniques(self) -> int:
-        """Records that share their combination of values with no other; or people of whom one shares it with nobody."""
+        """Number of unique records, or of people with a unique combination of values."""
         return self.frequencies.uniques if self.people is None else round(self.profile.unique_share * self.people)
 
 
@@ -114,29 +114,30 @@ def describe_file(
     level: float = 0.95,
     encoding: str | None = None,
 ) -> FileDescription:
-    """Describe a file of records or of counts by cell.
+    """Describe the disclosure risk of a file of records or counts by cell.
 
     Parameters
     ----------
     path : str or Path
         CSV with a header (comma, semicolon or tab; may be compressed) or Parquet.
     columns : sequence of str, optional
-        Attributes that an attacker may know; all of the file's, if not given.
+        Attributes that an attacker may know; all attributes of the file if not given.
     count : str, optional
-        Column with the number of records in each row; each row is one record, if not given and the file does not say.
+        Column with the number of records in each row. If not given and not recorded in the file, each row is one
+        record.
     weight : str, optional
-        Column with the sampling weight of each record: how many people of the population it stands for.
+        Column with the sampling weight of each record: number of people in the population that it represents.
     person : str, optional
-        Column that says whose each record is, where people have several: groups are then of different people.
+        Column that identifies the person of each record, if people have several records; groups then count people.
     population_size : int, optional
-        People in the population that the file is a random sample of. The file is taken as the population, if not
-        given.
+        Number of people in the population from which the file is a random sample. If not given, the file is taken as
+        the population.
     seed : int
-        Of the bootstrap of Zayatz's estimator.
+        Seed of the bootstrap of Zayatz's estimator.
     level : float
         Confidence level of the intervals.
     encoding : str, optional
-        Of a CSV file; UTF-8 if not given.
+        Encoding of a CSV file; UTF-8 if not given.
 
     Returns
     -------
@@ -202,9 +203,9 @@ def group_sizes(columns: Sequence[CodedColumn], counts: NDArray[np.int64] | None
     Parameters
     ----------
     columns : sequence of CodedColumn
-        At least one. Their combinations may be more than 64 bits can number.
+        At least one column. The number of combinations may exceed the range of 64 bits.
     counts : ndarray of int64, shape (n_rows,), optional
-        Records in each row; one, if not given.
+        Number of records in each row; one if not given.
     """
     keys = _keys(columns)
     if counts is None:
@@ -219,12 +220,12 @@ def _keys(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
 
 
 def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:
-    """Return the file without the column of the key, and the person of each row in numbers from 0 on.
+    """Return the file without the person column, and the person number of each row.
 
     Raises
     ------
     InputError
-        If there is no such column or no other, a row has no value in it, or rows are counts of records.
+        If the person column or another column is missing, a row has no person, or rows are counts of records.
     """
     others = tuple(column for column in file.columns if column.name != person)
     key = next((column for column in file.columns if column.name == person), None)
@@ -242,7 +243,7 @@ def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:
 def _by_people(
     columns: Sequence[CodedColumn], of_record: NDArray[np.intp]
 ) -> tuple[GroupFrequencies, KAnonymityProfile]:
-    """Return the groups by the different people in each, and people by the smallest group that each has a record in."""
+    """Return groups counted in people, and each person's smallest group."""
     cell = np.unique(_keys(columns), return_inverse=True)[1]
     row_sets, set_of_person = RowSets.of(cell, of_record)
     sizes = row_sets.in_classes(np.arange(int(cell.max()) + 1), int(cell.max()) + 1)
@@ -251,10 +252,13 @@ def _by_people(
 
 
 def _cells(file: CodedFile, frequencies: GroupFrequencies, population_size: int | None) -> SampleCells:
-    """Return the cells of a file; with a population size, all records stand for the same number of people."""
+    """Return the cells of a sample file.
+
+    With a population size, all records have equal weight.
+    """
     weights = file.weights
     if weights is None:
-        assert population_size is not None  # noqa: S101 - held by the caller, said for the type checker
+        assert population_size is not None  # noqa: S101 - guaranteed by the caller; narrows the type
         require_usable(frequencies, population_size, 0.5)
         weights = np.full(len(file.columns[0].codes), population_size / frequencies.records)
     return SampleCells.of_records([column.codes for column in file.columns], weights, file.counts)

@@ -1,4 +1,4 @@
-"""The tables that describe a file of people."""
+"""Lay out the description of a file of people as terminal tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _METHOD_NAMES = {
 
 
 def description_tables(description: FileDescription) -> Iterator[Table]:
-    """Lay out what a file holds in tables that fit 80 characters."""
+    """Yield the tables of a file description, each at most 80 characters wide."""
     yield _overview(description)
     yield _attributes(description)
     yield _group_sizes(description)
@@ -129,7 +129,7 @@ def _groups(uniqueness: Uniqueness) -> Table:
 
 
 def _units(description: FileDescription) -> tuple[str, str]:
-    """Return what is counted, one and several."""
+    """Return the unit of counts, singular and plural."""
     return ("record", "records") if description.people is None else ("person", "people")
 
 

@@ -1,4 +1,4 @@
-"""The columns that `reidsim new` found in a file, as a table in the terminal."""
+"""Lay out the columns of a draft by `reidsim new` as a terminal table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from reidsim.drafts.draft import COLUMNS_FILE, Draft, columns_by_use
 from reidsim.drafts.scenario_text import in_a_line
 from reidsim.reports.terminal_table import titled_table
 
-# Columns of each use that are shown; the file of columns has them all.
+# Maximum number of columns shown per use; the column file lists all.
 _SHOWN = 12
 _LONGEST_NAME = 24
 
 
 def draft_table(draft: Draft, title: str) -> Table:
-    """Return a table of the columns: the quasi-identifiers, then the others by what was made of them."""
+    """Return a table of the columns: quasi-identifiers first, then others by use."""
     rows, hidden = [], 0
     for use, profiles in columns_by_use(draft).items():
         hidden += max(0, len(profiles) - _SHOWN)

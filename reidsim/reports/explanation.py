@@ -1,4 +1,4 @@
-"""The rounds of a scenario: its agents, and the actors, information and random draws of each phase."""
+"""Explain the rounds of a scenario: agents, and the steps of each phase."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
     Raises
     ------
     InputError
-        If the scenario is of a game that has no agents.
+        If the game of the scenario has no agents.
     """
     scenario = loaded.scenario
     kind = kind_of(scenario)
@@ -50,7 +50,7 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
 
 
 def _amount(price: Literal["gain", "cost"], own: float | None, kind: Kind, scenario: ScenarioHead) -> str:
-    """Return a price of an adversary in words: its own, or else the scenario's."""
+    """Return the gain or cost of an adversary as text, by default the scenario's."""
     if own is None and kind.is_by_record(scenario, price):
         return "by record"
     economics, _ = economics_of(scenario)
@@ -71,7 +71,10 @@ def _phases(kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterat
 def _acting(
     phase: Phase, scenario: ScenarioHead, agents: AgentsSection, *, subjects_share: bool
 ) -> tuple[str, str, str]:
-    """Return actors, decision and information of a phase; the information is empty if no agent acts."""
+    """Return the actors, decision and information of a phase.
+
+    The information is empty if no agent acts.
+    """
     publisher = "data subjects" if subjects_share else "publisher"
     if phase.name == "enforce" and not agents.enforcement.detection:
         return "no step (no exploit is detected)", "", ""

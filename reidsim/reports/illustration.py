@@ -1,4 +1,4 @@
-"""The figures of a result: of its kind, of rounds of agents, and of batches, cross-play and stress tests."""
+"""Draw the figures of results."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def illustrate(result: Result, folder: Path) -> list[str]:
     Returns
     -------
     list of str
-        Names of the files, in the order of the paper's figures.
+        File names, in the order of the paper's figures.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
     with own_settings():
         for name, figure in figures_of(result):
-            # Keys of scenarios are part of some names, and kinds of somebody's own give others.
+            # Names may contain scenario keys or come from user-defined kinds, so they need plain file names.
             plain = plain_name(name, names)
             names[plain] = f"{plain}.png"
             save_figure(figure, folder / names[plain])
@@ -54,7 +54,7 @@ def illustrate(result: Result, folder: Path) -> list[str]:
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure for everything that the result's tables allow."""
+    """Yield the name and figure of everything that the result's tables allow."""
     if isinstance(result, CrossPlayResult):
         if not result.runs.empty:
             yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
@@ -81,8 +81,8 @@ def plot(result: Result) -> Figure:
     Returns
     -------
     Figure
-        Payoffs by policy; of a sweep, along the swept key; of cross-play, payoff and risk of every defender against
-        every adversary; of other results, the first figure.
+        Payoffs by policy. For a sweep, along the swept key; for cross-play, payoff and risk of every defender against
+        every adversary; for other results, the first figure.
 
     Raises
     ------

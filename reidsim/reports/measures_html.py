@@ -1,4 +1,4 @@
-"""Measures by policy as an HTML table: for the web page and for notebooks."""
+"""Render measures by policy as an HTML table for the web page and notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from reidsim.scenarios.registry import kind_of_content
 
 
 def measures_table(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
-    """Return measures by policy as an HTML table: a row each, with its definition, and a column per policy."""
+    """Return an HTML table with one row per measure and one column per policy.
+
+    Each row contains the definition of the measure.
+    """
     shown = measures_among(kind_of_content(content).measures_of(content), measures.columns)
     rows = [(measure, list(map(measure.text, measures[column]))) for column, measure in shown.items()]
     return str(render("measures", {"names": [policy_name(str(name)) for name in measures.index], "rows": rows})).strip()

@@ -1,4 +1,4 @@
-"""Sentences about rounds of agents: distinct people re-identified, and guarantees that did not hold."""
+"""State the results of rounds of agents: people re-identified, broken guarantees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reidsim.reports.writer import said
 
 
 def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callable[[str], str] = str) -> str:
-    """Return a sentence on the number of distinct people re-identified over all rounds under some policies.
+    """State the number of distinct people re-identified over all rounds, by policy.
 
     Parameters
     ----------
@@ -20,12 +20,12 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
         One row per draw, policy and round; see `reidsim.engine.rounds.AgentAnalysis`.
     policies : sequence of str
     name : callable
-        Returns the name of a policy for readers.
+        Function that returns the display name of a policy.
 
     Returns
     -------
     str
-        Empty for a single round, or a table without these columns.
+        Sentence; empty for a single round, or a table without the required columns.
     """
     if not {"subjects", BREACHES.column, DISTINCT.column} <= set(rounds) or rounds["round"].nunique() < 2:
         return ""
@@ -40,14 +40,16 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
 def guarantees_told(
     broken: pd.DataFrame, name: Callable[[str], str] = str, payoff: str = PUBLISHER_PAYOFF.label
 ) -> str:
-    """Return the wrong beliefs that let adversaries attack where a policy rules attacks out; empty if none did.
+    """State the wrong beliefs that let adversaries attack despite a guarantee.
+
+    The text is empty if no guarantee was broken.
 
     Parameters
     ----------
     broken : DataFrame
         See `reidsim.engine.rounds.broken_guarantees`.
     name : callable
-        Returns the name of a policy for readers.
+        Function that returns the display name of a policy.
     payoff : str
         Label of the publisher's payoff.
     """

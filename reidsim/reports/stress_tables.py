@@ -1,4 +1,4 @@
-"""The tables that a stress test prints."""
+"""Lay out the results of a stress test as terminal tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reidsim.engine.stress.run import StressResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.terminal_table import titled_table
 
-# Columns of the robustness table, and what is printed above them.
+# Columns of the robustness table, and their headings.
 _ROBUSTNESS = {
     "mean_payoff": "mean",
     "worst_payoff": "worst",
@@ -24,7 +24,7 @@ _ROBUSTNESS = {
     "share_best": "best at",
 }
 _BEST = {"worst_payoff": "maximin", "largest_regret": "minimax_regret", "quantile_payoff": "quantile_best"}
-# Indices that are printed, the one to read first in front, and what they are.
+# Printed sensitivity indices, the most important first, and their meanings.
 _INDICES = {"sobol": ("total", "first-order"), "morris": ("mu_star", "sigma")}
 _MEANINGS = {
     "sobol": "",
@@ -33,7 +33,7 @@ _MEANINGS = {
 
 
 def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
-    """Lay out what a stress test found: indices by output, policies by robustness, boxes and guarantees."""
+    """Yield tables of sensitivity, robustness, boxes and broken guarantees."""
     measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
     for name, make in (
         ("sensitivity", _sensitivity),
@@ -95,7 +95,10 @@ def _guarantee(guarantee: pd.DataFrame, title: str, _: Mapping[str, Measure]) ->
 
 
 def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
-    """Return one bound of a box as text, such as ``2.5 < economics.cost <= 7``; ``everywhere`` if there is none."""
+    """Return a bound of a box as text, such as ``2.5 < economics.cost <= 7``.
+
+    Without a bound, the text is ``everywhere``.
+    """
     if not bound["parameter"]:
         return "everywhere"
     left = "" if pd.isna(bound["low"]) else f"{bound['low']:.4g} < "

@@ -1,4 +1,4 @@
-"""The tables and sentences that the commands `switch` and `attributes` print."""
+"""Lay out the results of the commands `switch` and `attributes`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reidsim.scenarios.people import counted_units
 
 
 def amount_text(value: float, precision: float = 0.0) -> str:
-    """Write an amount with six significant digits, or as many as its precision allows."""
+    """Write an amount with six significant digits, or fewer if its precision is low."""
     if precision > 0 and value > 0:
         digits = max(1, min(6, math.floor(math.log10(value / precision)) + 1))
         return f"{float(f'{value:.{digits}g}'):,.10g}"
@@ -26,7 +26,7 @@ def amount_text(value: float, precision: float = 0.0) -> str:
 
 
 def switch_table(result: SwitchResult) -> Table:
-    """Return the table of the intervals of an amount with the best policy in each."""
+    """Return a table of the intervals of an amount, with the best policy in each."""
     gain = "" if not result.link_gain else ", the gain being the loss"
     one, several = counted_units(result.manifest["content"])
     columns = ("from", "to", "pays most", PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk")
@@ -48,9 +48,9 @@ def switch_table(result: SwitchResult) -> Table:
 
 
 def switch_text(result: SwitchResult) -> list[str]:
-    """Return the policy that pays most now, and how far the next switches are, a sentence each."""
+    """Return one sentence each on the best policy now and on the nearest switches."""
     facts = result.manifest["switch"]
-    # Where others begin to pay as much as the policy chosen, that stays the choice.
+    # A policy that only ties with the chosen policy does not replace it.
     changes = result.switches[result.switches["below"] != result.switches["above"]]
     context = {
         "result": result, "facts": facts, "amount": amount_text,
@@ -61,12 +61,15 @@ def switch_text(result: SwitchResult) -> list[str]:
     return str(render("switch", context, "text")).strip().splitlines()
 
 
-# Measures that are shown, in tables and figures.
+# Measures shown in tables and figures.
 SHOWN = (PUBLISHER_PAYOFF, RISK)
 
 
 def attributes_tables(result: AttributesResult) -> Iterator[Table]:
-    """Lay out payoff and risk without each column, and its share of them; a table for each policy."""
+    """Lay out payoff and risk without each column, and the column's share of them.
+
+    There is one table per policy.
+    """
     for policy in result.table["policy"].unique():
         rows = result.table[result.table["policy"] == policy].set_index(["attribute", "measure"])
         names = [measure.label if measure is not RISK else "Risk" for measure in SHOWN]

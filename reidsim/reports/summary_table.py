@@ -1,4 +1,4 @@
-"""The table that a run prints: its measures by policy."""
+"""Lay out the measures of a run by policy as terminal tables."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def summary_tables(
     half_widths: pd.DataFrame | None = None,
     units: tuple[str, str] = ("record", "records"),
 ) -> Iterator[Table]:
-    """Lay out the measures of a run in tables of as many policies as fit 80 characters.
+    """Lay out the measures of a run, with as many policies per table as fit.
 
     Parameters
     ----------
     summary : DataFrame
-        Indexed by policy, or by size of the release and adversary.
+        Measures indexed by policy, or by size of the release and adversary.
     title : str
     measures : iterable of Measure
-        Those of the scenario's kind; columns that are none are not shown.
+        Measures of the scenario's kind; other columns are not shown.
     half_widths : DataFrame, optional
-        Of confidence intervals, shown beside the values; of the same form as `summary`.
+        Half-widths of confidence intervals, with the same shape as `summary`; shown next to the values.
     units : tuple of str
-        What is counted, one and several.
+        Unit of counts, singular and plural.
     """
     shown = measures_among(measures, summary.columns)
     if summary.index.nlevels > 1:
@@ -55,7 +55,10 @@ def summary_tables(
 
 
 def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
-    """Lay out the means of a batch with their confidence intervals; of a sweep, the first measure alone."""
+    """Lay out the means of a batch with confidence intervals.
+
+    Of a sweep, only the first measure is shown.
+    """
     found = result.statistics
     if found.empty:
         return
@@ -90,7 +93,7 @@ def _table(
     half_widths: pd.DataFrame | None,
     units: tuple[str, str],
 ) -> Table:
-    """Lay out the measures of a run, one row each, one column per policy; see `summary_tables`."""
+    """Return a table with one row per measure and one column per policy."""
     has_payoffs = PUBLISHER_PAYOFF.column in summary
     has_intervals = half_widths is not None and not half_widths.isna().all(axis=None)
     caption = f"means over all {units[1]}" + (f"; payoffs per {units[0]}" if has_payoffs else "")

@@ -1,4 +1,4 @@
-"""The tables that a sweep prints: one measure at its points, in 80 characters."""
+"""Lay out one measure of a sweep as terminal tables of 80 characters."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.swept_values import rows_along, value_labels
 from reidsim.validation import validated
 
-# Between columns, and around all.
+# Width of the rules between columns, and of the outer edges.
 _RULE = 3
 _EDGES = 1
-# Points that are printed of a block.
+# Maximum number of points printed per block.
 _MOST_POINTS = 20
-# Characters of a value of a key.
+# Maximum number of characters of a key's value.
 _LONGEST = 24
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Points that are shown together: names and values of keys, and texts by policy, without and with the interval."""
+    """Block of points: values of keys, and cell texts by policy.
+
+    `means` holds texts without confidence interval, `intervals` texts with it.
+    """
 
     keys: dict[str, list[str]]
     means: pd.DataFrame
@@ -37,26 +40,27 @@ class _Block:
 def sweep_tables(
     measure: Measure, means: pd.DataFrame, halves: pd.DataFrame, content: Mapping[str, Any], title: str
 ) -> Iterator[Table]:
-    """Lay out a measure of a sweep: a block for each of the keys that change one at a time, or one for all keys.
+    """Lay out a measure of a sweep as one or several tables.
 
-    A block has a row per point and a column per policy. Where the policies do not fit beside each other, those of a
-    block of one key are its rows, at some of its values, without intervals; those of several keys are split.
+    If keys vary one at a time, each group of keys has a block; otherwise, one block has all keys. A block has one row
+    per point and one column per policy. If the policies do not fit side by side, a block with one key has one row per
+    policy, with some of the values and without intervals; a block with several keys is split.
 
     Parameters
     ----------
     measure : Measure
     means, halves : DataFrame
-        The measure and the half-widths of its confidence intervals, indexed by the swept keys, a column per policy (or
-        size of the release and adversary).
+        The measure and the half-widths of its confidence intervals, indexed by the swept keys, with one column per
+        policy (or per size of the release and adversary).
     content : mapping
         The scenario as plain data.
     title : str
-        Of the first table.
+        Title of the first table.
 
     Yields
     ------
     Table
-        The last one has the caption.
+        Tables in order; the last one has the caption.
     """
     repeated = not halves.isna().all(axis=None)
     tables: list[Table] = []
@@ -75,7 +79,7 @@ def sweep_tables(
 
 
 def key_names(keys: Sequence[str]) -> dict[str, str]:
-    """Return the last part of each key, with as many parts before it as tell it apart from the others.
+    """Return the shortest unambiguous ending of each key path.
 
     Parameters
     ----------
@@ -94,7 +98,10 @@ def key_names(keys: Sequence[str]) -> dict[str, str]:
 def _blocks(
     measure: Measure, means: pd.DataFrame, halves: pd.DataFrame, content: Mapping[str, Any]
 ) -> Iterator[_Block]:
-    """Yield the points along each group of keys that change in turn, without the keys that do not change in them."""
+    """Yield the points along each group of keys that vary together.
+
+    Keys that are constant within a block are not part of it.
+    """
     keys = [str(name) for name in means.index.names]
     policies = [", ".join(map(str, name if isinstance(name, tuple) else (name,))) for name in means.columns]
     table = means.index.to_frame(index=False)
@@ -115,7 +122,7 @@ def _blocks(
         rows = rows_along(table, in_turn, group, content)
         own = [key for key in keys if key not in others]
         if in_turn and pd.api.types.is_numeric_dtype(rows[group[0]].dtype):
-            # The scenario's own value is a point of the first key alone; other keys stay in their order.
+            # The scenario's own value is a point of the first key only; other keys stay in their order.
             places = [np.asarray(pd.factorize(rows[key])[0]) for key in reversed(own) if key not in group]
             rows = rows.iloc[np.lexsort([rows[group[0]].to_numpy(), *places])]
         varying = [key for key in own if len(rows[key].unique()) > 1] or own[:1]
@@ -124,7 +131,7 @@ def _blocks(
 
 
 def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
-    """Return a key and its values as text, short enough to leave room for the measure."""
+    """Return a key and its values as text, truncated to leave room for the measure."""
     if pd.api.types.is_float_dtype(column.dtype):
         return name, [f"{value:,.10g}" for value in column]
     if pd.api.types.is_integer_dtype(column.dtype):
@@ -134,7 +141,7 @@ def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
 
 
 def _laid_out(block: _Block) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Yield columns and rows of tables that are 80 characters wide, if names and values let them."""
+    """Yield columns and rows of tables at most 80 characters wide, where possible."""
     columns = {name: [name, *block.intervals[name].iloc[:_MOST_POINTS]] for name in block.intervals}
     keys = [[name, *values[:_MOST_POINTS]] for name, values in block.keys.items()]
     texts = list(columns.values())
@@ -146,7 +153,10 @@ def _laid_out(block: _Block) -> Iterator[tuple[list[str], list[list[str]]]]:
 
 
 def _turned(block: _Block) -> tuple[list[str], list[list[str]]]:
-    """Return a table with a row per policy and a column for as many values as fit, from the first to the last."""
+    """Return a table with one row per policy and as many value columns as fit.
+
+    The values are spread evenly from the first to the last.
+    """
     ((name, values),) = block.keys.items()
     policies = [name, *block.means.columns]
     every = [[value, *row] for value, row in zip(values, block.means.to_numpy().tolist(), strict=True)]
@@ -163,6 +173,6 @@ def _width(column: Sequence[str]) -> int:
 
 
 def _table(columns: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads of columns, and the rows below."""
+    """Return the column headings and the rows."""
     heads, *rows = zip(*columns, strict=True)
     return list(heads), [list(row) for row in rows]

@@ -1,4 +1,4 @@
-"""How tables look in the terminal."""
+"""Build tables for the terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rich.text import Text
 
 from reidsim.core.measures import Measure
 
-# Characters of a line.
+# Number of characters per line.
 WIDTH = 80
 
 
 def columns_that_fit(first: int, widths: Iterable[int]) -> Iterator[slice]:
-    """Yield columns of these widths, as many at a time as stand beside a first column on a line."""
-    # Three characters between columns, two at each end.
+    """Yield slices of columns that fit on one line next to a first column."""
+    # Three characters between columns, and two at each end.
     room = WIDTH - 4 - first
     start, used = 0, 0
     for position, width in enumerate(widths):
@@ -34,7 +34,10 @@ def titled_table(
     left: Collection[str] = ("",),
     rows: Iterable[Iterable[str | Text]] = (),
 ) -> Table:
-    """Return a table: the first column and those named in `left` hold words, the others numbers."""
+    """Return a table with left-aligned text and right-aligned numbers.
+
+    The first column and the columns in `left` hold text.
+    """
     table = Table(title=Text(title), title_justify="left", caption=caption or None, caption_justify="left")
     for number, column in enumerate(map(str, columns)):
         table.add_column(column, justify="right" if number and column not in left else "left", no_wrap=not number)
@@ -44,7 +47,7 @@ def titled_table(
 
 
 def text_with_interval(measure: Measure, value: float, half: float | None) -> str:
-    """Return a value of a measure, and the half-width of its confidence interval if there is one."""
+    """Return a value of a measure, with the half-width of its interval if any."""
     if pd.isna(value) or half is None or pd.isna(half):
         return measure.text(value)
     return f"{measure.text(value)} ± {measure.text(half)}"

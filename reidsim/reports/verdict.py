@@ -1,4 +1,4 @@
-"""The verdict on a run, an assessment or a stress test, in two or three sentences."""
+"""State the verdict on a run, an assessment or a stress test in a few sentences."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ from reidsim.reports.writer import said
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.registry import kind_of_content
 
-# Payoffs that differ by less than this part of themselves are the same.
+# Relative tolerance below which two payoffs are equal.
 _SAME = 1e-9
 _SAFE_HARBOR = "safe-harbor"
-# Background knowledge that others are compared with.
+# Background knowledge used as the reference in comparisons.
 _WORST_CASE = "worst-case"
 # Measures whose change over the rounds is part of the verdict.
 _OF_ROUNDS = ("publisher_payoff", "participation", "share_attacked")
 
 
 def compared_policies(measures: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the measures of the policies that meet the scenario's adversary; of all, if none does."""
+    """Return the measures of the policies that face the scenario's adversary.
+
+    If no policy does, return the measures of all policies.
+    """
     known = kind_of_content(content).policies
     apart = [name for name, policy in known.items() if policy.in_another_game]
     compared = measures[~measures.index.astype(str).isin(apart)]
@@ -35,31 +38,31 @@ def compared_policies(measures: pd.DataFrame, content: Mapping[str, Any]) -> pd.
 
 
 def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
-    """Return the policy that pays the publisher most among the compared policies.
+    """Return the policy with the highest payoff among the compared policies.
 
     Parameters
     ----------
     measures : DataFrame
         Measures by policy.
     content : mapping
-        The scenario as played.
+        Scenario content as played.
     """
     return str(compared_policies(measures, content)["publisher_payoff"].idxmax())
 
 
 def least_exposed(measures: pd.DataFrame) -> str:
-    """Return the policy of the lowest re-identification risk; of several, the one that pays most."""
+    """Return the policy with the lowest risk; among equals, with the highest payoff."""
     order = measures.sort_values("publisher_payoff", ascending=False, kind="stable")
     return str(order["risk"].idxmin())
 
 
 def same_payoff(a: float, b: float) -> bool:
-    """Return whether two payoffs differ by rounding alone."""
+    """Return whether two payoffs differ only by rounding."""
     return abs(a - b) <= _SAME * max(abs(a), abs(b), 1.0)
 
 
 def has_verdict(measures: pd.DataFrame) -> bool:
-    """Return whether a table holds measures of policies that can be compared."""
+    """Return whether a table holds comparable measures by policy."""
     needed = ["publisher_payoff", "share_attacked", "risk"]
     by_policy = measures.index.nlevels == 1 and measures.index.name == "policy" and len(measures) > 0
     return by_policy and set(needed) <= set(measures.columns) and bool(measures[needed].notna().all(axis=None))
@@ -73,22 +76,22 @@ def verdict(
     broken: pd.DataFrame | None = None,
     name: Callable[[str], str] = str,
 ) -> str:
-    """Return a comparison of the least exposed policy with the best-paying policy.
+    """Compare the least exposed policy with the policy of the highest payoff.
 
-    It compares and recommends nothing: which exposure a payoff is worth is not in the scenario.
+    The text recommends no policy, because the scenario does not define how much payoff an exposure is worth.
 
     Parameters
     ----------
     measures : DataFrame
         Measures by policy; see `has_verdict`.
     content : mapping
-        The scenario as played.
+        Scenario content as played.
     rounds : DataFrame, optional
-        Measures by policy and round; empty or None if the game is played once.
+        Measures by policy and round; empty or None for a one-shot game.
     broken : DataFrame, optional
-        Guarantees that did not hold there; see `reidsim.engine.rounds.broken_guarantees`.
+        Guarantees that did not hold in some round; see `reidsim.engine.rounds.broken_guarantees`.
     name : callable
-        Returns the name of a policy for readers.
+        Function that returns the display name of a policy.
     """
     compared = compared_policies(measures, content)
     words = measures_among(kind_of_content(content).measures_of(content), measures.columns)
@@ -117,16 +120,16 @@ def verdict(
 def assessment_verdict(
     runs: pd.DataFrame, name: Callable[[str], str] = str, *, cohorts: pd.DataFrame | None = None
 ) -> str:
-    """Return the mean risk of a person in the worst case and under each background knowledge.
+    """State the mean risk of a person in the worst case and by background knowledge.
 
     Parameters
     ----------
     runs : DataFrame
-        One row per knowledge (and size of the release, ``records``), with ``overall_risk``.
+        One row per background knowledge (and release size, ``records``), with ``overall_risk``.
     name : callable
-        Returns the name of a background knowledge for readers.
+        Function that returns the display name of a background knowledge.
     cohorts : DataFrame, optional
-        Risks by size, sample, knowledge and group, where the scenario gives a risk that is accepted.
+        Risks by size, sample, background knowledge and group, if the scenario sets a risk threshold.
     """
     sizes = runs["records"] if "records" in runs else pd.Series(0, index=runs.index)
     size = sizes.min()
@@ -143,21 +146,21 @@ def assessment_verdict(
 
 
 def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable[[str], str] = str) -> str:
-    """Return the robust policies, the most important parameter and the first broken guarantee.
+    """State the robust policies, the key parameter and the first broken guarantee.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Those of a stress test.
+        Tables of a stress test.
     unit : str
-        What payoffs are counted per.
+        Unit of the payoffs, such as record or person.
     name : callable
-        Returns the name of a policy for readers.
+        Function that returns the display name of a policy.
 
     Returns
     -------
     str
-        Empty if no table compares policies, or nothing finished.
+        Verdict; empty if no table compares policies or no point was finished.
     """
     robustness, indices, guarantee = (
         tables.get(table, pd.DataFrame()) for table in ("robustness", "sensitivity", "guarantee")
@@ -184,13 +187,13 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
 
 
 def told_by(result: Result, name: Callable[[str], str] = str) -> str:
-    """Return the verdict of any result; empty where nothing is compared.
+    """Return the verdict on a result of any type; empty if it compares nothing.
 
     Parameters
     ----------
     result : RunResult, CrossPlayResult or StressResult
     name : callable
-        Returns the name of a policy for readers.
+        Function that returns the display name of a policy.
     """
     content = result.manifest["content"]
     if isinstance(result, RunResult):
@@ -200,7 +203,7 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
             rounds, broken = (getattr(result.analysis, table, None) for table in ("rounds", "broken_guarantees"))
             return verdict(result.summary, content, rounds=rounds, broken=broken, name=name)
         return ""
-    # Imported late: a run does not need these modules.
+    # Imported late, because a run does not need these modules.
     from reidsim.engine.cross_play import CrossPlayResult
     from reidsim.engine.stress.run import StressResult
     from reidsim.reports.cross_play_tables import cross_play_verdict
@@ -211,7 +214,7 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
 
 
 def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> dict[str, Any]:
-    """Return whether the risk is accepted: in the largest real cohort, and as the cohort grows."""
+    """Compare the risk with the threshold, in the largest real cohort and by size."""
     real = cohorts[~cohorts["simulated"]]
     threshold, largest = real["threshold"].iloc[0], real["records"].max()
     knowledge = []
@@ -225,7 +228,7 @@ def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> dic
     growth: dict[str, list[str]] = {}
     whole_cohorts = cohorts[cohorts["attribute"] == "everybody"] if cohorts["simulated"].any() else cohorts[:0]
     for each, table in whole_cohorts.groupby("knowledge", sort=False, observed=True):
-        # Accepted from a size on: in 95 % of the simulated cohorts of each larger size.
+        # Smallest accepted size: the risk is accepted in 95 % of the simulated cohorts of this and each larger size.
         risks = table.groupby("records", observed=True)["percentile_risk"].quantile(0.95)
         above = risks.index[risks > threshold]
         accepted = risks.index if above.empty else risks.index[risks.index > above[-1]]
@@ -244,7 +247,7 @@ def _over_rounds(
     words: Mapping[str, Measure],
     name: Callable[[str], str],
 ) -> str:
-    """Return the changes of measures from the first round to the last, and of the best policy."""
+    """State the changes of measures and best policy from first to last round."""
     columns = [column for column in _OF_ROUNDS if column in rounds and column in words]
     means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False)[columns].mean()
     first, last = (means.loc[number] for number in (rounds["round"].min(), rounds["round"].max()))

@@ -4,7 +4,7 @@ Templates state the text of the report once, with the macros `w` for paragraphs,
 `html.jinja` and `markdown.jinja` define these macros. Every value in a template is escaped for its format.
 """
 
-# ruff: noqa: S704 - Markup is made here alone, of text that was escaped
+# ruff: noqa: S704 - Markup is created only here, from escaped text
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from reidsim.wording import Code, Inline, counted, number_text
 Format = Literal["html", "markdown"]
 AnyFormat = Literal["html", "markdown", "text"]
 _TEMPLATES = Path(__file__).parent / "templates"
-# Longest cell that is kept on one line.
+# Maximum length of a cell that is kept on one line.
 _SHORT = 20
-# A long key may be broken after a dot or an underscore between letters.
+# Positions at which a long key may be broken: after a dot or an underscore between letters.
 _JOINTS = re.compile(r"(?<=[A-Za-z0-9][._])(?=[A-Za-z])")
 _MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
-# Signs that begin a list at the start of a line, or turn the line before into a heading.
+# Characters that start a list at the beginning of a line, or turn the previous line into a heading.
 _MARKDOWN_LINE_START = re.compile(r"^(\d*)([-+=.)])")
 
 
 class Term(NamedTuple):
-    """A quantity with its definition beside it."""
+    """Quantity with its definition."""
 
     name: str
     definition: str
 
 
 class Bar(NamedTuple):
-    """A share from 0 to 1, drawn as a bar beside its text."""
+    """Share from 0 to 1, drawn as a bar with text."""
 
     share: float
     text: str
@@ -57,7 +57,7 @@ Cell = str | Code | Term | Bar
 
 
 class Table(NamedTuple):
-    """A table of a page; numbers, in columns other than `text_columns`, are set flush right."""
+    """Table of a page; columns other than `text_columns` are right-aligned."""
 
     header: Sequence[Inline]
     rows: Sequence[Sequence[Cell]]
@@ -66,7 +66,7 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A PNG picture: its bytes, the link to it in Markdown, and its caption."""
+    """PNG image: bytes, link in Markdown, and caption."""
 
     data: bytes
     link: Markup
@@ -74,9 +74,9 @@ class Figure(NamedTuple):
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return text with every character that cannot be shown, except signs in `keep`, as its escape.
+    """Escape the unprintable characters of a text, except characters in `keep`.
 
-    Labels come from files and may hold characters that reverse the direction of text.
+    Labels come from files and may contain characters that reverse the text direction.
     """
     if text.isprintable():
         return text
@@ -84,13 +84,13 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def shortened(text: str, limit: int = 160) -> str:
-    """Return text cut to `limit` characters, ending in three dots where it was cut."""
+    """Truncate text to `limit` characters, with three dots at the end if truncated."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 @cache
 def environment(file_format: AnyFormat) -> Environment:
-    """Return the templates with the filters and macros of a format."""
+    """Return the template environment with the filters and macros of a format."""
     safe: Callable[[str], Markup] = {"html": _html_text, "markdown": _markdown_text}.get(file_format, Markup)
 
     def escaped(value: object) -> Markup:
@@ -128,24 +128,24 @@ def environment(file_format: AnyFormat) -> Environment:
 
 
 def render(name: str, context: Mapping[str, Any], file_format: AnyFormat = "html") -> Markup:
-    """Return a template, named without its ending, with its values."""
+    """Render a template, named without its suffix, with the values in `context`."""
     return Markup(environment(file_format).get_template(f"{name}.jinja").render(context))
 
 
 def losses_text(best: BestAt) -> str:
-    """Return the losses between which a policy pays most."""
+    """Return as text the losses between which a policy is the best choice."""
     if math.isinf(best.high):
         return f"more than {loss_text(best.low)}" if best.low else "any amount"
     return f"{loss_text(best.low)} to {loss_text(best.high)}" if best.low else f"less than {loss_text(best.high)}"
 
 
 def said(name: str, **context: Any) -> str:
-    """Return the text of a template in one line, for the terminal."""
+    """Render a template as one line of text for the terminal."""
     return _squeezed(render(name, context, "text"))
 
 
 def link_to(path: Path, folder: Path) -> Markup:
-    """Return the address of a file in a Markdown page in `folder`."""
+    """Return the relative URL of a file for a Markdown page in `folder`."""
     return Markup(quote(Path(os.path.relpath(path, folder)).as_posix()))
 
 
@@ -168,13 +168,13 @@ def _markdown_text(text: str) -> Markup:
 
 
 def _code_span(text: str) -> Markup:
-    """Return a Markdown code span, or text where a sign would end the span or the cell of a table."""
+    """Return a Markdown code span, or escaped text if a code span would break."""
     plain = printable(text)
     return _markdown_text(plain) if re.search(r"[`|<>&]", plain) or not plain.strip() else Markup(f"`{plain}`")
 
 
 def _fenced(text: str, language: str) -> Markup:
-    """Return a Markdown listing whose fence is longer than any inside the text."""
+    """Return a Markdown code block with a fence longer than any fence in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return Markup(f"{fence}{language}\n{printable(text, keep=chr(10)).rstrip(chr(10))}\n{fence}")

@@ -1,1 +1,1 @@
-"""The report of a results folder: one page to hand over, as HTML or Markdown."""
+"""Write the report of a results folder as one HTML or Markdown page."""

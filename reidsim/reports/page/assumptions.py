@@ -1,4 +1,4 @@
-"""The assumptions of a result: every value of the scenario with its meaning and its source."""
+"""List the assumptions of a result: each value with its meaning and source."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from reidsim.toml_text import inline_toml
 from reidsim.validation import Section, read_text, section_classes, validated
 from reidsim.wording import Code, Inline
 
-# `key = value # comment`, where no text holds the sign.
+# Matches `key = value # comment` if the value does not contain a number sign.
 _COMMENTED = re.compile(r"^([\w.-]+)\s*=\s*([^#]*?)\s*#\s*(.+)$")
 _HEADING = re.compile(r"^\[+([^\[\]]+)\]+\s*(?:#.*)?$")
-# Signs that do not change the meaning of a value.
+# Characters that do not change the meaning of a value.
 _SPACES = re.compile(r"[\s_]")
 
 
@@ -43,13 +43,15 @@ class _Origins(BaseModel):
 
 
 def assumptions(run: StoredRun, scenario_file: Path | None = None) -> tuple[dict[str, Any], Table | None]:
-    """Return the values of the template `assumptions`, and the table of the defaults that matter.
+    """Return the values of the template `assumptions`, and the table of defaults.
+
+    The table is None if there are no relevant defaults.
 
     Parameters
     ----------
     run : StoredRun
     scenario_file : Path, optional
-        The scenario's file, whose comments give the sources of values, instead of the copy that the run kept.
+        Scenario file with comments on the sources of values; by default, the copy stored with the run.
 
     Raises
     ------
@@ -63,7 +65,7 @@ def assumptions(run: StoredRun, scenario_file: Path | None = None) -> tuple[dict
     for path, value, of_scenario in _values(run):
         row: list[Cell] = [Code(path), Code(shortened(inline_toml(value))), _meaning(run, path, value) or "-"]
         if of_scenario:
-            # Values that a named adversary takes from [adversary] are written there.
+            # A named adversary takes values that it does not state from section [adversary].
             written = path if path in whose else f"adversary.{path.split('.', 2)[2]}"
             stated.append([*row, "; ".join(filter(None, (why.get(written, ""), whose[written])))])
         else:
@@ -82,7 +84,7 @@ def assumptions(run: StoredRun, scenario_file: Path | None = None) -> tuple[dict
 
 
 def _whose(run: StoredRun, origins: Origins) -> dict[str, str]:
-    """Return the origin of each stated value: a bundled scenario, the paper or the user."""
+    """Return the origin of each stated value: bundled scenario, paper or user."""
     bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
     said: dict[str, tuple[object, str]] = {}
     for text in origins["texts"]:
@@ -109,7 +111,10 @@ def _parsed(text: str) -> Mapping[str, Any]:
 
 
 def _values(run: StoredRun) -> Iterator[tuple[str, object, bool]]:
-    """Yield key path, value and whether the scenario states it; defaults follow the values of their section."""
+    """Yield key path, value, and whether the scenario states the value.
+
+    Defaults follow all stated values.
+    """
     stated = dict(leaves(dict(spelled_out(run.content))))
     for path, value in stated.items():
         yield path, value, True
@@ -128,17 +133,20 @@ def _is_worth_showing(path: str, value: object, stated: Mapping[str, object]) ->
     if value in (None, "", [], {}) or path.startswith("attributes."):
         return False
     if any(path.startswith(f"{key}.") for key in stated):
-        # Inside a value that is shown whole.
+        # The key is inside a value that is shown as a whole.
         return False
     section, plan, _ = path.partition(".sequential.")
     if plan and section.partition(".")[0] in ("adversary", "adversaries"):
         return stated.get(f"{section}.planner") == "fmdp"
-    # The default adversary has no role beside named adversaries.
+    # The default adversary has no role if there are named adversaries.
     return not (path.startswith("adversary.") and any(key.startswith("adversaries.") for key in stated))
 
 
 def _meaning(run: StoredRun, path: str, value: object) -> str:
-    """Return the schema's description of a key, as the sort of section has it that the value names; empty if none."""
+    """Return the schema's description of a key; empty if there is none.
+
+    If section types share the key, the description is from the type that allows the value.
+    """
     models: list[type[Section]] = [model for name, model in schemas().items() if name == run.game]
     description = ""
     for part in path.split("."):
@@ -149,7 +157,7 @@ def _meaning(run: StoredRun, path: str, value: object) -> str:
             if part in (field.alias or name, name)
         ]
         if not fields:
-            # The name that the user gave to a section, or its place in a list.
+            # This part is a user-defined section name or a list index.
             continue
         field = next((field for field in fields if value in get_args(field.annotation)), fields[0])
         description = (field.description or "").replace("`", "")
@@ -158,7 +166,7 @@ def _meaning(run: StoredRun, path: str, value: object) -> str:
 
 
 def _comments(run: StoredRun, origins: Origins) -> dict[str, str]:
-    """Return the comments behind values in the scenario's files, where the value is the one of the run."""
+    """Return the comments on values in the scenario files, if the run has the value."""
     stated = dict(leaves(run.content))
     found: dict[str, str] = {}
     for text in origins["texts"]:
@@ -174,7 +182,10 @@ def _comments(run: StoredRun, origins: Origins) -> dict[str, str]:
 
 
 def _origins(run: StoredRun, scenario_file: Path | None) -> Origins:
-    """Return the texts and sources of the scenario's files: of the file that is named, or as the run kept them."""
+    """Return the texts and sources of the scenario files.
+
+    They come from the given file, or else from the run.
+    """
     if scenario_file is not None:
         return origins_of(scenario_file, run.content)
     try:

@@ -1,4 +1,7 @@
-"""The losses at which each policy is the best choice, with every release chosen anew at every loss."""
+"""Find the losses at which each policy is the best choice.
+
+Releases are chosen anew at every loss.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,19 @@ from reidsim.scenarios.study import Progress
 from reidsim.validation import validated
 from reidsim.wording import Code, Inline
 
-# Payoffs of a run and of the same game solved again differ by rounding alone.
+# Relative tolerance, for rounding, between payoffs of the run and of the same game solved again.
 _SAME = 1e-6
 
 
 def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven | None:
-    """Solve the game of a run at other losses; None for runs of several games, or without a file of records.
+    """Solve the game of a run at other losses.
+
+    The result is None for runs of more than one game, or without a file of records.
 
     Raises
     ------
     InputError
-        If the scenario or its files cannot be used, or the game at the scenario's loss has other payoffs than the run.
+        If the scenario or its files cannot be used, or the payoffs at the scenario's loss differ from the run.
     """
     path = run.manifest.get("scenario_file")
     if "design" in run.manifest or path is None or not {"policy", "publisher_payoff"} <= set(run.runs):
@@ -48,7 +53,10 @@ def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven
 
 
 def break_even_context(even: BreakEven | None, unit: str, *, table: bool = False) -> dict[str, Any]:
-    """Return the values of the template `break_even`, on request with the payoffs at each loss tried."""
+    """Return the values of the template `break_even`.
+
+    If `table` is true, they include the payoffs at each loss tried.
+    """
     if even is None:
         return {"even": None}
     gain = (
@@ -57,7 +65,7 @@ def break_even_context(even: BreakEven | None, unit: str, *, table: bool = False
         else f"the adversary's gain stays at {loss_text(even.gain)}, whatever the loss is"
     )
     policies = list(even.payoffs[even.own])
-    # Other losses only located a change of the best policy.
+    # Skip losses that were tried only to locate a change of the best policy.
     tried = {times * even.own for times in TIMES_OWN} & set(even.payoffs)
     rows = [
         [loss_text(loss), *(f"{payoffs[policy]:,.2f}" for policy in policies)]

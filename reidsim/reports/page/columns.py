@@ -1,4 +1,4 @@
-"""The columns of the source file: the treatment of each in the release, with three sample rows before and after."""
+"""Describe the treatment of each source column in the release, with sample rows."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from reidsim.scenarios.hierarchy_schema import Table as TableOfLabels
 from reidsim.wording import Code, Inline, counted
 
 SAMPLES = 3
-# Columns beside the quasi-identifiers that fit the first page; of more columns, the appendix has the first of these.
+# Maximum number of other columns on the first page, and of columns in the appendix.
 _MOST_ON_FIRST_PAGE, _MOST_IN_APPENDIX = 12, 60
 _ARROW = " \N{RIGHTWARDS ARROW} "
 
 
 class Columns(NamedTuple):
-    """The table of the first page, and a table for the appendix if the file has many columns.
+    """Column table for the first page, and for the appendix if there are many columns.
 
     Attributes
     ----------
     shown : Table
-        All columns; of a file with many columns, the quasi-identifiers only, which are the columns that change.
+        All columns; for a file with many columns, only the quasi-identifiers, which are the columns that change.
     others : Table or None
-        The other columns of a file with many columns.
+        Other columns of a file with many columns; else None.
     has_samples : bool
     """
 
@@ -48,7 +48,7 @@ def columns_of_release(release: Release, *, samples: bool) -> Columns:
     ----------
     release : Release
     samples : bool
-        Whether to show sample rows, which hold values of real people.
+        Whether to show sample rows, which contain values of real people.
     """
     shared, source = release.shared, release.shared.source
     places = sample_rows(release) if samples else []
@@ -87,7 +87,7 @@ def columns_of_release(release: Release, *, samples: bool) -> Columns:
 
 
 def _others(kept: list[list[Cell]], omitted: list[list[Cell]]) -> Table:
-    """Return the first columns that are kept or omitted, and how many more there are."""
+    """Return a table of the first kept or omitted columns, and the number of others."""
     rows = [row[:2] for row in (*kept, *omitted)]
     more_kept = max(0, len(kept) - _MOST_IN_APPENDIX)
     more_omitted = max(0, len(rows) - _MOST_IN_APPENDIX) - more_kept
@@ -103,7 +103,10 @@ def _name(row: list[Cell]) -> str:
 
 
 def sample_rows(release: Release) -> list[int]:
-    """Return places in the table of shared rows: the first row of each of the released forms that fit most people."""
+    """Return sample positions in the table of released rows.
+
+    They are the first rows of the released value combinations that match most people.
+    """
     shared = release.shared
     real = np.flatnonzero(shared.is_real)
     forms = shared.table.iloc[real][list(shared.quasi_identifiers)]
@@ -114,7 +117,7 @@ def sample_rows(release: Release) -> list[int]:
 
 
 def _changes(shared: SharedRecords, column: str, name: str, places: list[int]) -> list[str]:
-    """Return the value of a column before and after the release, for some shared rows."""
+    """Return the value of a column before and after the release, for some rows."""
     before = shared.source.frame[column].iloc[shared.own[places]].astype(str).str.strip()
     after = shared.table[name].iloc[places].astype(str)
     return [
@@ -124,7 +127,10 @@ def _changes(shared: SharedRecords, column: str, name: str, places: list[int]) -
 
 
 def treatment(shared: SharedRecords, attribute: str) -> str:
-    """Return how a quasi-identifier is released, with the share of the rows of each way if there are several."""
+    """Return the treatment of a quasi-identifier as text.
+
+    If there are several treatments, the text gives the share of rows of each.
+    """
     rows = shared.own[shared.is_real]
     if not len(rows):
         return "withheld: no row is shared"
@@ -140,7 +146,7 @@ def _percent(share: float) -> str:
 
 
 def _ways(shared: SharedRecords, attribute: str, rows: NDArray[np.intp]) -> NDArray[np.object_]:
-    """Return the treatment of a quasi-identifier in each of some records, shape (n_rows,)."""
+    """Return the treatment of a quasi-identifier in each record, shape (n_rows,)."""
     labels = shared.forms.labels[attribute].iloc[rows].astype(str).to_numpy()
     truth = shared.source.truth[attribute].iloc[rows].astype(str).to_numpy()
     generalized = np.full(len(rows), "generalized", dtype=object)
@@ -155,7 +161,7 @@ def _ways(shared: SharedRecords, attribute: str, rows: NDArray[np.intp]) -> NDAr
 
 
 def _levels(shared: SharedRecords, attribute: str, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
-    """Return the level of an attribute in each of some records; None if strategies do not name levels."""
+    """Return the level of an attribute per record; None if strategies are not levels."""
     strategies: pd.Series[Any] = shared.forms.strategies.iloc[rows]
     attributes = list(shared.source.columns.column_of)
     level_of = {}
@@ -168,7 +174,7 @@ def _levels(shared: SharedRecords, attribute: str, rows: NDArray[np.intp]) -> ND
 
 
 def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
-    """Return a name for each level of a hierarchy between the value and its suppression."""
+    """Return a name for each level between the value and its suppression."""
     section = getattr(shared.source.scenario, "attributes", {}).get(attribute)
     match getattr(section, "hierarchy", None):
         case Dates(levels=levels):
@@ -182,7 +188,7 @@ def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
         case Groups(groups=groups):
             return [f"groups of level {level}" for level in range(1, len(groups) + 1)]
         case TableOfLabels():
-            # As many levels as the file has; the samples show its labels.
+            # The number of levels in the file is unknown here, so more names are given than needed.
             return [f"level {level} of its hierarchy file" for level in range(1, 100)]
         case _:
             return ()

@@ -1,4 +1,4 @@
-"""The decision on the first page: payoff and exposure of each policy, and the release to sign."""
+"""Compute the decision on the first page: payoffs, exposure, and release to sign."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reidsim.scenarios.people import once_each
 from reidsim.wording import Code, Inline, number_text
 
 _POINTS_SHOWN = 30
-# Level of the quantile of the number of people re-identified, less rounding.
+# Level of the quantile of the number of people re-identified, less a tolerance for rounding.
 _LEVEL = 0.95 - 1e-9
 _ROBUSTNESS = {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"}
 _CROSS_PLAY = ["defender", "plans_against", "adversary"]
@@ -38,7 +38,7 @@ class Extras(NamedTuple):
     Attributes
     ----------
     releases : Releases or None
-        None where the records of the run are from no file, or not at hand.
+        None if the records of the run are not from a file, or not found.
     break_even : BreakEven or None
     samples : bool
         Whether to show values of sample rows.
@@ -51,7 +51,7 @@ class Extras(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """Payoff and exposure of one policy; means over rounds and points.
+    """Payoff and exposure of a policy; means over rounds and points.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class Row:
     expected : float or None
         Expected number of people re-identified; None if the number of people is unknown.
     high : int or None
-        95th percentile of the number re-identified; None if the run keeps no distribution.
+        95th percentile of the number of people re-identified; None if the run keeps no distribution.
     highest : float or None
-        Highest probability, over shared records, that an attack would name the person.
+        Highest probability, over released records, that an attack would identify the person.
     """
 
     name: str
@@ -80,12 +80,12 @@ class Row:
 
     @property
     def share_attacked(self) -> str:
-        """The share of the records attacked as text."""
+        """Share of the records attacked, as text."""
         return f"{self.attacked:.2%}" if self.attacked >= 0.0001 else "less than 0.01%"
 
     @property
     def people(self) -> str:
-        """The expected number of people re-identified as text, or the risk if that is unknown."""
+        """Expected number of people re-identified as text, or the risk if unknown."""
         number = self.expected
         if number is None:
             return f"{self.risk:.4f}"
@@ -121,7 +121,7 @@ def decision(run: StoredRun, extras: Extras) -> dict[str, Any]:
 
 
 def mean_payoffs(run: StoredRun) -> dict[str, float]:
-    """Return the publisher's payoff of the policies that are compared, the best first."""
+    """Return the publisher's payoff of each compared policy, highest first."""
     payoffs = _compared(_means(run), run)["publisher_payoff"]
     return {str(name): float(payoff) for name, payoff in payoffs.items()}
 
@@ -132,7 +132,7 @@ def _means(run: StoredRun) -> pd.DataFrame:
 
 
 def _compared(means: pd.DataFrame, run: StoredRun) -> pd.DataFrame:
-    """Return the means of the policies that are compared, the best payoff first."""
+    """Return the means of the compared policies, highest payoff first."""
     compared = means[[run.compares(name) for name in means.index]]
     shown = compared if len(compared) else means
     return shown.sort_values("publisher_payoff", ascending=False, kind="stable")
@@ -200,7 +200,7 @@ def _of_rounds(run: StoredRun, policies: list[str], n_points: int) -> Iterator[s
 
 
 def _comparison(run: StoredRun, rows: list[Row], even: BreakEven | None, n_points: int) -> Table:
-    """Return the table of the decision: exposure, utility, payoff and best losses of each policy."""
+    """Return the decision table: exposure, utility, payoff and best losses by policy."""
     most = rows[0].payoff
     cells: list[list[Cell]] = []
     for row in rows:
@@ -232,7 +232,7 @@ def _comparison(run: StoredRun, rows: list[Row], even: BreakEven | None, n_point
 
 
 def _prices(economics: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the payoff parameters as text, and whether all of them are defaults of the paper."""
+    """Return the payoff parameters as text, and whether all are the paper's defaults."""
     if not {"benefit", "loss", "cost"} <= set(economics):
         return "", False
     prices = {name: economics.get(name, economics["loss"]) for name in ("benefit", "loss", "gain", "cost")}
@@ -246,7 +246,10 @@ def _prices(economics: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
-    """Return the lead of the best policy with its standard error, from differences within replications."""
+    """Return the lead of the best policy over the second, with standard error.
+
+    Both are computed from differences within replications.
+    """
     if len(order) < 2 or not {"point", "replication"} <= set(runs.columns):
         return None
     first, second = order.index[:2]
@@ -262,7 +265,7 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
 
 
 def _points(run: StoredRun) -> dict[str, Any]:
-    """Return which policy pays most at how many points, and the first points with their best policies."""
+    """Return the number of points at which each policy is best, and a table of points."""
     runs = run.runs[[run.compares(str(name)) for name in run.runs["policy"]]]
     means = runs.groupby(["point", "policy"], sort=False, observed=True)[["publisher_payoff", "risk"]].mean()
     payoffs, risks = means["publisher_payoff"].unstack(), means["risk"].unstack()
@@ -288,18 +291,18 @@ def _points(run: StoredRun) -> dict[str, Any]:
 
 
 def _difference(larger: float, smaller: float) -> str:
-    """Write how much larger an amount is, so that it agrees with the two as they are written, with cents."""
+    """Write the difference of two amounts so that it agrees with the rounded amounts."""
     written = round(larger, 2) - round(smaller, 2)
     return _amount(larger - smaller if same_payoff(round(larger, 2), round(smaller, 2)) else written)
 
 
 def _amount(value: float) -> str:
-    """Write an amount with cents; a smaller one with three digits."""
+    """Write an amount with two decimals, or three significant digits if small."""
     return f"{value:,.2f}" if abs(value) >= 0.005 or value == 0 else f"{value:.3g}"
 
 
 def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
-    """Return the answer of a stress test or of cross-play."""
+    """Return the main result of a stress test or of cross-play."""
     tables = {name: run.table(name) for name in ("robustness", "sensitivity", "guarantee") if name in run.tables}
     if "robustness" in tables and set(tables["robustness"].columns) >= _ROBUSTNESS and len(tables["robustness"]):
         return {"message": stress_verdict(tables, run.units[0]), "message_kind": "answer"}
@@ -311,7 +314,7 @@ def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
 
 
 def _cross_play(run: StoredRun, table: pd.DataFrame) -> dict[str, Any]:
-    """Return the best defender against the scenario's own adversary, and the one with the best worst case."""
+    """Return the best defenders: against the own adversary, and in the worst case."""
     n_runs = 0
     if "state" in table:
         ended = table[table["state"] == "complete"]

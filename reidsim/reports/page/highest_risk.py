@@ -1,4 +1,4 @@
-"""The cells at the highest risk: combinations of values as released, and how many people are in each."""
+"""List the cells at the highest risk, with their released values and sizes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from reidsim.scenarios.people import PERSON
 from reidsim.validation import validated
 from reidsim.wording import Code
 
-# Cells of each policy that are shown.
+# Maximum number of cells shown per policy.
 MOST_CELLS = 8
 
 
 def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Return the values of the template `highest_risk`: by policy, the cells where an attack most probably succeeds.
+    """Return the values of the template `highest_risk`.
+
+    For each policy, they contain the cells with the highest success probability of an attack.
 
     Parameters
     ----------
     run : StoredRun
     shown : sequence of str, optional
-        Policies; all if not given.
+        Policies to show; all if not given.
 
     Returns
     -------
     dict or None
-        None if the run keeps no released values, or its scenario is not of an installed kind or version.
+        None if the run keeps no released values, or its kind or version of scenario is not installed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The question of a run: records, population, adversaries, payoff parameters and varied values."""
+"""State the question of a run: data, adversaries, payoffs and varied values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reidsim.reports.writer import shortened
 from reidsim.scenarios.asked import gain_goes_with_loss, plain, section, varied_keys
 from reidsim.wording import Code, number_text
 
-# Sections that sentences cover; others are named, and shown with the assumptions.
+# Sections described by sentences. Other sections are only named, and shown with the assumptions.
 _COVERED = {
     "title", "source", "seed", "game", "population", "release", "targets", "resources", "attributes", "economics",
     "beliefs", "adversary", "adversaries", "publisher", "subjects", "safe_harbor", "knowledge", "uniqueness", "network",

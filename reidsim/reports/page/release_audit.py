@@ -1,4 +1,4 @@
-"""The counts in the rows that a run would share, policy by policy."""
+"""Tabulate the audit of the rows that each policy of a run would release."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from reidsim.reports.shared.releases import Releases
 from reidsim.reports.writer import Cell, Table
 from reidsim.wording import Code
 
-# Policies that the first page shows.
+# Maximum number of policies shown on the first page.
 _POLICIES_SHOWN = 4
 
 
 def read_back_table(releases: Releases, ranked: Sequence[str]) -> Table:
-    """Return the read-back of each release, in the order of `ranked`."""
+    """Return the table of audits of the releases, in the order of `ranked`."""
     rows: list[list[Cell]] = []
     for policy in ranked[:_POLICIES_SHOWN]:
         counted = releases.by_policy[policy].counted
@@ -48,7 +48,7 @@ def read_back_table(releases: Releases, ranked: Sequence[str]) -> Table:
 
 
 def release_audit(releases: Releases) -> dict[str, Any]:
-    """Return the values of the template `release_audit`: further counts in the rows, and contradictions of the game."""
+    """Return the values of the template `release_audit`: other counts and warnings."""
     rows: list[list[Cell]] = []
     warnings: list[str] = []
     for name, release in releases.by_policy.items():

@@ -1,4 +1,4 @@
-"""The command that repeats a run, and the files that it needs."""
+"""Find the command that repeats a run, and the files that it needs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from reidsim.scenarios.load import scenario_content
 from reidsim.toml_text import inline_toml
 
 _BARE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-# Endings of the files that a scenario can name.
+# Suffixes of files that a scenario can name.
 _FILES = (".csv", ".csv.gz", ".csv.bz2", ".parquet", ".toml", ".data", ".test", ".txt")
 
 
 def repeating_command(run: StoredRun) -> str | None:
-    """Return the command that repeats a run of a bundled scenario with its changes; None for other scenarios.
+    """Return the command that repeats a run of a bundled scenario with its changes.
 
-    The command is given only if the bundled scenario, changed by it, is exactly the scenario as run.
+    The result is None for other scenarios.
+
+    The command is returned only if it changes the bundled scenario into exactly the scenario as run.
     """
     if run.name not in bundled_names("scenarios"):
         return None
@@ -44,7 +46,7 @@ def repeating_command(run: StoredRun) -> str | None:
 
 
 def command_of(run: StoredRun) -> list[str]:
-    """Return the command, with options of its own, that wrote a results folder."""
+    """Return the command and its options that wrote a results folder."""
     played = run.manifest.get("cross_play")
     if isinstance(played, Mapping):
         known, rate = played.get("knowledge"), played.get("attack_rate", 0.5)
@@ -58,10 +60,13 @@ def command_of(run: StoredRun) -> list[str]:
 
 
 def _changes(base: Mapping[str, Any], run: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return the values to replace in `base` to get `run`, by key path; None if there is no such path."""
+    """Return the values to replace in `base` to get `run`, by key path.
+
+    The result is None if key paths cannot express the change.
+    """
     found: dict[str, Any] = {}
     if set(base) - set(run):
-        # Keys cannot be taken away one by one: their table is replaced as a whole.
+        # Single keys cannot be removed, so the whole table is replaced.
         return {".".join(path): dict(run)} if path else None
     for key, value in run.items():
         if key in base and base[key] == value and type(base[key]) is type(value):
@@ -83,7 +88,7 @@ def _assignment(key: str, value: object) -> str:
 
 
 def _gives(base: Mapping[str, Any], changes: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
-    """Return whether the changes, as the command line reads them, make the scenario as run."""
+    """Return whether the changes, as command options, give the scenario as run."""
     changed = deepcopy(dict(base))
     try:
         override(changed, dict(parse_override(_assignment(key, value)) for key, value in changes.items()))
@@ -93,7 +98,7 @@ def _gives(base: Mapping[str, Any], changes: Mapping[str, Any], run: Mapping[str
 
 
 def named_files(content: Mapping[str, Any]) -> list[str]:
-    """Return the files of a scenario's own that its content names, which a copy of it needs as well."""
+    """Return the user's files that a scenario names, which a copy of it needs too."""
     texts = _texts([value for key, value in content.items() if key not in ("title", "source")])
     return list(dict.fromkeys(text for text in texts if text.endswith(_FILES) and not text.startswith(BUNDLED)))
 

@@ -1,4 +1,4 @@
-"""The report of a results folder as one page: the decision on the first sheet, then the material to check it."""
+"""Write the report of a results folder, with the decision on the first page."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ from reidsim.wording import Code, number_text
 ENDINGS: Mapping[Format, str] = {"html": "html", "markdown": "md"}
 _FORMAT_OF: Mapping[str, Format] = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
 _POLICIES_A_TABLE = 4
-# Longer or wider tables are named only.
+# Tables with more rows or columns are only named.
 _ROWS_SHOWN, _COLUMNS_SHOWN = 40, 14
-# Longest run whose game is solved at other losses without the option; the report then takes a minute or two.
+# Longest run, in seconds, whose game is solved at other losses by default; the report then takes a minute or two.
 _MOST_SECONDS = 5.0
-# Tables with a section of their own.
+# Tables that have their own sections.
 _IN_SECTIONS = ("runs", "records", "reidentified")
 
 
 class Section(NamedTuple):
-    """A section of the report: its heading, its text, and whether it is printed on paper."""
+    """Section of the report: heading, text, and whether it is printed on paper."""
 
     title: str
     body: Markup
@@ -84,31 +84,31 @@ def write_report(
     output : str or Path, optional
         New file; ``report.html`` or ``report.md`` in the folder if not given.
     file_format : {"html", "markdown"}, optional
-        Format of the ending of `output` if not given, HTML if it has none of ``.html`` and ``.md``.
+        Format of the report. By default, it follows the suffix of `output`, and is HTML for other suffixes.
     scenario_file : str or Path, optional
-        The scenario's file, for the comments behind its values; the run keeps a copy.
+        Scenario file with comments on its values; by default, the copy stored with the run.
     cells : bool
-        Whether to show sample rows and list the cells at the highest risk, with the values in them.
+        Whether to show sample rows and the cells at the highest risk, with their values.
     author, institution : str
-        Who prepared the report, named beside the date; left out if empty.
+        Author of the report and the author's institution, shown next to the date; omitted if empty.
     shared_file : str or Path, optional
-        File that `share` wrote of this run; without it, the newest one in or beside the results folder is taken.
+        File written by `share` for this run. By default, the newest one in the results folder or its parent folder.
     break_even : bool, optional
-        Whether to solve the game at other losses, which takes 10 to 25 times as long as the run; if not given, this is
+        Whether to solve the game at other losses, which takes 10 to 25 times as long as the run. By default, this is
         done for runs of at most 5 seconds.
     progress : callable, optional
-        Called with the task, and the part of it that is done.
+        Callback with the current task and the completed part of it.
 
     Returns
     -------
     Path
-        The file.
+        Path of the report.
 
     Raises
     ------
     InputError
-        If the folder holds no results, a file in it cannot be read, the ending of `output` names another format,
-        or the report exists or cannot be written.
+        If the folder contains no results, a file in it cannot be read, the suffix of `output` belongs to another
+        format, or the report exists or cannot be written.
     """
     folder = Path(folder)
     path = folder / f"report.{ENDINGS[file_format or 'html']}" if output is None else Path(output)
@@ -146,15 +146,15 @@ def report_text(
     Parameters
     ----------
     folder, scenario_file, cells, author, institution, shared_file, break_even, progress
-        As of `write_report`.
+        As in `write_report`.
     file_format : {"html", "markdown"}
     beside : str or Path
-        Folder from which a Markdown report names its figures.
+        Folder to which the links to figures in a Markdown report are relative.
 
     Raises
     ------
     InputError
-        If the folder holds no results, or a file in it cannot be read.
+        If the folder contains no results, or a file in it cannot be read.
     """
     run, link_from = open_results(Path(folder)), Path(beside).absolute()
     problems: list[str] = []
@@ -224,7 +224,10 @@ def _subtitles(run: StoredRun, author: str) -> Iterator[str]:
 
 
 def _releases(run: StoredRun, shared_file: Path | None, problems: list[str]) -> Releases | None:
-    """Read back the releases of a run, and note why they are missing unless the user named a file of them."""
+    """Read back the releases of a run; on failure, record the problem.
+
+    The error is raised if the user named a released file.
+    """
     try:
         return releases_of(run, shared_file)
     except InputError as error:
@@ -237,7 +240,7 @@ def _releases(run: StoredRun, shared_file: Path | None, problems: list[str]) -> 
 def _break_even(
     run: StoredRun, wanted: bool | None, problems: list[str], progress: Progress | None
 ) -> BreakEven | None:
-    """Solve the game of a run at other losses if that is wanted or short, and note why it is missing."""
+    """Solve the game at other losses if wanted or quick; else record the problem."""
     seconds = float(run.manifest.get("timings_seconds", {}).get("play", 0.0))
     if wanted is None and seconds > _MOST_SECONDS:
         problems.append(
@@ -260,7 +263,7 @@ def _warnings(run: StoredRun, problems: Sequence[str]) -> Iterator[str]:
 
 
 def _measures(run: StoredRun) -> Iterator[Table]:
-    """Yield the tables of measures: a row each, with its definition; a column per policy or knowledge."""
+    """Yield tables with one row per measure and one column per policy or knowledge."""
     measures = run.measures
     group = next((name for name in ("policy", "knowledge") if name in run.runs), None)
     if group is None or not measures:
@@ -276,7 +279,7 @@ def _measures(run: StoredRun) -> Iterator[Table]:
             shown = means.iloc[start : start + _POLICIES_A_TABLE]
             names = [str(name) for name in shown.index]
             rows: list[list[Cell]] = [
-                # Definitions are printed beside the first numbers.
+                # Only the first table of a series prints the definitions.
                 [measure.label if start else Term(measure.label, measure.definition), *map(measure.text, shown[column])]
                 for column, measure in measures.items()
             ]
@@ -306,7 +309,10 @@ def _figures(run: StoredRun, link_from: Path, *, main: bool) -> Iterator[str | F
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
-    """Return the other tables of the folder: short tables whole, long tables and tables of records by name."""
+    """Return the other tables of the folder.
+
+    Short tables are shown in full; long tables and tables of records are only named.
+    """
     shown, named = [], []
     for name in (name for name in run.tables if name not in _IN_SECTIONS):
         table = run.table(name)
@@ -316,7 +322,7 @@ def _tables(run: StoredRun) -> dict[str, Any]:
         caption = table_caption(words, run.kind)
         size = f"{caption}, {len(table):,} rows"
         if {"record", *run.attributes} & set(map(str, table.columns)):
-            # A report does not hand on values or outcomes of single records.
+            # A report must not reveal values or outcomes of single records.
             named.append((f"{name}.parquet", f"{size} about single records."))
         elif len(table) > _ROWS_SHOWN or len(table.columns) > _COLUMNS_SHOWN:
             named.append((f"{name}.parquet", f"{size} by {len(table.columns)} columns."))

@@ -1,4 +1,4 @@
-"""The distribution of risk over records: the share of the records in each class of probability."""
+"""Tabulate the distribution of risk over records, by class of probability."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reidsim.reports.writer import Bar, Cell, Table
 from reidsim.scenarios.people import once_each
 from reidsim.wording import Code
 
-# Upper ends of the classes of probability above 0, with their names; k = 11 and k = 20 are thresholds in use.
+# Upper ends of the probability classes, with their names; k = 11 and k = 20 are thresholds in use.
 _CLASSES = {
     "0": 0.0, "up to 1 in 1,000": 0.001, "up to 1 in 100": 0.01, "up to 1 in 20": 1 / 20, "up to 1 in 11": 1 / 11,
     "up to 1 in 5": 0.2, "up to 1 in 2": 0.5, "above 1 in 2": 1.0,
@@ -27,8 +27,11 @@ _RISKS = ("marketer", "overall")
 
 
 def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of probabilities in each class: exactly 0, then up to each of `UPPER_ENDS`, shape (8,)."""
-    # Rounding must not put 1/20, computed as a share, above 1 in 20.
+    """Return the share of probabilities in each class, shape (8,).
+
+    The first class is exactly 0; the others end at each of `UPPER_ENDS`.
+    """
+    # The tolerance keeps a computed 1/20 in the class up to 1 in 20.
     ends = np.array([0.0, *UPPER_ENDS]) * (1 + 1e-9)
     places = np.minimum(np.searchsorted(ends, probabilities, side="left"), len(ends) - 1)
     return np.bincount(places, minlength=len(ends)) / max(len(probabilities), 1)
@@ -75,7 +78,7 @@ def risk_distribution(run: StoredRun) -> Iterator[str | Table]:
 
 
 def _tables(records: pd.DataFrame, group: str, column: str, caption: str) -> Iterator[Table]:
-    """Yield the distribution of a column by group, in tables of a few groups each."""
+    """Yield the distribution of a column by group, with a few groups per table."""
     values = {
         str(name): rows.dropna().to_numpy(dtype=np.float64)
         for name, rows in records.groupby(group, sort=False, observed=True)[column]
@@ -95,5 +98,5 @@ def _tables(records: pd.DataFrame, group: str, column: str, caption: str) -> Ite
 
 
 def _share_text(share: float) -> str:
-    """Write a share in percent; a small one differs from none."""
+    """Write a share in percent, so that a small positive share differs from zero."""
     return "below 0.01%" if 0 < share < 0.00005 else f"{share:.2%}"

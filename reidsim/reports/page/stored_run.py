@@ -1,4 +1,4 @@
-"""A results folder as it lies on disk, whatever kind of run wrote it."""
+"""Read a results folder from disk, whatever kind of run wrote it."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from reidsim.tables import reading_parquet
 from reidsim.validation import read_json
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-# Keys of manifests of results without a table of runs, with the table in its place; none if it depends.
+# Manifest keys of results without a table of runs, and the table that replaces it; None if it varies.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """The contents of a results folder; tables are read when they are used.
+    """Contents of a results folder; tables are read on first use.
 
     Parameters
     ----------
     folder : Path
     manifest : mapping
-        What made the results.
+        Description of the run: scenario, versions, seed and options.
     tables : mapping of str to Path
-        Parquet files, or folders of them, by name without ending.
+        Paths of Parquet files, or folders of Parquet files, by name without suffix.
     figures : mapping of str to Path
-        PNG files by name without ending, in the order in which they were drawn.
+        Paths of PNG files by name without suffix, in drawing order.
     """
 
     folder: Path
@@ -49,28 +49,28 @@ class StoredRun:
 
     @property
     def name(self) -> str:
-        """The scenario's name."""
+        """Name of the scenario."""
         return str(self.manifest["scenario"])
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """The scenario as run."""
+        """Scenario content as run."""
         content: Mapping[str, Any] = self.manifest["content"]
         return content
 
     @property
     def game(self) -> str:
-        """The kind of game."""
+        """Name of the kind of game."""
         return str(self.content.get("game", DEFAULT_KIND))
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
-        """The measures that its runs have, by column, in the words of its kind.
+        """Measures of the runs, by column, with the labels of the kind of game.
 
         Raises
         ------
         InputError
-            If the kind is of a package that is not installed, or the table of runs cannot be read.
+            If the kind is from a package that is not installed, or the table of runs cannot be read.
         """
         with locating(self.folder):
             measures = measures_told(self.manifest)
@@ -78,7 +78,7 @@ class StoredRun:
 
     @cached_property
     def kind(self) -> Kind | None:
-        """The kind of its scenario; None if it is not of an installed package."""
+        """Kind of game of the scenario; None if its package is not installed."""
         try:
             return kind_of_content(self.content)
         except InputError:
@@ -86,38 +86,44 @@ class StoredRun:
 
     @property
     def policies(self) -> Mapping[str, Policy]:
-        """The policies of its kind, by name; none where the kind is not at hand."""
+        """Policies of the kind of game, by name; empty if the kind is not installed."""
         return {} if self.kind is None else self.kind.policies
 
     @property
     def decides(self) -> str:
-        """The player who shares the records; the publisher if the kind is not installed."""
+        """Player who releases the records; publisher if the kind is not installed."""
         return "publisher" if self.kind is None else self.kind.decides
 
     def compares(self, policy: str) -> bool:
-        """Return whether payoffs of a policy can be compared; see `Policy.in_another_game`."""
+        """Return whether a policy's payoffs are comparable; see `Policy.in_another_game`."""
         return policy not in self.policies or not self.policies[policy].in_another_game
 
     @property
     def n_records(self) -> int | None:
-        """The number of records, where there is one number."""
+        """Number of records; None if there is no single number."""
         number = self.manifest.get("records")
         return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
 
     @property
     def units(self) -> tuple[str, str]:
-        """The unit of counts in singular and plural: record, or person if people may have several records."""
+        """Unit of counts, in singular and plural.
+
+        The unit is the record, or the person if people may have several records.
+        """
         return counted_units(self.content)
 
     @property
     def n_counted(self) -> int | None:
-        """The number of people where they are counted, of records elsewhere, where there is one number."""
+        """Number of people if people are counted, else number of records.
+
+        The number is None if there is no single number.
+        """
         number = self.manifest.get("released_people")
         return number if isinstance(number, int) else self.n_records
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes of the scenario, or of its subjects."""
+        """Attributes of the scenario, or of its subjects."""
         given, subjects = self.content.get("attributes"), self.content.get("subjects")
         if not isinstance(given, Mapping | list | tuple):
             given = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
@@ -125,7 +131,7 @@ class StoredRun:
 
     @property
     def rounds(self) -> int:
-        """The number of rounds of agents, or of releases; 1 for a game that is played once."""
+        """Number of rounds of agents or waves of releases; 1 for a one-shot game."""
         waves = self.manifest.get("waves")
         if isinstance(waves, list):
             return len(waves)
@@ -135,7 +141,9 @@ class StoredRun:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """Finished runs: one row per point, replication and policy. Empty where other tables take their place.
+        """Finished runs: one row per point, replication and policy.
+
+        The table is empty if the results have other tables in place of runs.
 
         Raises
         ------
@@ -147,7 +155,7 @@ class StoredRun:
 
     @cached_property
     def n_unfinished(self) -> int:
-        """The number of rows of runs that failed or were stopped."""
+        """Number of rows of failed or stopped runs."""
         return len(self._all_runs) - len(self.runs)
 
     @cached_property
@@ -156,24 +164,24 @@ class StoredRun:
 
     @cached_property
     def records(self) -> pd.DataFrame:
-        """The table of records, of runs that have one.
+        """Table of records.
 
         Raises
         ------
         InputError
-            If there is none, or it cannot be read.
+            If there is no such table, or it cannot be read.
         """
         if "records" not in self.tables:
             raise InputError("no records in the results", source=self.folder, expected="records.parquet")
         return self.table("records")
 
     def table(self, name: str) -> pd.DataFrame:
-        """Read a table.
+        """Read a table by name.
 
         Raises
         ------
         InputError
-            If it cannot be read.
+            If the table cannot be read.
         """
         path = self.tables[name]
         require_parquet_fits(path)
@@ -184,12 +192,12 @@ class StoredRun:
         return table
 
     def picture(self, name: str) -> bytes | None:
-        """Return the bytes of a figure, or None if the file is no PNG.
+        """Return the bytes of a figure, or None if the file is not a PNG.
 
         Raises
         ------
         InputError
-            If it cannot be read.
+            If the file cannot be read.
         """
         path = self.figures[name]
         with reading(path):
@@ -199,24 +207,24 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class RunInMemory(StoredRun):
-    """A run that was not written.
+    """Run that was not written to disk.
 
     Parameters
     ----------
     frames : mapping of str to DataFrame
-        Its tables.
+        Tables by name.
     """
 
     frames: Mapping[str, pd.DataFrame]
 
     @classmethod
     def of(cls, result: RunResult) -> RunInMemory:
-        """Return a result as if it had been written."""
+        """Wrap a result as a stored run without files."""
         frames = result.stored_tables()
         return cls(Path(result.name), result.manifest, {name: Path(name) for name in frames}, {}, frames)
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a table."""
+        """Return a table by name."""
         return self.frames[name]
 
 
@@ -226,8 +234,8 @@ def open_results(folder: Path) -> StoredRun:
     Raises
     ------
     InputError
-        If it is none, holds links, its manifest cannot be used, its batch has not ended, or the table of the answer is
-        missing.
+        If the folder is not a results folder, contains links, its manifest cannot be used, its batch has not ended, or
+        the main table is missing.
     """
     path = folder / "manifest.json"
     with reading(folder):
@@ -249,7 +257,7 @@ def open_results(folder: Path) -> StoredRun:
 
 
 def _require_tables(folder: Path, manifest: Mapping[str, Any], tables: Mapping[str, Path]) -> None:
-    """Check that the table behind the answer is there; tables of figures may be missing."""
+    """Check that the main table exists; tables behind figures may be missing."""
     if manifest.get("state") == "running":
         hint = f"reidsim run SCENARIO -o {folder} --resume goes on with it"
         raise InputError("the batch has not ended", source=folder, expected="results of a finished run", hint=hint)
@@ -266,7 +274,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), kind):
             raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
     require_sound(manifest, path)
-    # Assessments of several sizes list the numbers of records.
+    # Assessments with several release sizes list the numbers of records.
     optional = {"records": (int, list), "released_people": (int,), "figures": (list,), "warnings": (list,)}
     for key, types in optional.items():
         if key in manifest and not isinstance(manifest[key], types):

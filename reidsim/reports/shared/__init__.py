@@ -1,1 +1,1 @@
-"""Records written in the forms that a run chose, with a sidecar that says how they came about."""
+"""Release records of a run with a sidecar that documents their origin."""

@@ -1,4 +1,4 @@
-"""The audit of a file to be shared, in words and as the sidecar holds it."""
+"""Audit a file of released records, as plain data and as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reidsim.reports.shared.records import SharedRecords
 from reidsim.reports.writer import render
 from reidsim.wording import counted
 
-# Upper ends of the classes of numbers of fitting rows; k = 11 and k = 20 are thresholds in use.
+# Upper ends of the classes of numbers of matching rows; k = 11 and k = 20 are thresholds in use.
 _UP_TO = (0, 1, 2, 4, 10, 19)
 DEFINITION = (
     "counted in the file as written, assuming knowledge of who is in it and of all true quasi-identifiers: for each "
@@ -40,22 +40,22 @@ RISK_OF_GAME = (
 
 
 def audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str] = ()) -> ReleaseAudit:
-    """Audit a table of shared records as it was read back.
+    """Audit a table of released records after it was read back.
 
     Parameters
     ----------
     shared : SharedRecords
-        The records of the file, with their true values.
+        Records of the file, with their true values.
     written : DataFrame
-        The columns of the file.
+        Columns of the file, as read back.
     known : sequence of str
-        Kept columns that the adversary knows as well as the quasi-identifiers.
+        Kept columns that the adversary knows in addition to the quasi-identifiers.
     """
     source, quasi, real = shared.source, shared.quasi_identifiers, shared.is_real
     released = written.loc[real, list(quasi)].rename(columns=quasi).reset_index(drop=True)
     truth = source.truth[list(released.columns)]
     for number, name in enumerate(known):
-        # Kept values are released unchanged, so numbers in their place cannot be taken for intervals or sets.
+        # Kept values are released unchanged. Codes in their place cannot be read as intervals or sets.
         codes, values = pd.factorize(source.frame[name].str.strip())
         released[f"kept {number}"] = _coded(pd.Index(values).get_indexer(written.loc[real, name].str.strip()))
         truth = truth.assign(**{f"kept {number}": _coded(codes)})
@@ -80,19 +80,19 @@ def _coded(codes: NDArray[np.intp]) -> NDArray[np.str_]:
 
 
 def file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> FileRisk:
-    """Return the highest risk of a file that was read back.
+    """Return the highest risk of a file after it was read back.
 
-    An adversary who knows who is in the file, all quasi-identifiers, and every kept column that is not declared unknown
-    to outsiders is counted in the file. For other adversaries, who cannot tell whether a person is in the file, looking
-    up a person succeeds no more often than attacking the record that fits.
+    The risk is counted in the file for an adversary who knows who is in the file, all quasi-identifiers, and every kept
+    column that is not declared unknown to outsiders. Other adversaries cannot determine whether a person is in the
+    file. For them, looking up a person succeeds no more often than attacking the matching record.
 
     Parameters
     ----------
     shared : SharedRecords
     written : DataFrame
-        The columns of the file.
+        Columns of the file, as read back.
     audit : ReleaseAudit
-        Of the file, without kept columns.
+        Audit of the file, without kept columns.
     """
     if not shared.source.columns.counts_release:
         return FileRisk(shared.forms.highest_risk, shared.forms.highest_risk, RISK_OF_GAME)
@@ -112,18 +112,18 @@ def singled_out(shared: SharedRecords, written: pd.DataFrame) -> SingledOut:
 
 
 def _classes_of(shared: SharedRecords, written: pd.DataFrame) -> NDArray[np.int64]:
-    """Return the equivalence class of each row, counterfeits included, shape (n_rows,)."""
+    """Return the class of each row, including counterfeits, shape (n_rows,)."""
     groups = written.groupby(list(shared.quasi_identifiers), sort=False, dropna=False, observed=True)
     return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, Any]:
-    """Return the diversity of the protected column in the classes of a file, as plain data.
+    """Return the diversity of the protected column in each class, as plain data.
 
     Raises
     ------
     InputError
-        If a class has too few different values, or one of them in too many of its rows.
+        If a class has too few distinct values, or one value in too many of its rows.
     """
     sensitive = shared.sensitive
     if sensitive is None or not len(written):
@@ -149,10 +149,11 @@ def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, A
 
 
 def more_exposed(shared: SharedRecords, audit: ReleaseAudit) -> int | None:
-    """Return the number of people who are easier to find in the file than the game computes; None if unknown.
+    """Return the number of people with a higher risk in the file than in the game.
 
-    A game in which the adversary does not know who is in the file, or not all quasi-identifiers, promises less than the
-    file can be held to.
+    The result is None if the game assumes that the adversary does not know who is in the file, or not all
+    quasi-identifiers, because the game then promises less than the file can be tested for. The result is also None if
+    inference of a sensitive value counts as success.
     """
     if not (shared.source.columns.counts_release and shared.source.columns.identifies):
         return None
@@ -181,7 +182,7 @@ def audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
 
 
 def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tuple[str, ...]:
-    """Return warnings where a file contradicts the risk that the game computes."""
+    """Return warnings if a file contradicts the risk that the game computes."""
     warnings = []
     exposed, people = facts["people_more_exposed_than_promised"], facts["people"]
     if exposed:
@@ -198,14 +199,14 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
 
 
 def summary_of(sidecar: Mapping[str, Any]) -> str:
-    """Return the sidecar of a shared file in a few lines of text."""
+    """Return a summary of the sidecar of a released file, in a few lines of text."""
     fitting = by_fitting_rows(sidecar["audit"])
     lines = str(render("shared", {"sidecar": sidecar, "by_fitting_rows": fitting}, "text")).splitlines()
     return "\n".join(filter(str.strip, lines))
 
 
 def by_fitting_rows(facts: Mapping[str, Any]) -> str:
-    """Return the number of people by number of fitting rows, as text."""
+    """Return the number of people by number of matching rows, as text."""
     numbers = np.array([int(number) for number in facts["people_by_fitting_rows"]])
     people = np.array(list(facts["people_by_fitting_rows"].values()))
     place = np.searchsorted(_UP_TO, numbers)

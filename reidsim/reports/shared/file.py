@@ -1,4 +1,4 @@
-"""The file that is handed over, and the sidecar beside it: written together, and checked against each other."""
+"""Write and verify the file of released records and its sidecar."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from reidsim.validation import read_json
 NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
-# Sections of a scenario that say what was assumed of players and prices.
+# Scenario sections with assumptions about players and payoff parameters.
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
-# Of a table that is written.
+# Number of table rows formatted at once.
 _ROWS_AT_ONCE = 2**16
 _AS_DRAWN = "; as drawn in the round: who came and which attacks succeeded, no expected value"
 _CLASS_DEFINITION = (
@@ -46,17 +46,17 @@ _CLASS_DEFINITION = (
 
 
 def sidecar_of(path: Path) -> Path:
-    """Return the path of the sidecar of a shared file."""
+    """Return the path of the sidecar of a released file."""
     return path.with_name(f"{path.name}.json")
 
 
 def require_new_files(path: Path) -> None:
-    """Check that neither a shared file nor its sidecar is there.
+    """Check that neither a released file nor its sidecar exists.
 
     Raises
     ------
     InputError
-        If one is, a folder on the way to them is a file, or the file is ``-``.
+        If one exists, a parent folder is a file, or the file is ``-``.
     """
     require_no_standard_output(path)
     for new in (path, sidecar_of(path)):
@@ -66,33 +66,35 @@ def require_new_files(path: Path) -> None:
 def write_shared(
     path: Path, run: StoredRun, shared: SharedRecords, limit: Limit = NO_LIMIT, *, accept_risk: bool = False
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Write shared records (CSV, UTF-8), read them back, and write what was found with their sidecar; both or none.
+    """Write released records to CSV, read them back, and write the sidecar.
 
-    Columns are told apart as in the file of the release. Cells are written as they are, in quotes where delimiters,
-    quotation marks or ends of lines make them necessary.
+    Either both files are written or none.
+
+    The file is UTF-8 with the delimiter of the source file. Cells are written unchanged, and quoted only if they
+    contain delimiters, quotation marks or line breaks.
 
     Parameters
     ----------
     path : Path
-        New file.
+        Path of the new file.
     run : StoredRun
     shared : SharedRecords
     limit : Limit
-        Of the risk of a record, and of a person who is looked up, as counted in the file that was read back.
+        Limit on the risk of a record, and of a person who is looked up, as audited in the file that was read back.
     accept_risk : bool
-        Whether to write the file although its risk is above the limit.
+        Whether to write the file even if its risk is above the limit.
 
     Returns
     -------
     dict
         The sidecar.
     tuple of str
-        Warnings: where the file contradicts what the run promises.
+        Warnings about contradictions between the file and the results of the run.
 
     Raises
     ------
     InputError
-        If one of the files is there or cannot be written, its risk is above the limit, kept columns single out too many
+        If one of the files exists or cannot be written, the risk is above the limit, kept columns single out too many
         people, or the file would not protect a column that its policy or scenario promises to protect.
     """
     require_new_files(path)
@@ -115,9 +117,9 @@ def write_shared(
 
 
 def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
-    """Return a table of text as CSV in UTF-8 with a header."""
+    """Return a text table as UTF-8 CSV with a header."""
     parts = [delimited_line(map(str, table.columns), delimiter).encode()]
-    # Cells are objects only while their rows are written: those of all rows are many times the file.
+    # Convert a limited number of rows at once: Python objects for all cells would take many times the size of the file.
     for start in range(0, len(table), _ROWS_AT_ONCE):
         columns = [column.tolist() for _, column in table.iloc[start : start + _ROWS_AT_ONCE].items()]
         parts.append("".join(delimited_line(row, delimiter) for row in zip(*columns, strict=True)).encode())
@@ -125,14 +127,14 @@ def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a sidecar with the hash of everything in it at its end."""
+    """Return a sidecar with the hash of its content as the last entry."""
     content = {key: value for key, value in sidecar.items() if key != SEAL}
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return {**content, SEAL: hashlib.sha256(text.encode()).hexdigest()}
 
 
 def verify_shared(path: Path) -> dict[str, Any]:
-    """Check that a shared file and its sidecar are as they were written.
+    """Check that a released file and its sidecar are unchanged.
 
     Returns
     -------
@@ -142,16 +144,16 @@ def verify_shared(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If one of them is missing, was changed, or does not fit the other; names it and what differs.
+        If a file is missing or changed, or the two do not match; the message names the file and the difference.
     """
     sidecar = _read_sidecar(sidecar_of(path))
     if not path.is_file():
         raise InputError("no such file", source=path, expected="the shared file of its sidecar")
     require_hash(path, sidecar["sha256"], "changed since it was written with its sidecar")
     if not sidecar["records"]["shared"]:
-        # Nothing but a header, which the hash has told to be right.
+        # The file has only a header, which the hash has already verified.
         return sidecar
-    # Sidecars of earlier versions, whose files have commas, say nothing of it.
+    # Sidecars of earlier versions do not record the delimiter; their files use commas.
     table = read_table(path, delimiter=sidecar.get("delimiter", ","), trim=False)
     columns = [column["name"] for column in sidecar["columns"]]
     quasi = [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"]
@@ -211,13 +213,13 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
         "run": {key: run.manifest.get(key) for key in ("scenario_hash", "data_hash", "seed", "versions")},
         "written_by": f"reidsim {__version__}",
     }
-    # Numbers that are none, such as a gap without a bound, have no place in JSON.
+    # JSON has no infinity or NaN, such as an unbounded gap: store null.
     plain: dict[str, Any] = json.loads(json.dumps(content), parse_constant=lambda constant: None)
     return plain
 
 
 def _counterfeits(shared: SharedRecords) -> dict[str, Any]:
-    """Say which rows of the file are counterfeit, for a policy that may add some."""
+    """Return the counterfeit rows of the file, for a policy that may add them."""
     if shared.sensitive is None:
         return {}
     rows = np.flatnonzero(~shared.is_real) + 1
@@ -226,7 +228,7 @@ def _counterfeits(shared: SharedRecords) -> dict[str, Any]:
 
 
 def _last_round(run: StoredRun) -> dict[str, Any] | None:
-    """Say which round or wave has the forms that are shared; None for a game that is played once."""
+    """Return the round or wave of the released records; None for a one-shot game."""
     agents, releases = run.content.get("agents"), run.content.get("releases")
     if agents is None and releases is None:
         return None
@@ -236,12 +238,12 @@ def _last_round(run: StoredRun) -> dict[str, Any] | None:
 
 
 def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
-    """Return the measures of a policy, each with its definition; of several rounds or waves, those of the last."""
+    """Return the measures of a policy with definitions, for the last round or wave."""
     table, last = run.runs, _last_round(run)
     drawn = ""
     if last is not None:
         rounds = _rounds(run)
-        # Records are those of the first draw, too.
+        # The released records also come from the first draw.
         table = rounds[((rounds["draw"] == 0) & (rounds["round"] == last["number"])).to_numpy()]
         drawn = _AS_DRAWN if last["outcomes"] == "drawn" else ""
     row = table[(table["policy"].astype("str") == policy).to_numpy()].iloc[0]
@@ -260,7 +262,7 @@ def _rounds(run: StoredRun) -> pd.DataFrame:
 
 
 def _classes(sizes: NDArray[np.int64]) -> dict[str, Any]:
-    """Summarise equivalence classes: how many there are of each size."""
+    """Summarize equivalence classes: number of classes of each size."""
     distinct, numbers = np.unique(sizes, return_counts=True)
     by_size = {str(size): number for size, number in zip(distinct.tolist(), numbers.tolist(), strict=True)}
     return {
@@ -273,14 +275,18 @@ def _classes(sizes: NDArray[np.int64]) -> dict[str, Any]:
 
 
 def _write_both(path: Path, content: bytes, sidecar_of_written: Callable[[Path], bytes]) -> None:
-    """Write a file and its sidecar, which is made from what was written, so that both appear complete or none does."""
+    """Write a file and its sidecar so that both appear complete or neither does.
+
+    The sidecar is computed from the written file.
+    """
     unfinished: dict[Path, str] = {}
     done: list[Path] = []
-    # A sidecar without its file harms less than a file without its sidecar, should the machine stop in between.
+    # The sidecar comes first: if the machine stops in between, a sidecar without its file does less harm than a file
+    # without its sidecar.
     order = (sidecar_of(path), path)
     at = path
     try:
-        # The ending says that it is text, whatever that of the file is.
+        # A fixed suffix makes the unfinished file plain text, whatever the suffix of the final file.
         unfinished[path] = unfinished_beside(path, lambda name: Path(name).write_bytes(content), ".part")
         at = sidecar_of(path)
         sidecar = sidecar_of_written(Path(unfinished[path]))

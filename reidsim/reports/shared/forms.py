@@ -1,4 +1,4 @@
-"""The quasi-identifiers of records in the forms that a policy chose, as results folders keep them."""
+"""Read the released quasi-identifiers chosen by a policy from a results folder."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from reidsim.scenarios.schema import ScenarioHead
 
 @dataclass(frozen=True, eq=False)
 class ChosenForms:
-    """What a policy chose for every record.
+    """Strategy of a policy for every record, and the released values.
 
     Parameters
     ----------
     policy : str
     labels : DataFrame
-        One column of text per quasi-identifier, one row per record, in the order of the release; ``*`` if suppressed
-        or masked.
+        One text column per quasi-identifier, one row per record in the order of the source file; ``*`` if suppressed or
+        masked.
     shared : ndarray of bool, shape (n_records,)
-        Whether a record is shared; rows of others are not to be used.
+        Whether each record is released; labels of other records must not be used.
     success : ndarray of float64, shape (n_records,)
-        Probability that an attack on the record would name its person, as the game has it; 0 where nothing is shared.
+        Success probability of an attack on each record in the game; 0 if the record is not released.
     strategies : Series of str
         Strategy of each record.
     """
@@ -41,7 +41,7 @@ class ChosenForms:
 
     @property
     def highest_risk(self) -> float:
-        """Highest success probability of a shared record, attacked or not; 0 if none is shared."""
+        """Highest success probability of a released record, attacked or not; 0 if none."""
         return float(self.success.max(initial=0.0))
 
 
@@ -51,7 +51,7 @@ def policies_of(run: StoredRun) -> list[str]:
     Raises
     ------
     InputError
-        If it has no table of records, or several runs in it.
+        If the results have no table of records, or hold several runs.
     """
     table = run.records
     if "policy" not in table:
@@ -64,12 +64,12 @@ def policies_of(run: StoredRun) -> list[str]:
 
 
 def chosen_policy(run: StoredRun, policy: str | None) -> str:
-    """Return the policy asked for, which may be left out if the run has one.
+    """Return the policy by name, or the only policy of the run if no name is given.
 
     Raises
     ------
     InputError
-        If there is none of this name, or several and none is named.
+        If no policy has this name, or the run has several policies and no name is given.
     """
     policies = policies_of(run)
     if policy is None and len(policies) > 1:
@@ -82,24 +82,24 @@ def chosen_policy(run: StoredRun, policy: str | None) -> str:
 def chosen_forms(
     run: StoredRun, kind: Kind, scenario: ScenarioHead, attributes: Sequence[str], policy: str
 ) -> ChosenForms:
-    """Read what a policy of a run chose.
+    """Read the strategies and released values that a policy of a run chose.
 
     Parameters
     ----------
     run : StoredRun
     kind : Kind
-        Of its scenario.
+        Kind of game of the scenario.
     scenario : ScenarioHead
-        As run.
+        Scenario as run.
     attributes : sequence of str
-        The quasi-identifiers.
+        Names of the quasi-identifiers.
     policy : str
-        One of `policies_of` the run.
+        One of the policies from `policies_of`.
 
     Raises
     ------
     InputError
-        If a column is missing, or records are in another order.
+        If a column is missing, or records are in a different order.
     """
     table, source = run.records, run.tables["records"]
     for column in ("record", "policy", "strategy", "success_probability", *attributes):
@@ -111,7 +111,7 @@ def chosen_forms(
     labels = pd.DataFrame({name: kind.released_values(scenario, table, name) for name in attributes}, index=table.index)
     shared = kind.is_shared(table)
     if "participates" in table:
-        # With agents: the form is there for those who stay away, too, and their record is not shared.
+        # With agents, people who do not participate also have a strategy, but their records are not released.
         shared = shared & table["participates"].to_numpy(dtype=bool)
     success = np.where(shared, table["success_probability"].fillna(0.0).to_numpy(dtype=np.float64), 0.0)
     return ChosenForms(policy, labels, shared, success, table["strategy"].astype("str"))

@@ -1,4 +1,4 @@
-"""Inference of sensitive values from a file that was read back, against the limits of its scenario."""
+"""Check inference of sensitive values from a released file against limits."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ DEFINITION = (
 
 @dataclass(frozen=True)
 class Inference:
-    """What a file reveals of one sensitive column, and where it exceeds the limits of its scenario.
+    """Inference of a sensitive column from a file, compared with its limits.
 
     Parameters
     ----------
     column : str
     limits : AttributeLimits
     fewest_values : int
-        Fewest different values among the records that fit a row, or the rows that fit a person.
+        Minimum number of distinct values among the records that match a row, or the rows that match a person.
     largest_share : float
         Largest share of a value among them: the highest probability of a correct inference.
     largest_distance : float
-        Largest earth mover's distance from the values of all records.
+        Largest earth mover's distance from the distribution of values in all records.
     rows_beyond, people_beyond : int
-        Rows and people for whom the limits do not hold.
+        Number of rows, and number of people, for which the limits do not hold.
     """
 
     column: str
@@ -57,13 +57,13 @@ class Inference:
 
 
 def inference_of(shared: SharedRecords, written: pd.DataFrame) -> list[Inference]:
-    """Return what a file that was read back reveals of each sensitive column in it; nothing without limits.
+    """Return the inference of each sensitive column from a file; empty without limits.
 
     Parameters
     ----------
     shared : SharedRecords
     written : DataFrame
-        The columns of the file.
+        Columns of the file, as read back.
     """
     source, limited = shared.source, shared.source.limited
     if limited is None or not len(written):
@@ -80,7 +80,7 @@ def inference_of(shared: SharedRecords, written: pd.DataFrame) -> list[Inference
 
 
 def _fits(matching: Matching) -> sparse.csr_matrix:
-    """Return which forms fit which distinct true values, shape (n_cells, n_forms)."""
+    """Return the matches of true values and released values, shape (n_cells, n_forms)."""
     cells, forms = [], []
     for form_of_cell in matching.fits():
         here = np.flatnonzero(form_of_cell >= 0)
@@ -102,7 +102,7 @@ def _inference(
 ) -> Inference:
     n_values = attribute.levels.shape[1]
     number = dict(zip(frame[attribute.name].str.strip(), attribute.codes.tolist(), strict=True))
-    # A value that no record has would be one of its own, whatever its hierarchy.
+    # Written values come from source records, so each value has a code.
     codes = written[attribute.name].str.strip().map(number).to_numpy(dtype=np.int64)
     overall = np.bincount(attribute.codes, minlength=n_values) / len(attribute.codes)
 
@@ -129,12 +129,12 @@ def _inference(
 
 
 def require_limits(inferred: Sequence[Inference], shared: SharedRecords) -> None:
-    """Check that a file keeps to the limits of its scenario.
+    """Check that a file meets the inference limits of its scenario.
 
     Raises
     ------
     InputError
-        Names the column, the limits, and the ways out.
+        If it does not; the message names the column, the limits and the alternatives.
     """
     for each in inferred:
         if each.rows_beyond or each.people_beyond:

@@ -1,4 +1,4 @@
-"""The columns of a shared file that are kept unchanged: who may know them, and whom they single out."""
+"""Kept columns of a released file: declarations, and people singled out."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from reidsim.audit.singled_out import numbered, people_singled_out, revealing_se
 from reidsim.errors import InputError, listed
 from reidsim.wording import counted
 
-# Share of the people whom kept columns may single out without a declaration.
+# Maximum share of people singled out by undeclared kept columns.
 MOST_SINGLED_OUT = 0.05
-# Sets of columns that a message names.
+# Maximum number of column sets named in a message.
 _SETS_SHOWN = 3
 DECLARATION = "--unknown-to-outsiders"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What the user decided about columns that are kept unchanged.
+    """User options for columns that are kept unchanged.
 
     Parameters
     ----------
     columns : sequence of str
-        Columns to keep; none by which most people could be named.
+        Columns to keep; columns that identify most people are refused.
     identifiers : sequence of str
-        Columns to keep although people could be named by them.
+        Columns to keep even if they identify people.
     free_text : bool
         Whether to keep free text, which may name people.
     unknown_to_outsiders : sequence of str
-        Kept columns whose values no outsider can know, besides those that the scenario declares.
+        Kept columns whose values no outsider can know, in addition to columns declared in the scenario.
     max_singled_out : float
-        Share of the people whom kept columns may single out without such a declaration.
+        Maximum share of people singled out by kept columns without such a declaration.
     """
 
     columns: Sequence[str] = ()
@@ -65,7 +65,7 @@ class Kept:
         Parameters
         ----------
         content : mapping
-            The scenario, whose section ``kept`` declares columns.
+            Scenario content; its section ``kept`` declares columns.
         """
         section = content.get("kept", {})
         in_scenario = {name: section[name]["reason"] for name in self.names if name in section}
@@ -74,23 +74,23 @@ class Kept:
 
 @dataclass(frozen=True, eq=False)
 class SingledOut:
-    """People whom released quasi-identifiers and kept columns single out, counted in a file.
+    """Number of people singled out by quasi-identifiers and kept columns of a file.
 
-    A person is singled out if the combination of values in one of the person's rows is nobody else's.
+    A person is singled out if the combination of values in one of the person's rows belongs to nobody else.
 
     Parameters
     ----------
     people : int
-        People with a row in the file.
+        Number of people with a row in the file.
     by_quasi_identifiers, by_all_columns : int
-        People singled out by the quasi-identifiers as released, and by them together with all kept columns.
+        Number of people singled out by the released quasi-identifiers, and by them together with all kept columns.
     by_declared : dict of str to int
-        People singled out by the quasi-identifiers and one declared column.
+        Number of people singled out by the quasi-identifiers and one declared column.
     sets : tuple of tuple of str
-        Smallest sets of kept columns, not all declared, that single out too many more people than the
-        quasi-identifiers do.
+        Smallest sets of kept columns, not all declared, that single out more people than the quasi-identifiers do by
+        more than the allowed share.
     by_set : int
-        People singled out by the first of these sets.
+        Number of people singled out by the quasi-identifiers and the first of these sets.
     """
 
     people: int
@@ -109,18 +109,18 @@ class SingledOut:
         declared: Mapping[str, str],
         most: float,
     ) -> SingledOut:
-        """Count people in the rows of a file.
+        """Count the people singled out in the rows of a file.
 
         Parameters
         ----------
         quasi_identifiers, kept : DataFrame
             Columns of the file, as text.
         person : ndarray of int, shape (n_rows,)
-            The person of each row.
+            Person number of each row.
         declared : mapping of str to str
             Kept columns that no outsider knows, with the reason.
         most : float
-            Share of the people.
+            Maximum share of people that a set of kept columns may single out beyond the quasi-identifiers.
         """
         released, columns = list(numbered(quasi_identifiers).values()), numbered(kept)
         sets = revealing_sets(released, columns, person, most, declared)
@@ -137,12 +137,12 @@ class SingledOut:
         )
 
     def require_few(self, most: float) -> None:
-        """Check that no set of kept columns singles out too many people without being declared.
+        """Check that no set of undeclared kept columns singles out too many people.
 
         Raises
         ------
         InputError
-            Names the smallest such sets.
+            If a set does; the message names the smallest sets.
         """
         if not self.sets:
             return
@@ -159,7 +159,7 @@ class SingledOut:
         )
 
     def facts(self, declared: Mapping[str, str]) -> dict[str, Any]:
-        """Return the counts as plain data, with the declarations."""
+        """Return the counts and declarations as plain data."""
         return {
             "definition": "people with a row whose values, as released and kept, nobody else in the file has",
             "people": self.people,

@@ -1,4 +1,7 @@
-"""The highest risk of a file: by default, at most one in eleven for a record and for a person who is looked up."""
+"""Limit the risk of a file, by default to one in eleven.
+
+The limit applies to the risk of a record, and to the risk of a person who is looked up.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,24 @@ from typing import Any
 
 from reidsim.errors import InputError, listed
 
-# The threshold of the European Medicines Agency and of Health Canada for files that are made public.
+# Threshold of the European Medicines Agency and of Health Canada for files that are made public.
 USUAL_LIMIT = 1 / 11
-# Success probabilities are quotients of counts; relative rounding error that still equals the limit.
+# Relative rounding error up to which a success probability, a quotient of counts, equals the limit.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class FileRisk:
-    """The highest probability of a successful re-identification in a file.
+    """Highest probability of a successful re-identification in a file.
 
     Parameters
     ----------
     record : float
-        Highest probability, over the shared records, that an attack on the record identifies its person.
+        Highest probability, over the released records, that an attack on the record identifies its person.
     person : float
         Highest probability, over the people in the file, that a person who is looked up is matched to an own record.
     basis : str
-        How both were obtained.
+        Definition of both probabilities.
     known : tuple of str
         Kept columns that the adversary knows.
     """
@@ -36,7 +39,7 @@ class FileRisk:
 
     @property
     def highest(self) -> float:
-        """The higher of both."""
+        """Larger of the two probabilities."""
         return max(self.record, self.person)
 
     def facts(self, limit: Limit) -> dict[str, Any]:
@@ -54,12 +57,12 @@ class FileRisk:
 
 @dataclass(frozen=True)
 class Limit:
-    """The highest risk that may be written.
+    """Limit on the risk of a file that may be written.
 
     Parameters
     ----------
     value : float
-        A probability.
+        Maximum probability.
     reason : str
         Origin of the value.
     """
@@ -68,16 +71,16 @@ class Limit:
     reason: str
 
     def allows(self, risk: FileRisk) -> bool:
-        """Return whether neither a record nor a person has a higher risk."""
+        """Return whether the risks of records and people are within the limit."""
         return risk.highest <= self.value * (1 + _ROUNDING)
 
     def require(self, risk: FileRisk, policy: str) -> None:
-        """Check that neither a record nor a person has a higher risk.
+        """Check that the risks of records and people are within the limit.
 
         Raises
         ------
         InputError
-            Names the higher of both risks, the limit, and the ways out.
+            If they are not; the message names the higher risk, the limit and the alternatives.
         """
         if self.allows(risk):
             return
@@ -96,7 +99,7 @@ class Limit:
 
 
 def limit_of(max_risk: float | None) -> Limit:
-    """Return the limit that the user named, or one in eleven.
+    """Return the limit set by the user, or the default, one in eleven.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The read-back of a release: every number that is counted in the shared rows, for `share`, the report and `serve`."""
+"""Read back a release and compute the audit for `share`, the report and `serve`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from reidsim.reports.shared.records import SharedRecords
 
 @dataclass(frozen=True, eq=False)
 class ReadBack:
-    """Numbers counted in the shared rows of a policy.
+    """Audit of the released rows of a policy.
 
     Parameters
     ----------
     risk : FileRisk
     people : SingledOut
     audit : dict
-        Other counts, as sidecars hold them.
+        Other counts, in the format of sidecars.
     people_of_row : ndarray of int64, shape (n_real_rows,)
-        People whose true values fit each row that is not counterfeit.
+        Number of people whose true values match each row, without counterfeit rows.
     inferred : list of Inference
-        What the rows reveal of each sensitive column that has limits.
+        Inference of each sensitive column with limits from the rows.
     """
 
     risk: FileRisk
@@ -40,29 +40,32 @@ class ReadBack:
 
     @property
     def keeps_promise(self) -> bool:
-        """Whether the rows make nobody easier to find than the game computes, and fit the records behind them."""
+        """Whether the rows confirm the game.
+
+        No person may be easier to find than the game computes, and each row must match its source record.
+        """
         return (
             not self.audit["people_more_exposed_than_promised"] and not self.audit["rows_that_do_not_fit_their_record"]
         )
 
     @property
     def revealed(self) -> list[str]:
-        """Sensitive columns of which the rows reveal more than the limits of the scenario allow."""
+        """Sensitive columns whose inference from the rows exceeds the scenario's limits."""
         return [each.column for each in self.inferred if each.rows_beyond or each.people_beyond]
 
     def facts(self, limit: Limit) -> dict[str, Any]:
-        """Return the numbers as the keys ``risk`` and ``audit`` of a sidecar."""
+        """Return the entries ``risk`` and ``audit`` of a sidecar."""
         return {"risk": self.risk.facts(limit), "audit": self.audit}
 
 
 def read_back(shared: SharedRecords, table: pd.DataFrame) -> ReadBack:
-    """Count in the shared rows of a policy.
+    """Audit the released rows of a policy.
 
     Parameters
     ----------
     shared : SharedRecords
     table : DataFrame
-        The columns of its file; `shared.table` if it was not written.
+        Columns of the released file, or `shared.table` if no file was written.
 
     Raises
     ------

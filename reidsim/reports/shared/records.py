@@ -1,4 +1,4 @@
-"""The records of a run as a policy shares them: quasi-identifiers in their forms, and other columns that were named."""
+"""Assemble the records that a policy releases: quasi-identifiers and kept columns."""
 
 from __future__ import annotations
 
@@ -31,39 +31,39 @@ from reidsim.tables import require_columns
 from reidsim.validation import validated
 from reidsim.wording import counted
 
-# How spreadsheets know a formula; a number with a sign is none.
+# Prefix by which spreadsheets recognize a formula; signed numbers are excluded.
 _FORMULA = r"[=+\-@](?![\d.,]+$)."
 NOTHING_KEPT = Kept()
-# Why a column cannot be kept as it is.
+# Reason why a quasi-identifier cannot be a kept column.
 GENERALIZED = "a quasi-identifier, which the shared file already has, generalized"
 
 
 @dataclass(frozen=True, eq=False)
 class SharedRecords:
-    """What is going to be shared of a run.
+    """Records of a run to be released under a policy.
 
     Parameters
     ----------
     policy : str
     table : DataFrame
-        Text, one row per record that is shared, with the columns of the release in their order. Rows are in the order
-        of the release; with counterfeit records sorted, so that their place says nothing.
+        Text, one row per released record, with the columns of the source file in their order. Rows are in the order of
+        the source file. With counterfeit records, rows are sorted, so that their position reveals nothing.
     quasi_identifiers : dict of str to str
-        Attribute of each column that is one.
+        Attribute name of each quasi-identifier column.
     forms : ChosenForms
-        What the policy chose for every record of the release.
+        Strategy of the policy for every source record.
     source : SourceRecords
-        The records that are generalized.
+        Source records to generalize.
     own : ndarray of int, shape (n_rows,)
-        The record behind each row; -1 for a counterfeit.
+        Source record of each row; -1 for a counterfeit record.
     sensitive : SensitiveColumn, optional
-        The column that the policy protects from inference.
+        Column that the policy protects from inference.
     declared : dict of str to str
         Kept columns that no outsider knows, with the reason.
     kept : Kept
-        What the user decided about kept columns.
+        User options for kept columns.
     warnings : tuple of str
-        What to think of before sharing.
+        Problems to review before the release.
     """
 
     policy: str
@@ -79,53 +79,53 @@ class SharedRecords:
 
     @property
     def records(self) -> int:
-        """Records of the release, those that are not shared included."""
+        """Number of source records, including records that are not released."""
         return len(self.source.frame)
 
     @property
     def delimiter(self) -> str:
-        """Between columns, as in the file of the release."""
+        """Column delimiter, as in the source file."""
         return self.source.columns.delimiter
 
     @property
     def withheld(self) -> int:
-        """Records that are not shared."""
+        """Number of records that are not released."""
         return self.records - int(self.is_real.sum())
 
     @property
     def is_real(self) -> NDArray[np.bool_]:
-        """Rows that are a record of the release rather than a counterfeit, shape (n_rows,)."""
+        """Whether each row is a source record, not a counterfeit, shape (n_rows,)."""
         return np.asarray(self.own >= 0)
 
     @property
     def kept_columns(self) -> list[str]:
-        """Columns of the table that are no quasi-identifiers."""
+        """Columns of the table that are not quasi-identifiers."""
         return [str(name) for name in self.table.columns if name not in self.quasi_identifiers]
 
     @property
     def person_of_record(self) -> NDArray[np.int64]:
-        """Number of the person of each record of the release, shape (n_records,)."""
+        """Person number of each source record, shape (n_records,)."""
         persons = self.source.persons
         return np.arange(self.records) if persons is None else pd.factorize(persons)[0].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class SourceRecords:
-    """The records of a run as their file holds them.
+    """Records of a run as read from their file.
 
     Parameters
     ----------
     run : StoredRun
     kind : Kind
     scenario : ScenarioHead
-        As run.
+        Scenario as run.
     columns : SharedColumns
     path : Path
-        Their file.
+        File of the records.
     sha256 : str
-        Its hash.
+        SHA-256 of the file.
     frame : DataFrame
-        All columns, values as they are.
+        All columns, with unchanged values.
     """
 
     run: StoredRun
@@ -138,7 +138,10 @@ class SourceRecords:
 
     @property
     def persons(self) -> NDArray[np.int64] | None:
-        """Whose record each is, as numbers; None if everybody has one. Who has no number has one record."""
+        """Person number of each record; None if every person has one record.
+
+        A record with a missing key value is a person of its own.
+        """
         key = key_columns(self.columns.person)
         if not key:
             return None
@@ -150,22 +153,22 @@ class SourceRecords:
 
     @cached_property
     def truth(self) -> pd.DataFrame:
-        """The true quasi-identifiers, a column of text per attribute."""
+        """True quasi-identifiers, one text column per attribute."""
         return self.kind.true_values(self.scenario, self.frame, self.path)
 
     @cached_property
     def limited(self) -> LimitedColumns | None:
-        """Sensitive columns with limits on what the file may reveal of them; None without limits."""
+        """Sensitive columns with limits on inference from the file; None without limits."""
         return self.kind.limited_columns(self.scenario, self.frame, self.path, lambda: self.hierarchies)
 
     @cached_property
     def hierarchies(self) -> dict[str, list[list[str]]]:
-        """Hierarchies as the text of their files, by attribute.
+        """Rows of the hierarchy files as text, by attribute.
 
         Raises
         ------
         InputError
-            If one of the files is missing or was changed.
+            If a file is missing or was changed.
         """
         files = self.columns.hierarchies or {}
         told = self.run.manifest["release_file"].get("hierarchies", {})
@@ -182,7 +185,7 @@ class SourceRecords:
             raise InputError(problem, source=self.run.folder, where=f"attributes.{name}", hint=hint)
         path = find_release_file(told["path"])
         if not path.is_file():
-            # Where the records were moved, hierarchies stand beside them as they did.
+            # If the records were moved, look for the hierarchy at the same relative path.
             among = Path(self.run.manifest["release_file"]["path"]).parent
             path = self.path.parent / os.path.relpath(told["path"], among)
         if not path.is_file():
@@ -192,21 +195,21 @@ class SourceRecords:
 
 
 def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool = False) -> SourceRecords:
-    """Read the records behind a run.
+    """Read the source records of a run.
 
     Parameters
     ----------
     run : StoredRun
-        Of a kind whose records are from a file.
+        Run of a game kind that reads records from a file.
     data : Path, optional
-        The file of the release, if it is not where it was.
+        Path of the records, if the file was moved.
     allow_code : bool
-        Whether the module of a kind that the scenario names may run.
+        Whether to execute the module of a game kind named by the scenario.
 
     Raises
     ------
     InputError
-        If the run is a batch or has no file of records, or the file is another than that of the run.
+        If the run is a batch or has no file of records, or the file is not the one of the run.
     """
     path = _source(run, data)
     kind = scenario_kind(run.content, Path("manifest.json"), allow_code=allow_code)
@@ -228,12 +231,14 @@ def shared_records(
     data: Path | None = None,
     allow_code: bool = False,
 ) -> SharedRecords:
-    """Put together what a policy of a run shares; see `source_records` and `records_of_policy`.
+    """Assemble the records that a policy of a run releases.
+
+    See `source_records` and `records_of_policy`.
 
     Raises
     ------
     InputError
-        As these do.
+        If `source_records` or `records_of_policy` raises it.
     """
     source = source_records(run, data=data, allow_code=allow_code)
     chosen = chosen_policy(run, policy)
@@ -247,20 +252,20 @@ def shared_records(
 
 
 def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_KEPT) -> SharedRecords:
-    """Put together what a policy shares of the records of a run.
+    """Assemble the records that a policy releases from source records.
 
     Parameters
     ----------
     source : SourceRecords
     policy : str
-        One of those whose records the run holds.
+        One of the policies whose records the run holds.
     kept : Kept
-        Columns to copy as they are besides the quasi-identifiers.
+        Columns to copy unchanged in addition to the quasi-identifiers.
 
     Raises
     ------
     InputError
-        If the records cannot be used, a column is missing, or people could be named by a column.
+        If the records cannot be used, a column is missing, or a kept column identifies people.
     """
     run, columns, frame = source.run, source.columns, source.frame
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
@@ -284,7 +289,7 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
     if not chosen:
         raise InputError("no column to share", source=run.folder, where="--keep", expected="one or more columns")
-    # Without a header, the attribute says more than the number of its column.
+    # Without a header, attribute names are more informative than column numbers.
     names = {name: name if columns.header else attribute_of.get(name, name) for name in chosen}
     table = pd.DataFrame(
         {names[name]: forms.labels[attribute_of[name]] if name in attribute_of else frame[name] for name in chosen}
@@ -317,16 +322,16 @@ def counterfeit_rows(
     ----------
     source : SourceRecords
     forms : ChosenForms
-        What the policy chose for every record.
+        Strategy of the policy for every source record.
     names : mapping of str to str
-        Name of each column that is shared, by its name in the release: the quasi-identifiers and the sensitive column.
+        Output name of each released column, by source name: quasi-identifiers and the sensitive column.
     sensitive : str
-        The sensitive column.
+        Name of the sensitive column.
 
     Raises
     ------
     InputError
-        If the run does not say which there are, or they would have no value of another column.
+        If the run does not list its counterfeit records, or they would lack a value of another column.
     """
     run, attribute_of = source.run, {column: name for name, column in source.columns.column_of.items()}
     rounds = run.table("rounds") if "rounds" in run.tables else pd.DataFrame()
@@ -364,7 +369,7 @@ def counterfeit_rows(
 
 
 def _sorted(table: pd.DataFrame, own: NDArray[np.intp]) -> tuple[pd.DataFrame, NDArray[np.intp]]:
-    """Return the rows of a table, and the record behind each, in the order of their text."""
+    """Sort the rows of a table, and the source record of each row, by text."""
     order = table.sort_values(list(table.columns), kind="stable").index.to_numpy()
     return table.iloc[order].reset_index(drop=True), own[order]
 
@@ -376,24 +381,24 @@ def identifying_columns(
     persons: NDArray[np.int64] | None = None,
     declared: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the kept columns by which most people could be named, with the reason.
+    """Return the kept columns that identify most people, with the reason.
 
     Parameters
     ----------
     frame : DataFrame
         The records.
     source : Path
-        For messages.
+        Path shown in error messages.
     kept : Kept
     persons : ndarray of int, shape (n_records,), optional
-        Person of each record; each record is a person if not given.
+        Person of each record; if not given, each record is a person.
     declared : collection of str
-        Columns whose values no outsider knows: that they differ from person to person names nobody.
+        Columns whose values no outsider knows; uniqueness of their values identifies nobody.
 
     Raises
     ------
     InputError
-        For the first of them that is not to be kept even so.
+        If an identifying column was not explicitly kept as an identifier; the message names the first one.
     """
     identifying = {
         name: why
@@ -411,7 +416,10 @@ def identifying_columns(
 
 
 def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
-    """Return the size of each equivalence class: the records that agree in all of some columns, shape (n_classes,)."""
+    """Return the size of each equivalence class, shape (n_classes,).
+
+    A class consists of the records that agree in all given columns.
+    """
     if not len(table):
         return np.zeros(0, dtype=np.int64)
     if not columns:
@@ -430,7 +438,7 @@ def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str]
 
 
 def _source(run: StoredRun, data: Path | None) -> Path:
-    """Return the file of the release, which must be that of the run."""
+    """Return the path of the source records, after a check of their hash."""
     if "design" in run.manifest:
         raise InputError(
             "a batch, which keeps no records",
@@ -454,14 +462,17 @@ def _source(run: StoredRun, data: Path | None) -> Path:
 
 
 def _stars(frame: pd.DataFrame, columns: SharedColumns) -> tuple[str, ...]:
-    """Say which quasi-identifiers have a value that reads like a suppressed one, so that classes merge."""
+    """Return a warning if quasi-identifier values equal the suppression mark.
+
+    Such values merge with suppressed values in equivalence classes.
+    """
     suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
     names = [column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()]
     return (f"values of {listed(names)} are {SUPPRESSED} in the records, as are suppressed ones",) if names else ()
 
 
 def refuse_free_text(frame: pd.DataFrame, source: Path, kept: Kept) -> None:
-    """Check that no kept column holds free text, unless the user keeps it all the same."""
+    """Check that no kept column holds free text, unless the user allows free text."""
     for name in () if kept.free_text else kept.columns:
         if is_free_text([value for value in frame[name].unique() if value]):
             raise InputError(

@@ -1,4 +1,4 @@
-"""The releases of a run, read back: which one to recommend, and which file of them was written."""
+"""Read back the releases of a run, recommend one, and find the written file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reidsim.wording import counted
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The shared rows of a policy, and the numbers counted in them."""
+    """Released rows of a policy, and their audit."""
 
     shared: SharedRecords
     counted: ReadBack
@@ -30,17 +30,17 @@ class Release:
 
 @dataclass(frozen=True, eq=False)
 class Releases:
-    """The releases of a run by policy.
+    """Releases of a run by policy.
 
     Parameters
     ----------
     by_policy : mapping of str to Release
     limit : Limit
-        Limit on the risk of a record and of a person looked up.
+        Limit on the risk of a record, and of a person who is looked up.
     written : Path or None
-        The file that `share` wrote, if there is one.
+        File written by `share`; None if there is none.
     sidecar : mapping
-        Of this file; empty without one.
+        Sidecar of this file; empty without a file.
     """
 
     by_policy: Mapping[str, Release]
@@ -49,21 +49,21 @@ class Releases:
     sidecar: Mapping[str, Any]
 
     def is_within_limit(self, policy: str) -> bool:
-        """Return whether a release keeps to the limit of risk, and to the limits on sensitive columns."""
+        """Return whether a release meets the risk limit and the inference limits."""
         counted = self.by_policy[policy].counted
         return self.limit.allows(counted.risk) and not counted.revealed
 
     def is_safe(self, policy: str) -> bool:
-        """Return whether the rows of a release confirm the risk that the game computes for it."""
+        """Return whether a release meets the limits and confirms the game's risk."""
         return self.is_within_limit(policy) and self.by_policy[policy].counted.keeps_promise
 
     @property
     def within_limit(self) -> list[str]:
-        """The policies whose releases keep to the limits."""
+        """Policies whose releases meet the limits."""
         return [policy for policy in self.by_policy if self.is_within_limit(policy)]
 
     def contradiction(self, policy: str) -> str:
-        """Return how the rows of a release contradict the game, after "but"; empty if they do not."""
+        """Return the contradictions between rows and game as text; empty if none."""
         counts = self.by_policy[policy].counted
         easier, misfits = (
             counts.audit[key] for key in ("people_more_exposed_than_promised", "rows_that_do_not_fit_their_record")
@@ -86,7 +86,7 @@ class Releases:
         Parameters
         ----------
         payoffs : mapping of str to float
-            Publisher's payoff of the policies to rank.
+            Publisher's payoff of each policy to rank.
         """
         names = [name for name in payoffs if name in self.by_policy]
 
@@ -97,27 +97,29 @@ class Releases:
         return sorted(names, key=place)
 
     def to_sign(self, payoffs: Mapping[str, float]) -> str:
-        """Return the policy to sign: the policy of the written file, else the first by rank."""
+        """Return the policy to sign: that of the written file, else the best-ranked one."""
         return str(self.sidecar["policy"]) if self.sidecar else self.ranked(payoffs)[0]
 
 
 def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
-    """Read back the release of every policy of a run; None if its records are not from a file.
+    """Read back the release of every policy of a run.
 
-    Kept columns and the limit come from the file that `share` wrote of this run, if it is named or found; else
-    sensitive columns that have limits are kept, and the limit of risk is the default.
+    The result is None if the records of the run are not from a file.
+
+    Kept columns and the limit come from the file that `share` wrote for this run, if it is named or found. Otherwise,
+    sensitive columns with limits are kept, and the risk limit is the default.
 
     Parameters
     ----------
     run : StoredRun
     shared_file : Path, optional
-        The file that `share` wrote; without it, the newest one of this run in the results folder or the folder that
-        holds it is taken.
+        File written by `share`. If not given, the newest file of this run in the results folder or its parent folder is
+        used.
 
     Raises
     ------
     InputError
-        If the records are not at hand or cannot be used, or the file was changed or is of another run.
+        If the records are not found or cannot be used, or the file was changed or belongs to another run.
     """
     if "release_file" not in run.manifest or "records" not in run.tables or "design" in run.manifest:
         return None
@@ -127,7 +129,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     if written is not None and not _is_of(sidecar, run):
         expected = f"records that this version of reidsim shared of {run.folder}"
         raise InputError("shared records of another run or version", source=written, expected=expected)
-    # Limits on sensitive columns are meant for files that hold these.
+    # Limits on sensitive columns apply only to files that contain the columns.
     sensitive = [] if source.limited is None else [each.name for each in source.limited.attributes]
     kept = _kept(sidecar) if sidecar else Kept(identifiers=sensitive, max_singled_out=1.0)
     limit = Limit(sidecar["risk"]["limit"], sidecar["risk"]["limit_is"]) if sidecar else limit_of(None)
@@ -141,7 +143,10 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
 
 
 def _found(run: StoredRun) -> Path | None:
-    """Return the newest shared file of a run, with its sidecar, in or beside the results folder."""
+    """Return the newest released file of a run with a sidecar.
+
+    The results folder and its parent folder are searched.
+    """
     folders = {run.folder.absolute(), run.folder.absolute().parent}
     files = [path.with_suffix("") for folder in folders for path in folder.glob("*.json")]
     own = [path for path in files if path.is_file() and _is_of(_sidecar(path), run)]
@@ -152,7 +157,7 @@ def _sidecar(path: Path) -> dict[str, Any]:
     try:
         found = read_json(sidecar_of(path))
     except InputError:
-        # A file of another program.
+        # The file was not written by this program.
         return {}
     return found if isinstance(found, dict) and found.get("format") == FORMAT else {}
 
@@ -166,7 +171,7 @@ def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
 
 
 def _kept(sidecar: Mapping[str, Any]) -> Kept:
-    """Return the decisions about kept columns with which a file was written."""
+    """Return the user options for kept columns with which a file was written."""
     names = [column["name"] for column in sidecar["columns"] if column["role"] != "quasi-identifier"]
     by_option = [name for name, reason in _declared(sidecar).items() if reason.startswith(DECLARATION)]
     return Kept(identifiers=names, free_text=True, unknown_to_outsiders=by_option, max_singled_out=1.0)
@@ -178,7 +183,7 @@ def _declared(sidecar: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _require_same(release: Release, limit: Limit, sidecar: Mapping[str, Any], written: Path | None) -> None:
-    """Check that a release gives the numbers of the sidecar of its file."""
+    """Check that the audit of a release equals the sidecar of its file."""
     counted = json.loads(json.dumps(release.counted.facts(limit)))
     if counted["risk"] != sidecar["risk"] or counted["audit"] != sidecar["audit"]:
         differing = [key for key in counted["audit"] if counted["audit"][key] != sidecar["audit"].get(key)]

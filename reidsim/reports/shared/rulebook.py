@@ -1,4 +1,4 @@
-"""What a policy decided of every cell, as a file, and what the file decides of new records."""
+"""Write a policy's decisions per cell to a rulebook, and apply it to new records."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from reidsim.reports.shared.records import (
 )
 from reidsim.tables import read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 
-# The columns of a rulebook: the quasi-identifiers, these two, and the quasi-identifiers as released.
+# Columns of a rulebook: the quasi-identifiers, these two columns, and the released quasi-identifiers.
 FORM, IS_SHARED = "form", "shared"
 _RELEASED = "released "
 _YES, _NO = "yes", "no"
 
 
 def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
-    """Return what a policy decided of every cell of a release.
+    """Return the decision of a policy for every cell of a release.
 
     Parameters
     ----------
@@ -38,13 +38,14 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row of text per combination of true quasi-identifiers, in their order: these, ``form`` (levels, or what
-        else the run calls it), ``shared`` (yes or no) and ``released NAME`` for each, empty where it is withheld.
+        One row of text per combination of true quasi-identifiers, sorted by them. Columns are the true
+        quasi-identifiers, ``form`` (generalization levels or the run's name of the strategy), ``shared`` (yes or no),
+        and ``released NAME`` for each quasi-identifier, empty if the record is withheld.
 
     Raises
     ------
     InputError
-        If records with the same values are released differently, as a rule by values cannot say.
+        If records with the same values are released differently, which a rule by values cannot express.
     """
     source, forms = shared.source, shared.forms
     if shared.sensitive is not None:
@@ -80,12 +81,12 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
 
 
 def rulebook_bytes(path: Path, shared: SharedRecords) -> bytes:
-    """Return what a policy decided of every cell as CSV in UTF-8; it holds true values, and is not to be shared.
+    """Return the rulebook as UTF-8 CSV; it holds true values and must not be released.
 
     Raises
     ------
     InputError
-        As `rulebook_of`, or if the file at `path`, where it will be written, exists.
+        If `rulebook_of` raises it, or the output file at `path` exists already.
     """
     require_new_file(path)
     return csv_bytes(rulebook_of(shared))
@@ -93,20 +94,20 @@ def rulebook_bytes(path: Path, shared: SharedRecords) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class AppliedRules:
-    """What a rulebook makes of new records.
+    """Result of applying a rulebook to new records.
 
     Parameters
     ----------
     table : DataFrame
-        Text, one row per record that is shared, in their order.
+        Text, one row per released record, in the order of the new file.
     records : int
-        Records of the new file.
+        Number of records in the new file.
     ruled_out : int
-        Records that are withheld as a rule says so.
+        Number of records withheld because a rule withholds them.
     uncovered : int
-        Records that are withheld as no rule is about their values.
+        Number of records withheld because no rule covers their values.
     delimiter : str
-        Between columns, as in the new file.
+        Column delimiter, as in the new file.
     """
 
     table: pd.DataFrame
@@ -117,23 +118,23 @@ class AppliedRules:
 
 
 def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encoding: str | None = None) -> AppliedRules:
-    """Share new records as a rulebook says, and withhold those that it says nothing of.
+    """Apply a rulebook to new records; withhold records that no rule covers.
 
     Parameters
     ----------
     rulebook : Path
-        As `reidsim share` wrote it.
+        Rulebook written by `reidsim share`.
     new : Path
         Delimited text or Parquet, with the columns of the quasi-identifiers.
     kept : Kept
-        Columns to copy as they are.
+        Columns to copy unchanged.
     encoding : str, optional
-        Of the new file, if it is a CSV file; UTF-8 if not given.
+        Encoding of the new file if it is a CSV file; UTF-8 if not given.
 
     Raises
     ------
     InputError
-        If a file cannot be read or is no rulebook, a column is missing, or people could be named by one that is kept.
+        If a file cannot be read or is not a rulebook, a column is missing, or a kept column identifies people.
     """
     rules, values = _read_rulebook(rulebook)
     if not new.is_file():

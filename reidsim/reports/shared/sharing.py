@@ -1,4 +1,4 @@
-"""From the results of a run to a file to hand over, with every check in between."""
+"""Release the records of a run to a file, with all checks."""
 
 from __future__ import annotations
 
@@ -27,33 +27,35 @@ def share_run(
     rulebook: Path | None = None,
     allow_code: bool = False,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Write what a policy of a run shares, if its risk is within the limit, and read it back.
+    """Write the records that a policy releases, if the risk is within the limit.
+
+    The file is read back and audited.
 
     Parameters
     ----------
     run : StoredRun
     path : Path
-        New CSV file; its sidecar stands beside it.
+        New CSV file; its sidecar is written to the same folder.
     policy, kept, data, allow_code
         See `reidsim.reports.shared.records.shared_records`.
     max_risk : float, optional
         See `reidsim.reports.shared.limit.limit_of`.
     accept_risk : bool
-        Whether to write the file although its risk is above the limit.
+        Whether to write the file even if its risk is above the limit.
     rulebook : Path, optional
-        New file of what was decided per cell; see `reidsim.reports.shared.rulebook`.
+        New file for the decisions per cell; see `reidsim.reports.shared.rulebook`.
 
     Returns
     -------
     dict
         The sidecar.
     tuple of str
-        Warnings.
+        Warnings for the user.
 
     Raises
     ------
     InputError
-        If something cannot be used, a column would name people, kept columns single out too many people, or the risk is
+        If an input cannot be used, a column identifies people, kept columns single out too many people, or the risk is
         above the limit; nothing is written.
     """
     require_new_files(path)
