@@ -1,1 +1,1 @@
-"""Payoffs, best responses and equilibria; solvers and fixed policies."""
+"""Games between publisher and adversaries: solvers, equilibria, fixed policies."""

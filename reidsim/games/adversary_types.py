@@ -1,8 +1,9 @@
-"""Several adversary types in one record game: the publisher plays against all of them at once (Bayesian Stackelberg).
+"""Several adversary types in one record game (Bayesian Stackelberg game).
 
-The publisher does not know who will attack. It knows types, each with a weight, a way to link and a way to plan; every
-type replies on its own to the form in which a record is shared. What the types do together is a reply like any other,
-so the solvers of the record game find the publisher's best reply to the types without knowing of them.
+The publisher does not know which adversary will attack. It knows adversary types, each with a weight, a linker and an
+attack plan. Each type replies separately to the released record. The combined reply of all types has the same format
+as the reply of a single adversary, so the solvers of the record game find the publisher's best response to the types
+unchanged.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 
 Together = Literal["one-of", "all", "worst"]
 
-# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
+# Weights are decimal numbers in the input, so their sum is 1 only up to rounding.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class AdversaryType:
-    """One kind of adversary that the publisher may face.
+    """One adversary type that the publisher may face.
 
     Parameters
     ----------
     name : str
     weight : float
-        Probability of this type, or, where all types attack, that it is there; in [0, 1]. Type of weight 0 does not
+        Probability of this type or, with "all", probability that it is present; in [0, 1]. A type of weight 0 does not
         attack.
     linker : Linker
-        What linkage yields for this type.
+        Linker that this type uses.
     adversary : Adversary
-        How it replies.
+        Adversary that replies to the linkage.
 
     Raises
     ------
@@ -58,11 +59,14 @@ class AdversaryType:
 
 @dataclass(frozen=True)
 class TypesLinkage(Linkage):
-    """What linkage yields for each type; group sizes are those of the first.
+    """Linkage of each type.
+
+    The group sizes of the whole are the group sizes of the first type.
 
     Parameters
     ----------
     by_type : tuple of Linkage
+        One linkage per type.
     """
 
     by_type: tuple[Linkage, ...] = ()
@@ -70,12 +74,12 @@ class TypesLinkage(Linkage):
 
 @dataclass(frozen=True)
 class TypesLinker:
-    """Links for every type; types that share a linker are linked once."""
+    """Link records for every type, with one call per distinct linker."""
 
     types: tuple[AdversaryType, ...]
 
     def link(self, strategy: int, rows: Rows | None = None) -> TypesLinkage:
-        """Link all records, or those of `rows`, for each type; see `Linker`."""
+        """Return the linkage of all records, or of `rows`, for each type; see `Linker`."""
         done: dict[int, Linkage] = {}
         for each in self.types:
             if id(each.linker) not in done:
@@ -87,9 +91,9 @@ class TypesLinker:
 
 @dataclass(frozen=True)
 class TypesResponse(Response):
-    """The reply of several types, of whom it is not known who comes.
+    """Combined reply of the types, when the types present are not known.
 
-    The other parameters are those of `Response`. `success` is, where there may be an attack, the probability that
+    The other parameters are the same as in `Response`. Where an attack is possible, `success` is the probability that
     the record is re-identified.
 
     Parameters
@@ -97,9 +101,9 @@ class TypesResponse(Response):
     chance : ndarray of float64
         Probability that the record is attacked.
     replies : tuple of Response
-        Of each type.
+        Reply of each type.
     coming : Presence
-        Of which of them come.
+        Distribution of the set of types that is present.
     """
 
     chance: Floats = field(kw_only=True)
@@ -108,12 +112,12 @@ class TypesResponse(Response):
 
     @property
     def by_type(self) -> tuple[Response, ...]:
-        """The reply of each type."""
+        """Reply of each type."""
         return self.replies
 
     @property
     def presence(self) -> Presence:
-        """How likely each type comes."""
+        """Distribution of the set of types that is present."""
         return self.coming
 
     @property
@@ -123,18 +127,18 @@ class TypesResponse(Response):
 
     @property
     def often(self) -> Floats:
-        """How often there is an attack where `attacks`."""
+        """Probability of an attack where `attacks` is true, and 1 elsewhere."""
         return np.where(self.attacks, self.chance, 1.0)
 
     @property
     def success_of_attacks(self) -> Floats:
-        """Probability that an attack names the right person, whoever makes it."""
+        """Probability of re-identification given an attack by any of the types."""
         return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
 
 
 @dataclass(frozen=True)
 class TypesAdversary:
-    """All types as one adversary.
+    """All types combined into a single adversary.
 
     Parameters
     ----------
@@ -147,7 +151,10 @@ class TypesAdversary:
     together: Together
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return what the types do together; see `Adversary`. A linkage that is not by type is that of all types."""
+        """Return the combined reply of all types; see `Adversary`.
+
+        A linkage without types applies to all types.
+        """
         return self.combined(self.responses(linkage, rows))
 
     def responses(self, linkage: Linkage, rows: Rows | None = None) -> list[Response]:
@@ -156,20 +163,22 @@ class TypesAdversary:
         return [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
 
     def combined(self, responses: Sequence[Response]) -> Response:
-        """Put the replies of the types together.
+        """Combine the replies of the types.
 
         Parameters
         ----------
         responses : sequence of Response
-            One for each type, arrays of shape (n,).
+            One reply per type, arrays of shape (n,).
 
         Returns
         -------
         Response
-            Attacks where any type of positive weight does. Where there is an attack, `success` is the probability that
-            the record is re-identified; elsewhere, that it would be if all attacked. Payoff and exploits are sums of
-            those of the types, times their weights. `chance` is how likely a record is attacked: where one of the types
-            comes, the sum of their probabilities times weights; where all may, that any of them attacks.
+            `attacks` is true where any type of positive weight attacks. Where there is an attack, `success` is the
+            probability that the record is re-identified; elsewhere, the same probability if all types attacked. Payoff
+            and exploits are sums over types, times their weights. `chance` is the probability that a record is
+            attacked: with "one-of", the sum of the types' attack probabilities times weights; with "all", the
+            probability that any type attacks. With "worst", `success`, payoff and exploits of an attacked record are
+            taken from the type most likely to re-identify it, and there is no `chance`.
         """
         weights = np.array([each.weight for each in self.types])
         present = weights > 0
@@ -208,19 +217,23 @@ class TypesAdversary:
         )
 
     def _by_any(self, weights: Floats, probability: Floats) -> Floats:
-        """Return the probability that something happens by anybody, given that by each type, shape (n_types, n)."""
+        """Return the probability of an event by any type, shape (n,).
+
+        `probability` holds one probability per type, shape (n_types, n).
+        """
         if self.together == "one-of":
             by_any = _weighted(weights, probability)
         else:
             by_any = np.zeros(probability.shape[1])
             for weight, of_type in zip(weights, probability, strict=True):
                 by_any += weight * of_type * (1.0 - by_any)
-        # Rounding of weights and sums must not make a probability of more than 1.
+        # Rounding of weights and sums must not raise a probability above 1.
         return np.minimum(by_any, 1.0)
 
 
 def _weighted(weights: Floats, amounts: Floats) -> Floats:
-    """Return weighted sums over types, shape (n,): type by type, so that no record's sum depends on the others'."""
+    """Return weighted sums over types, shape (n,)."""
+    # Add type by type, so that rounding of a record's sum does not depend on other records.
     total = np.zeros(amounts.shape[1])
     for weight, of_type in zip(weights, amounts, strict=True):
         total += weight * of_type
@@ -228,17 +241,17 @@ def _weighted(weights: Floats, amounts: Floats) -> Floats:
 
 
 class TypesGame(RecordGame):
-    """One publisher against several adversary types, played for each record on its own.
+    """One publisher against several adversary types, one game per record.
 
-    With ``r_t`` the probability that type t re-identifies the record in the form shared, 0 where it does not attack,
-    the publisher gets ``benefit x utility - loss x r``, where
+    Let ``r_t`` be the probability that type t re-identifies the released record, 0 where it does not attack. The
+    publisher gets ``benefit x utility - loss x r``, where
 
-    - "one-of": the attacker is of one type, drawn with the weights: ``r = sum of w_t r_t``;
-    - "all": each type is there with probability ``w_t``, attempts are independent, and the loss falls once:
+    - "one-of": the attacker has one type, drawn with the weights: ``r = sum of w_t r_t``;
+    - "all": each type is present with probability ``w_t``, attempts are independent, and the loss is incurred once:
       ``r = 1 - product of (1 - w_t r_t)``;
-    - "worst": the type of positive weight that is worst for the record: ``r = max of r_t``.
+    - "worst": the attacker is the type of positive weight that is worst for the record: ``r = max of r_t``.
 
-    Every record game's solver takes it, and stays exact: no solver asks more of a reply than that a form without
+    Every solver of record games accepts this game and stays exact. The solvers require only that a strategy without
     attack keeps its whole benefit.
 
     Parameters
@@ -248,11 +261,13 @@ class TypesGame(RecordGame):
     benefit, loss : ndarray of float64, shape (n_records,)
         See `RecordGame`.
     together : {"one-of", "all", "worst"}
+        Rule that combines the types, see above.
 
     Raises
     ------
     InputError
-        If there is no type, a name is given twice, or the weights of "one-of" do not sum to 1; as `RecordGame`.
+        If no type has positive weight, a name is used twice, the weights of "one-of" do not sum to 1, or `RecordGame`
+        raises it.
     """
 
     def __init__(
@@ -268,12 +283,12 @@ class TypesGame(RecordGame):
 
     @property
     def types(self) -> tuple[AdversaryType, ...]:
-        """The types, in the order given."""
+        """Adversary types, in input order."""
         return self._together.types
 
     @property
     def together(self) -> Together:
-        """How the types meet the publisher."""
+        """Rule that combines the types: "one-of", "all" or "worst"."""
         return self._together.together
 
     @property
@@ -282,7 +297,7 @@ class TypesGame(RecordGame):
         return self.adversary
 
     def responses(self, strategy: int, rows: Rows | None = None) -> dict[str, Response]:
-        """Return the reply of each type to `strategy`, for all records or those of `rows`, by name."""
+        """Return the reply of each type to `strategy` by name, for all records or `rows`."""
         replies = self._together.responses(self.linker.link(strategy, rows), rows)
         return {each.name: reply for each, reply in zip(self.types, replies, strict=True)}
 
@@ -294,7 +309,7 @@ class TypesGame(RecordGame):
         raise not_among("no such type", name, [each.name for each in self.types])
 
     def given(self, strategies: Strategies) -> TypesGame:
-        """Return the game in which everybody is linked as all records are shared; see `RecordGame`."""
+        """Return the game with linkage for these strategies; see `RecordGame`."""
         joint = {id(each.linker): each.linker for each in self.types if isinstance(each.linker, JointLinker)}
         given = {key: linker.given(strategies) for key, linker in joint.items()}
         types = [replace(each, linker=given.get(id(each.linker), each.linker)) for each in self.types]
@@ -306,13 +321,13 @@ class TypesGame(RecordGame):
 
 
 def check_types(types: Sequence[AdversaryType], together: str) -> None:
-    """Check that types can be played together.
+    """Check that the types can be combined in one game.
 
     Raises
     ------
     InputError
-        If there is no type of positive weight, a name is given twice, the weights of "one-of" do not sum to 1, or
-        `together` is none of the ways.
+        If no type has positive weight, a name is used twice, the weights of "one-of" do not sum to 1, or `together` is
+        unknown.
     """
     require_among("unknown way of types", (together,), get_args(Together))
     if not any(each.weight > 0 for each in types):

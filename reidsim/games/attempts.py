@@ -1,7 +1,8 @@
-"""What adversaries attempt under a choice, apart by who comes: what the number of people re-identified is made of.
+"""Attempts under a choice, by the set of adversaries that is present.
 
-Given who comes, attempts on different people are independent of each other; who comes is not, as it is the same for all
-of them. The distribution over everything is therefore a mixture, over who comes, of sums of independent attempts.
+Given the adversaries present, attempts on different people are independent. The set of adversaries is the same for all
+people, so attempts are dependent without this condition. The distribution of a total is therefore a mixture, over the
+possible sets of adversaries, of sums of independent attempts.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True, eq=False)
 class Tries:
-    """Independent attempts, alike ones together; arrays of shape (n,).
+    """Independent attempts, grouped by equal parameters; arrays of shape (n_groups,).
 
     Parameters
     ----------
     chance : ndarray of float64
-        Of success.
+        Probability that each attempt of the group is made and succeeds.
     numbers : ndarray of int64
-        How many attempts have it.
+        Number of attempts of the group.
     amounts : ndarray of float64
-        What each success is worth, in currency units.
+        Value of each success, in currency units.
     attempted : ndarray of float64, optional
-        Probability that each attempt is made; all are, if not given.
+        Probability that each attempt is made; 1, if not given.
     failure : ndarray of float64, optional
-        With `attempted`: payoff of an attempt that is made and fails, to which `amounts` is added if it succeeds.
+        With `attempted`: payoff of an attempt that is made and fails. A success adds `amounts` to this payoff.
     """
 
     chance: Floats
@@ -44,20 +45,29 @@ class Tries:
 
     @property
     def expected(self) -> float:
-        """What all successes are expected to be worth together, with failed attempts where these may not be made."""
+        """Expected total payoff of the attempts.
+
+        Without `failure`, it is the expected total value of the successes.
+        """
         of_successes = float((self.numbers * self.chance * self.amounts).sum())
         if self.attempted is None or self.failure is None:
             return of_successes
         return of_successes + float((self.numbers * self.attempted * self.failure).sum())
 
     def payoffs(self, rng: Callable[[], np.random.Generator], known: Successes | None = None) -> Sums:
-        """Return the distribution of what the attempts pay; see `sum_of_amounts` and `sum_of_attempts`."""
+        """Return the distribution of the total payoff.
+
+        See `sum_of_amounts` and `sum_of_attempts`.
+        """
         if self.attempted is None or self.failure is None:
             return sum_of_amounts(self.chance, self.numbers, self.amounts, rng, known)
         return sum_of_attempts(self.attempted, self.chance, self.numbers, self.failure, self.amounts, rng)
 
     def is_alike(self, other: Tries) -> bool:
-        """Tell whether as many attempts have the same chances, whatever they pay; those that cannot succeed aside."""
+        """Return whether both have the same numbers and probabilities.
+
+        Amounts are not compared, and attempts that cannot succeed are ignored.
+        """
         if self.chance is other.chance and self.numbers is other.numbers:
             return True
         mine, theirs = ((each.chance > 0) & (each.numbers > 0) for each in (self, other))
@@ -68,20 +78,22 @@ class Tries:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What happens if certain adversaries come; money in currency units over all people.
+    """Attempts given one set of adversaries.
+
+    Money is in currency units; totals are over all people.
 
     Parameters
     ----------
     probability : float
-        That these come, and no others.
+        Probability that exactly these adversaries are present.
     people : Tries
-        Whether each person is re-identified, by whomever, and the publisher's loss.
+        Re-identification of each person by any adversary, with the publisher's loss as amount.
     hits : Tries or None
-        Whether each attempt succeeds, and what that pays the adversary who makes it; None where nothing tells that.
+        Success of each adversary's attempts, with the adversary's payoff as amount; None if payoffs are unknown.
     kept : float
-        The publisher's payoff if nobody is re-identified.
+        The publisher's payoff if no person is re-identified.
     earned : float
-        What the adversaries' attempts are expected to pay them, less what they cost.
+        The adversaries' expected total payoff, net of costs.
     """
 
     probability: float
@@ -93,19 +105,20 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Attempts:
-    """What each of several adversaries attempts if it comes.
+    """Attempts of each adversary, given that it is present.
 
     Parameters
     ----------
     presence : Presence
+        Distribution of the set of adversaries that is present.
     risk, payoff : ndarray of float64, shape (n_types, n_rows)
         Probability that the adversary re-identifies a person of each row, and its expected payoff; 0 without an attack.
     attempted : ndarray of float64, shape (n_types, n_rows)
-        Probability that it attacks.
+        Probability that the adversary attacks.
     gain : ndarray of float64, shape (n_types, n_rows), optional
-        By how much a success pays more than a failure, if that is known.
+        Payoff of a success less payoff of a failure, if known.
     loss : ndarray of float64, shape (n_rows,)
-        The publisher's, per person re-identified.
+        The publisher's loss per person re-identified.
     """
 
     presence: Presence
@@ -117,16 +130,20 @@ class Attempts:
 
     @classmethod
     def of_one(cls, risk: Floats, payoff: Floats, gain: float | Floats | None, loss: float | Floats) -> Attempts:
-        """Return what one adversary attempts, who always comes; amounts by row (n_rows,), or one for all.
+        """Return the attempts of a single adversary who is always present.
 
-        Rows are attacked for certain, or not at all.
+        `gain` and `loss` have shape (n_rows,), or are one number for all rows. Each row is attacked with certainty or
+        not at all.
         """
         gains = None if gain is None else np.broadcast_to(gain, risk.shape)[None]
         certain = np.ones((1, *risk.shape))
         return cls(Presence(), risk[None], payoff[None], certain, gains, np.broadcast_to(loss, risk.shape))
 
     def expand(self, rows: Rows) -> Attempts:
-        """Return the same of the records that `rows` stand for; -1 for one that is not shared."""
+        """Return the attempts on records, given the row of each record.
+
+        A row of -1 marks a record that is not shared.
+        """
         there = rows >= 0
 
         def of_rows(values: Floats) -> Floats:
@@ -139,25 +156,28 @@ class Attempts:
         return Attempts(self.presence, risk, payoff, attempted, gain, of_rows(self.loss))
 
     def cases(self, numbers: Counts, kept: float) -> Iterator[Case]:
-        """Yield what happens in each case of who comes.
+        """Yield one case per possible set of adversaries.
 
         Parameters
         ----------
         numbers : ndarray of int64, shape (n_rows,)
-            People of each row.
+            Number of people of each row.
         kept : float
-            The publisher's payoff if nobody is re-identified.
+            The publisher's payoff if no person is re-identified.
         """
         for probability, coming in self.presence.cases():
             who = list(coming)
             found = 1.0 - np.prod(1.0 - self.risk[who], axis=0) if len(who) != 1 else self.risk[who[0]]
             hits = None if self.gain is None else self._hits(who, self.gain[who], numbers)
-            # Sums, as the threads of a dot product that short take many times as long on a busy machine.
+            # A sum, because the threads of such a short dot product take many times as long on a busy machine.
             earned = float((self.payoff[who] * numbers).sum())
             yield Case(probability, Tries(found, numbers, self.loss), hits, kept, earned)
 
     def _hits(self, who: list[int], gain: Floats, numbers: Counts) -> Tries:
-        """Return the attempts of those who come, `gain` (n_coming, n_rows) being theirs."""
+        """Return the attempts of the adversaries `who`.
+
+        `gain` has shape (len(who), n_rows).
+        """
         risk, attempted, each = self.risk[who], self.attempted[who], np.tile(numbers, len(who))
         by_chance = (attempted > 0) & (attempted < 1)
         if not by_chance.any():
@@ -168,11 +188,12 @@ class Attempts:
 
 @dataclass
 class AttemptsSoFar:
-    """Attempts put together from replies to some rows after the others.
+    """Collect attempts from replies to successive parts of the rows.
 
     Parameters
     ----------
     loss : ndarray of float64, shape (n_rows,)
+        The publisher's loss per person re-identified.
     """
 
     loss: Floats
@@ -181,7 +202,7 @@ class AttemptsSoFar:
     _knows_gain: bool = True
 
     def add(self, response: Response, rows: Rows) -> None:
-        """Take the reply to some rows."""
+        """Add the reply to some rows."""
         replies = response.by_type
         if not self._arrays:
             self._presence = response.presence
@@ -197,6 +218,6 @@ class AttemptsSoFar:
                 gain[number, rows] = reply.gain
 
     def done(self) -> Attempts:
-        """Return them all; rows without a reply are not attacked."""
+        """Return the attempts on all rows; rows without a reply are not attacked."""
         risk, payoff, attempted, gain = self._arrays or [np.zeros((1, len(self.loss))) for _ in range(4)]
         return Attempts(self._presence, risk, payoff, attempted, gain if self._knows_gain else None, self.loss)

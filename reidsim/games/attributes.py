@@ -1,4 +1,4 @@
-"""Sensitive attributes in games: which generalizations reveal too much, and adversaries who gain from an inference."""
+"""Limits on sensitive attributes, and linkage for inference attacks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ from reidsim.releases.strategy_space import Rows
 
 @dataclass(frozen=True)
 class AttributeLinker:
-    """Links for an adversary who gains from a correct inference; group sizes are one over its success probability.
+    """Link records for an adversary who gains from a correct inference.
+
+    The group sizes of the linkage are 1 over the success probability.
 
     Parameters
     ----------
     groups : SensitiveGroups
+        Sensitive values of the group of each record.
     gains_from : {"attribute", "either"}
+        With "attribute", a correct sensitive value pays; with "either", a correct value or a correct identity.
     """
 
     groups: SensitiveGroups
     gains_from: GainsFrom
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return one over the success probability of each record; see `Linker`."""
+        """Return 1 / success probability of each record as group size; see `Linker`."""
         sizes = 1.0 / self.groups.success(self.gains_from, strategy)
         sizes = sizes if rows is None else sizes[rows]
         return Linkage(sizes, sizes, by_chance=True)
@@ -34,14 +38,16 @@ class AttributeLinker:
 
 @dataclass(frozen=True)
 class AdmissibleGroups:
-    """Nodes at which a record's group is within the limits.
+    """Find the lattice nodes at which a record's group is within the limits.
 
     Parameters
     ----------
     groups : SensitiveGroups
+        Sensitive values of the group of each record.
     limits : AttributeLimits
+        Limits on the values within a group.
     columns : tuple of SensitiveAttribute
-        Of all records of the table.
+        Sensitive columns of all records of the table.
     """
 
     groups: SensitiveGroups
@@ -49,6 +55,6 @@ class AdmissibleGroups:
     columns: tuple[SensitiveAttribute, ...] = ()
 
     def at(self, strategy: int, rows: Rows | None = None) -> NDArray[np.bool_]:
-        """Return whether records, all or those of `rows`, may be released at a node."""
+        """Return whether each record, or each of `rows`, may be released at a node."""
         within = self.groups.within(self.limits, strategy)
         return within if rows is None else within[rows]

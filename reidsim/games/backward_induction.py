@@ -1,4 +1,4 @@
-"""Backward induction: work out every strategy, keep the best (Wan et al. 2015, Algorithm 1)."""
+"""Backward induction over all strategies (Wan et al. 2015, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from reidsim.populations.population import Counts
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# More than rounding makes of a share that is lost.
+# Tolerance for a share of information lost; larger than its rounding error.
 _SLACK = 1e-9
-# Of fewer than this share of the records group sizes are looked up alone.
+# Below this fraction of records, group sizes are computed for these records only, otherwise for all.
 _FEW = 1 / 3
 
 
 class _Held:
-    """The best strategies so far of some records, under each constraint.
+    """Best strategy found so far for each record, under each constraint.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class _Held:
         self.strategies = np.full(shape, WITHHELD, dtype=np.int64)
 
     def play(self, strategy: int) -> None:
-        """Take a strategy where it is better."""
+        """Replace the best so far where this strategy pays more than the tie tolerance."""
         outcome = self._game.outcome(strategy)
         for best, chosen, constraint in zip(self._best, self.strategies, self._constraints, strict=True):
             better = outcome.publisher_payoff > best + self._tie
@@ -49,7 +49,10 @@ class _Held:
 
 
 class _HeldCompiled(_Held):
-    """The same against one attempt at each record, compiled, for records of which a strategy may be best."""
+    """Compiled version for one-shot adversaries.
+
+    It skips records that a strategy cannot improve.
+    """
 
     def __init__(self, game: RecordGame, constraints: Sequence[Constraint]) -> None:
         super().__init__(game, constraints)
@@ -57,17 +60,18 @@ class _HeldCompiled(_Held):
         assert isinstance(adversary, OneShotAdversary)  # noqa: S101 # as `fits` found
         assert isinstance(space, GeneralizationLattice)  # noqa: S101
         self._lattice = space
-        # What is lost by all attributes but the last, whose level changes from strategy to strategy.
+        # Information loss of all attributes but the last. Kept, since mostly only the last level changes between
+        # consecutive strategies.
         self._outer, self._lost_outside = [0] * (len(space.shape) - 1), np.zeros(n)
         amounts = (game.benefit, game.loss, adversary.gain, adversary.cost * np.float64(1 + INDIFFERENCE))
         self._amounts = np.array([np.broadcast_to(each, (n,)) for each in amounts])
-        # What may be lost so that a strategy may still win; nothing is held yet.
+        # Largest information loss at which a strategy can still beat the current best; no best exists yet.
         self._room = np.full(n, np.inf)
         self._no_attack = np.array([each.no_attack for each in constraints], dtype=np.bool_)
 
     @staticmethod
     def fits(game: RecordGame) -> bool:
-        """Tell whether strategies of a game can be played like that."""
+        """Return whether the compiled version supports a game."""
         adversary = game.adversary
         return (
             type(adversary) is OneShotAdversary
@@ -77,7 +81,10 @@ class _HeldCompiled(_Held):
         )
 
     def _lost(self, strategy: int) -> tuple[Floats, Floats]:
-        """Return what is lost of each record by all attributes but the last, and by the last; of no length if none."""
+        """Return the information loss of all attributes but the last, and of the last.
+
+        Both arrays have one entry per record; the second is empty if the last attribute has level 0.
+        """
         *outer, level = self._lattice.levels(strategy)
         *losses, of_last = self._lattice.record_losses
         if outer != self._outer:
@@ -89,14 +96,17 @@ class _HeldCompiled(_Held):
         return self._lost_outside, of_last[level] if level > 0 else np.zeros(0)
 
     def _within(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
-        """Return where the strategy is allowed without attacks, (n_constraints, n_rows); of no length if everywhere."""
+        """Return where the strategy is allowed without attacks, (n_constraints, n_rows).
+
+        The array is empty if no constraint restricts strategies.
+        """
         if not any(each.restricts_forms for each in self._constraints):
             return np.zeros((0, 0), dtype=np.bool_)
         anywhere = np.zeros(len(rows), dtype=np.bool_)
         return np.array([each.allows(self._lattice, strategy, anywhere, rows) for each in self._constraints])
 
     def play(self, strategy: int) -> None:
-        """Take a strategy where it is better."""
+        """Replace the best so far where this strategy pays more than the tie tolerance."""
         rows = _within_room(*self._lost(strategy), self._room)
         if not len(rows):
             return
@@ -120,7 +130,10 @@ class _HeldCompiled(_Held):
 
 @numba.njit(cache=True)
 def _within_room(outside: Floats, last: Floats, room: Floats) -> Rows:
-    """Return the records of which no more is lost than may be; for the parameters see `_take_better`."""
+    """Return the records whose information loss is within `room`.
+
+    For the parameters see `_take_better`.
+    """
     rows, found = np.empty(len(outside), dtype=np.intp), 0
     for i in range(len(outside)):
         rows[found] = i
@@ -143,25 +156,29 @@ def _take_better(
     chosen: Strategies,
     room: Floats,
 ) -> None:
-    """Take a strategy where it is better than what is held by more than rounding; as `RecordGame.outcome` computes it.
+    """Replace the best strategy where a strategy's payoff is larger.
+
+    The difference must exceed the tie tolerance. The payoff is computed as in `RecordGame.outcome`.
 
     Parameters
     ----------
     rows : ndarray of int, shape (n_rows,)
-        Records that are compared; `group_sizes` and `within` are of these alone.
+        Records to compare; `group_sizes`, `believed_group_sizes` and `within` cover these records only.
     outside, last : ndarray of float64, shape (n_records,)
-        Information lost by all attributes but the last, and by the last, of no length if that is as it was.
+        Information loss of all attributes but the last, and of the last; `last` is empty at level 0.
     amounts : ndarray of float64, shape (4, n_records)
-        Benefit, loss, gain, and what an attack must be worth more than.
+        Benefit, loss, gain, and cost of an attack including the tie tolerance, in currency units. An attack pays if its
+        expected gain exceeds this cost.
     within : ndarray of bool, shape (n_constraints, n_rows)
-        Where the strategy is allowed if nobody attacks; of no length if everywhere.
+        Whether the strategy is allowed without an attack; empty if it is allowed for all records.
     no_attack : ndarray of bool, shape (n_constraints,)
-        Constraints under which nobody may be attacked.
+        Constraints that forbid attacks.
     best, chosen : ndarray, shape (n_constraints, n_records)
-        What is held.
+        Best payoff and its strategy so far; modified in place.
     room : ndarray of float64, shape (n_records,)
-        How much may be lost at most so that a strategy may win under any of the constraints: without an attack, which
-        never makes it pay more. A little more than that, as it is computed otherwise.
+        Largest information loss at which a strategy can still win under one of the constraints; modified in place. The
+        bound assumes no attack, since an attack never raises the payoff. It includes `_SLACK`, since it is computed by
+        another formula than the payoff.
     """
     benefit, loss, gain, price = amounts
     for place in range(len(rows)):
@@ -176,7 +193,7 @@ def _take_better(
             if allowed and payoff > best[k, i] + tie:
                 best[k, i], chosen[k, i] = payoff, strategy
             least = min(least, best[k, i])
-        # Without benefit nothing pays more than 0.
+        # A strategy of a record without benefit pays at most 0, so it cannot beat a best payoff of 0.
         if least + tie >= 0:
             room[i] = 1.0 - (least + tie) / benefit[i] + _SLACK if benefit[i] > 0 else -np.inf
 
@@ -187,23 +204,24 @@ def backward_induction(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Choice]:
-    """Find the best strategy of every record under each of several constraints, in one pass over the space.
+    """Return the best strategy of every record under each constraint.
 
-    A strategy replaces the one held when its payoff is larger by more than rounding (`RecordGame.tie`); so among
-    equal payoffs the first in lattice order is kept, as in Algorithm 1. Memory is a few arrays of one value per
-    record, however large the space.
+    The search makes one pass over the space. A strategy replaces the best so far if its payoff is larger by more than
+    the tie tolerance (`RecordGame.tie`). Among equal payoffs, the first strategy in lattice order is therefore kept, as
+    in Algorithm 1. Memory is a few arrays with one value per record and constraint, independent of the size of the
+    space.
 
     Parameters
     ----------
     game : RecordGame
     constraints : mapping of str to Constraint
     progress : callable, optional
-        Called with strategies done and in all.
+        Called with the number of strategies done and the total number.
 
     Returns
     -------
     dict of str to Choice
-        Exact; a record whose constraint no strategy satisfies is withheld.
+        Exact choices; a record is withheld if no strategy satisfies its constraint.
     """
     n, size = game.n_records, game.space.size
     held = (_HeldCompiled if _HeldCompiled.fits(game) else _Held)(game, list(constraints.values()))

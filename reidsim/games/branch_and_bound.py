@@ -1,4 +1,4 @@
-"""Branch and bound: the lattice-based search continued until the optimum is proved."""
+"""Branch and bound: lattice-based search until the optimum is proved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reidsim.memory import require_memory
 from reidsim.releases.strategy_space import Floats, Rows
 
 _MOST_OPEN = 4_000_000
-# Bytes of an open node besides its records, and after how many more of both it is asked whether as many are free.
+# Bytes of an open node without its records, and number of bytes allocated between two checks of free memory.
 _OF_OPEN, _ASKED = 512, 2**26
 _TOO_MANY = "too many strategies that may be best, for branch and bound"
 _FEWER = "fewer attributes or levels have fewer"
@@ -23,45 +23,48 @@ _FEWER = "fewer attributes or levels have fewer"
 def branch_and_bound(
     game: RecordGame, constraint: Constraint | None = None, progress: Callable[[], object] = lambda: None
 ) -> Choice:
-    """Find the best strategy of every record while working out few of them.
+    """Find the best strategy of every record while evaluating only few strategies.
 
-    Nodes are visited from the most specific on, those with the highest average utility first; a record visits a
-    node only if a visited node just above it left that node open. Two rules close nodes, with v(g) the benefit of a
-    strategy and U(g) <= v(g) its payoff:
+    Nodes are visited in the order of decreasing average utility, starting with the most specific node. A record visits
+    a node only if it visited a direct predecessor and left the node open there. Here "below" a node means its
+    generalizations. Two rules close nodes, with v(g) the benefit of a strategy and U(g) <= v(g) its payoff:
 
-    1. Below a node g that is allowed and not attacked nothing is visited.
-    2. A node g is not visited when v(g) is below the best payoff found, or equal to it with a higher strategy number.
+    1. No node below a node g that is allowed and not attacked is visited.
+    2. A node g is not visited if v(g) is below the best payoff found, or equal to it with a higher strategy number.
 
-    Why no better strategy is missed. The payoff is the benefit less an expected loss: U(g) = v(g) - L q(g) p(g), with q
-    the probability of an attack, which is 0 or 1 unless the adversary errs or attacks at random, and p that of its
-    success. So U(g) <= v(g), whatever the adversary does. Let h lie below g. Generalizing never raises the benefit, so
-    U(h) <= v(h) <= v(g): v(g) bounds everything beneath g, itself included. If g is not attacked, q(g) = 0 and U(g) =
-    v(g), so no h below pays more; h also has a higher strategy number, so it would lose a tie; and g itself is allowed.
-    That is rule 1. Only limits on sensitive attributes forbid a node that is not attacked: it stays open, as a
-    generalization of a forbidden node may be allowed, and one of an allowed node forbidden. Rule 2 discards only
-    strategies whose payoff cannot exceed the best found or that would lose the tie against it, for every h below g has
-    a higher number than g. Every strategy allowed by the constraint lies below its starting node, and each is either
-    visited or beneath a closed node. Hence payoff and strategy are those of `backward_induction`.
+    No better strategy is missed, for the following reasons. The payoff is the benefit less an expected loss: U(g) =
+    v(g) - L q(g) p(g). Here q is the probability of an attack, which is 0 or 1 unless the adversary errs or attacks at
+    random, and p is the success probability of the attack. So U(g) <= v(g) for every adversary. Let h lie below g.
+    Generalizing never raises the benefit, so U(h) <= v(h) <= v(g): v(g) bounds g and all nodes below it. If g is not
+    attacked, q(g) = 0 and U(g) = v(g), so no h below pays more. Since h has a higher strategy number, it would also
+    lose a tie. And g itself is allowed. This proves rule 1.
 
-    Against an adversary who may attack every form, such as one with logit errors, rule 1 closes nothing, and rule 2
-    alone carries the search. What an adversary makes of its chances is not asked: the bound needs no order of attacks.
+    Only limits on sensitive attributes forbid a node that is not attacked. Such a node stays open, because a
+    generalization of a forbidden node may be allowed, and a generalization of an allowed node may be forbidden. Rule 2
+    discards only strategies whose payoff cannot exceed the best payoff found, or that would lose the tie against it,
+    since every h below g has a higher number than g. Every strategy allowed by the constraint lies below its starting
+    node, and is either visited or below a closed node. Hence payoff and strategy are the same as in
+    `backward_induction`.
+
+    If an adversary may attack every strategy, such as an adversary with logit errors, rule 1 closes no node, and rule 2
+    alone limits the search. The bound makes no assumption about how attacks depend on the success probability.
 
     Parameters
     ----------
     game : RecordGame
     constraint : Constraint, optional
     progress : callable, optional
-        Called at each strategy; how many there will be is not known.
+        Called at each visited node; their total number is not known in advance.
 
     Returns
     -------
     Choice
-        Exact; `evaluated` counts the strategies whose payoff was computed.
+        Exact choice; `evaluated` counts the strategies whose payoff was computed.
 
     Raises
     ------
     InputError
-        If so many strategies may be best that they would not fit into the memory that is free.
+        If the open nodes exceed the free memory, or their number reaches `_MOST_OPEN`.
     """
     constraint = constraint or Constraint()
     space, n = game.space, game.n_records
@@ -71,7 +74,7 @@ def branch_and_bound(
     evaluated = np.zeros(n, dtype=np.int64)
     open_rows: dict[int, list[Rows]] = {}
     is_open = np.zeros(n, dtype=np.bool_)
-    # Parents never follow their children in this order: utility does not rise downwards, numbers do.
+    # In this order parents precede their children: utility never rises with generalization, and numbers always do.
     queue: list[tuple[float, int]] = []
 
     taken = 0
@@ -107,7 +110,7 @@ def branch_and_bound(
     while queue:
         progress()
         _, node = heapq.heappop(queue)
-        # The same as sorting them without repeats, at a tenth of the time.
+        # Equivalent to `np.unique` of the concatenated rows, in a tenth of the time.
         for rows in open_rows.pop(node):
             is_open[rows] = True
         rows = np.flatnonzero(is_open)

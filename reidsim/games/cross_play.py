@@ -1,4 +1,4 @@
-"""Every defender against every adversary, including adversaries that it did not plan against."""
+"""Cross-play: every defender against every adversary, planned against or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reidsim.releases.focused import space_of_all
 
 CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)
 CROSS_PLAY_COLUMNS = ("defender", "plans_against", "adversary", *columns_of(CROSS_PLAY_MEASURES))
-# Most strategies for plans against several adversaries: compiled solvers support one.
+# Largest number of strategies for plans against several adversaries, since compiled solvers support only one adversary.
 MOST_FORMS = 2**20
 # Names of mixtures of all adversaries that a defender may plan against.
 ALL_TYPES, WORST_TYPE = "all-types", "worst-type"
@@ -30,18 +30,19 @@ ALL_TYPES, WORST_TYPE = "all-types", "worst-type"
 
 @dataclass(frozen=True, eq=False)
 class Opponent:
-    """One adversary, as a column of the table.
+    """One adversary, a column of the cross-play table.
 
     Parameters
     ----------
     name : str
     truth : RecordGame or MaskingGame
-        The game against it, in which payoffs accrue. The expectation against an adversary who acts at random is that of
-        a `TypesGame` of its possible behaviours.
+        Game against the adversary with the true parameters; it determines the payoffs. For an adversary who acts at
+        random, a `TypesGame` of its possible behaviours gives the expected payoffs.
     belief : RecordGame or MaskingGame, optional
-        The game against it that the defender believes in when it plans; the truth, if not given.
+        Game against the adversary with the parameters that the defender believes in when it plans; `truth`, if not
+        given.
     among_all : bool
-        Whether plans against all adversaries account for it.
+        Whether plans against all adversaries include this one.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Opponent:
 
     @property
     def planned(self) -> Game:
-        """The game on which plans against it are made."""
+        """Game in which the defender plans against this adversary."""
         return self.truth if self.belief is None else self.belief
 
 
@@ -72,7 +73,9 @@ class CrossPlay:
     left_out: tuple[str, ...]
 
     def matrix(self, measure: str) -> pd.DataFrame:
-        """Return one measure, a row per defender and adversary planned against, a column per adversary.
+        """Return one measure as a matrix.
+
+        It has one row per defender and adversary planned against, and one column per adversary.
 
         Raises
         ------
@@ -83,7 +86,9 @@ class CrossPlay:
 
 
 def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the mean of a measure over runs, defenders as rows and adversaries as columns; see `CrossPlay.matrix`.
+    """Return the mean of a measure over runs; see `CrossPlay.matrix`.
+
+    Defenders are rows and adversaries are columns.
 
     Parameters
     ----------
@@ -98,14 +103,17 @@ def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     """
     require_measure(measure)
     means = table.groupby(["defender", "plans_against", "adversary"], sort=False, observed=True)[measure].mean()
-    # Of some runs, all may have come later than the others.
+    # Rows and columns keep the order in which they first appear over all runs.
     wide = means.unstack("adversary", sort=False)
     names = pd.Index([row_name(defender, against) for defender, against in wide.index], name="defender")
     return pd.DataFrame(wide.to_numpy(), index=names, columns=pd.Index(wide.columns.tolist()))
 
 
 def row_name(defender: str, against: str) -> str:
-    """Return the name of a row: a defender, and the adversary that it plans against, if any."""
+    """Return the name of a row: the defender and the adversary planned against.
+
+    A defender that does not plan has no adversary.
+    """
     return f"{defender} vs {against}" if against else defender
 
 
@@ -115,7 +123,7 @@ def require_measure(measure: str, where: str | None = None) -> None:
     Raises
     ------
     InputError
-        If it does not.
+        If cross-play has no such measure.
     """
     measures = columns_of(CROSS_PLAY_MEASURES)
     require_among("no such measure", (measure,), measures, where=where, shown=20)
@@ -133,31 +141,31 @@ def cross_play(
 ) -> CrossPlay:
     """Play every defender against every adversary.
 
-    A planning defender plans against one adversary, and then meets each of them. Defenders in `against_each`
-    plan against each adversary in turn, against all as equally likely types, against the type that is worst for each
-    record, and on each of the `ideas`; the others against `own` alone.
+    A planning defender plans against one adversary, and its plan is then evaluated against every adversary. Defenders
+    in `against_each` make one plan against each adversary, one against all adversaries as equally likely types, one
+    against the worst type for each record, and one in each game of `ideas`. Other defenders plan against `own` only.
 
     Parameters
     ----------
     opponents : sequence of Opponent
-        Games over the same records and forms, with the same benefits and losses.
+        Games over the same records and strategies, with the same benefits and losses.
     defenders : sequence of Defender
     own : str, optional
-        The scenario's own adversary; the first, if not given.
+        Name of the scenario's own adversary; the first opponent, if not given.
     against_each : collection of str, optional
-        Names of defenders: the first that plans, if not given.
+        Names of defenders; the first defender that plans, if not given.
     ideas : mapping of str to RecordGame or MaskingGame, optional
-        Further games to plan on, by the names that results give them.
+        Additional games to plan in, by their names in the results.
     weights : ndarray of int64, shape (n_records,), optional
         Number of records of each row of the games; 1, if not given.
     progress : callable, optional
-        Called with plans played and in all.
+        Called with the number of plans evaluated and the total number.
 
     Raises
     ------
     InputError
         If there is no adversary, two adversaries or two defenders have the same name, or an adversary declares
-        information that it cannot have.
+        information that is not available.
     """
     own = _checked(opponents, defenders, own)
     if against_each is None:
@@ -165,12 +173,12 @@ def cross_play(
     cannot: dict[str, InputError] = {}
 
     def played(opponent: Opponent, paid: Game, choice: Choice) -> NDArray[np.float64] | None:
-        """Return the outcome of a choice; always None after the adversary was unable to play once."""
+        """Return the mean outcome of a choice; None once the adversary has failed to play."""
         if opponent.name not in cannot:
             try:
                 return averages_of(paid, choice, weights)
             except InputError as error:
-                # Some find it only in some form of the records, such as one that 2.5 people share.
+                # Some adversaries fail only under some strategies, for example with a group size of 2.5 people.
                 cannot[opponent.name] = error
         return None
 
@@ -215,7 +223,10 @@ def _plans(
     against_each: Collection[str],
     ideas: Mapping[str, Game],
 ) -> Iterator[tuple[Defender, str, Game]]:
-    """Yield each defender with the name of the adversary planned against, if any, and the game planned on."""
+    """Yield each defender, the name of the adversary planned against, and the game.
+
+    The name is empty for a defender that does not plan.
+    """
     games = {opponent.name: opponent.planned for opponent in opponents}
     counted = [opponent for opponent in opponents if opponent.among_all]
     if len(counted) > 1 and can_plan_against_all(counted):
@@ -231,7 +242,10 @@ def _plans(
 
 
 def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: str | None) -> str:
-    """Check names and information of all players; return the name of the scenario's own adversary."""
+    """Check all players; return the name of the scenario's own adversary.
+
+    The check covers names and declared information.
+    """
     names = [opponent.name for opponent in opponents]
     own = names[0] if own is None and names else own
     if own is None or own not in names:
@@ -251,31 +265,38 @@ def _check_information(opponent: Opponent) -> None:
 
 
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
-    """Return whether there are few enough strategies to plan against several adversaries at once."""
+    """Return whether plans against several adversaries at once are possible.
+
+    They are if there are at most `MOST_FORMS` strategies.
+    """
     return record_game_of(opponents[0].truth).space.size <= MOST_FORMS
 
 
 def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGame:
-    """Return the game planned against all adversaries: equally likely, or each time the worst for the record."""
+    """Return the game against all adversaries.
+
+    They are equally likely types or, with `worst`, each record faces the worst one.
+    """
     games = {opponent.name: record_game_of(opponent.planned) for opponent in opponents}
     return mixed_game(games, dict.fromkeys(games, 1.0 / len(games)), worst=worst)
 
 
 def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *, worst: bool = False) -> TypesGame:
-    """Return the game against an adversary drawn with these weights, or against the worst for each record.
+    """Return the game against an adversary drawn with these weights.
 
     Parameters
     ----------
     games : mapping of str to RecordGame
-        Against each of them, by name.
+        Game against each adversary, by name.
     weights : mapping of str to float
-        In sum 1.
+        Probability of each adversary; the sum is 1.
     worst : bool
+        Whether each record faces the adversary that is worst for it.
 
     Raises
     ------
     InputError
-        If one of them is several who come together.
+        If a game has several adversaries at the same time.
     """
     types: dict[tuple[int, int], AdversaryType] = {}
     for called, game in games.items():
@@ -297,7 +318,10 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
 
 
 def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return publisher's and adversary's payoff, utility, share attacked and risk, averaged over records."""
+    """Return means over records of payoffs, utility, share attacked and risk.
+
+    The order is: publisher's payoff, adversary's payoff, utility, share attacked, risk.
+    """
     outcome = outcome_of(game, choice)
     columns = (
         outcome.publisher_payoff,
@@ -310,7 +334,7 @@ def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -
 
 
 def _regret(best: float, payoff: float, game: Game) -> float:
-    """Return how far a payoff is below the best; differences by rounding alone are none."""
+    """Return the best payoff less a payoff; 0 if the difference is rounding error."""
     scale = float(np.mean(np.asarray(game.benefit) + np.asarray(game.loss)))
     behind = best - payoff
     return 0.0 if abs(behind) <= INDIFFERENCE * scale * 1e3 else behind

@@ -1,9 +1,9 @@
-"""Double oracle: the game of cross-play with all plans that a solver can make, solved by adding best replies.
+"""Double oracle: solve cross-play over all plans by adding best responses.
 
-The table of cross-play has the plans that somebody thought of. A defender who mixes may have better ones: best replies
-to mixtures of adversaries. The game of few plans and adversaries is solved, each player's best reply to the other's
-mixture is added, and so on until both have next to nothing to gain (McMahan, Gordon and Blum 2003; with equilibria of
-games that are not zero-sum it is PSRO of Lanctot et al. 2017, with exact replies).
+The cross-play table contains a fixed list of plans. A defender who mixes plans may have better ones: best responses to
+mixtures of adversaries. The algorithm solves the game with few plans and adversaries, adds each player's best response
+to the other's mixture, and repeats this until both players can gain almost nothing (McMahan, Gordon and Blum 2003). If
+the game is not zero-sum, it is PSRO of Lanctot et al. 2017, with exact responses.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from reidsim.games.cross_play import (
 from reidsim.games.defenders.defender import Defender, paid_in, record_game_of
 from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, zero_sum
 
-# Whether the adversary who comes is the one that hurts the defender most, or the one that gains most.
+# Objective of the adversary: to lower the defender's payoff ("zero-sum"), or to raise its own ("general-sum").
 Sum = Literal["zero-sum", "general-sum"]
-# A reply is new if it pays more than known plans by this share of the payoffs' size.
+# A response is added only if it pays more than all known plans by this share of the largest absolute payoff.
 _NEW = 1e-9
 
 
@@ -44,15 +44,15 @@ class DoubleOracle:
     Parameters
     ----------
     iterations : DataFrame
-        One row per iteration: ``iteration``, ``defenders`` and ``adversaries`` (how many are in the game),
-        ``publisher_payoff`` and ``adversary_payoff`` of its solution, ``exploitability`` (how much both could gain in
-        sum by best replies among all plans and adversaries), ``best_exploitability`` (the least so far), and
-        the strategies added for the next: ``added_defender``, ``added_adversary``.
+        One row per iteration: ``iteration``, ``defenders`` and ``adversaries`` (their numbers in the game),
+        ``publisher_payoff`` and ``adversary_payoff`` of its solution, ``exploitability`` (sum of the gains of both
+        players by best responses among all plans and adversaries), ``best_exploitability`` (the least so far), and
+        the strategies added for the next iteration: ``added_defender``, ``added_adversary``.
     mixtures : DataFrame
-        Of the iteration with the least exploitability, one row per strategy of positive probability: ``player``,
-        ``strategy``, ``plans_against``, ``probability``.
+        Solution of the iteration with the least exploitability, one row per strategy of positive probability:
+        ``player``, ``strategy``, ``plans_against``, ``probability``.
     left_out : tuple of str
-        Adversaries that take no part, and whether it ended before the tolerance.
+        Messages about excluded adversaries, and about an end before the tolerance was reached.
     """
 
     iterations: pd.DataFrame
@@ -62,7 +62,10 @@ class DoubleOracle:
 
 @dataclass(eq=False)
 class _Plans:
-    """The rows of the game: plans of cross-play, then best replies, with payoffs against every adversary."""
+    """Rows of the game: plans of cross-play, then best responses.
+
+    Payoffs have one column per adversary.
+    """
 
     names: list[tuple[str, str]]
     payoff: Floats
@@ -88,35 +91,36 @@ def double_oracle(
     weights: NDArray[np.int64] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> DoubleOracle:
-    """Add best replies until nobody can gain more than a tolerance.
+    """Add best responses until the players' gains in sum are at most a tolerance.
 
-    Both players know the true amounts and the other's mixture; the publisher's beliefs do not matter.
+    Both players know the true payoff parameters and the other's mixture; the publisher's beliefs are not used.
 
     Parameters
     ----------
     play : CrossPlay
-        Of these opponents; its rows are plans that can be added, too.
+        Cross-play of these opponents; its rows are plans that can also be added.
     opponents : sequence of Opponent
     oracle : Defender
-        Plans the best reply to a mixture of adversaries.
+        Defender that plans the best response to a mixture of adversaries.
     own : str
-        The adversary to begin with.
+        Name of the adversary in the first game; the first that takes part, if this one is excluded.
     game : {"zero-sum", "general-sum"}
-        Whether the adversary who comes is the one that hurts the defender most, or the one that gains most itself. In
-        the latter case the games are solved by the equilibrium that is best for the defender.
+        Objective of the adversary: to lower the defender's payoff, or to raise its own. With "general-sum", each game
+        is solved by the equilibrium that is best for the defender.
     tolerance : float
-        In currency units per record, above 0.
+        Largest exploitability at which the algorithm stops, in currency units per record; above 0.
     most_iterations : int
+        Maximum number of iterations.
     weights : ndarray of int64, shape (n_records,), optional
         Number of records of each row of the games; 1, if not given.
     progress : callable, optional
-        Called with iterations done and at most to do.
+        Called with the number of iterations done and the maximum number.
 
     Raises
     ------
     InputError
-        If there are too many releases to plan against several adversaries, nobody is left, or the tolerance is not
-        above 0.
+        If there are too many strategies to plan against several adversaries, no adversary or no plan is available to
+        begin with, or the tolerance is not above 0.
     """
     if not tolerance > 0:
         raise InputError("not a tolerance", where="tolerance", found=tolerance, expected="an amount above 0")
@@ -201,7 +205,10 @@ def _come_together(opponent: Opponent) -> bool:
 def _reply(
     plans: _Plans, playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
 ) -> int:
-    """Return the row of the best reply to a mixture of adversaries; a new row only if it beats all known rows."""
+    """Return the row of the best response to a mixture of adversaries.
+
+    A new row is added only if it pays more than all known rows.
+    """
     faced = {each.name: share for each, share in zip(playing, mixture.tolist(), strict=True) if share > 0}
     games = {each.name: record_game_of(each.truth) for each in playing if each.name in faced}
     if len(faced) == 1:

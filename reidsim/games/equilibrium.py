@@ -1,4 +1,4 @@
-"""Outcomes of a chosen strategy per record, in the game as it truly is."""
+"""Outcome of a choice of strategies in the game with the true parameters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """What happens to each record; arrays of shape (n_records,), money in currency units per record.
+    """Outcome of each record, arrays of shape (n_records,).
 
-    A withheld record (strategy -1: nothing satisfied the constraint) is not shared: no benefit, no attack,
-    utility 0 and generalization intensity 1.
+    Money is in currency units per record. A withheld record (strategy -1: no strategy satisfied the constraint) is not
+    shared: no benefit, no attack, utility 0 and generalization intensity 1.
 
     Parameters
     ----------
@@ -28,23 +28,24 @@ class Equilibrium:
     publisher_payoff, adversary_payoff : ndarray of float64
         Expected payoffs.
     attacked : ndarray of bool
-        The adversary's reply.
+        Whether the adversary attacks.
     success_probability : ndarray of float64
-        Probability that an attack would succeed, whether or not it is made; of several adversaries, over their attacks.
+        Probability that an attack would succeed, whether or not it is made; with several adversaries, over their
+        attacks.
     utility, generalization_intensity : ndarray of float64
-        In [0, 1].
+        Values in [0, 1].
     solver : str
-        What found the strategies.
+        Name of the solver or policy that chose the strategies.
     evaluated : ndarray of int64
-        Strategies whose payoff the solver computed.
+        Number of strategies whose payoff the solver computed.
     exact : bool
-        Whether the strategies are proved optimal for what the publisher believed.
+        Whether the strategies are proved optimal under the publisher's beliefs.
     frequency : ndarray of float64, optional
-        How often the adversary attacks where it does, or any of several; always, if not given.
+        Probability of an attack (by any adversary) where `attacked`; 1, if not given.
     gap : ndarray of float64, optional
-        By how much a better strategy could pay more at most, where the solver bounds it.
+        Upper bound on the payoff that a better strategy could add, if the solver computes one.
     attempts : Attempts, optional
-        What each adversary attempts if it comes, and what is at stake; where that is known.
+        Attempts of each adversary given that it is present, with the amounts at stake, if known.
     """
 
     strategies: NDArray[np.int64]
@@ -66,7 +67,7 @@ class Equilibrium:
 
     @property
     def withheld(self) -> NDArray[np.bool_]:
-        """Records that are not shared in any form."""
+        """Whether each record is withheld."""
         return np.asarray(self.strategies == WITHHELD)
 
     @property
@@ -80,22 +81,23 @@ class Equilibrium:
         return np.asarray(self.attack_probability * self.success_probability)
 
     def expand(self, rows: Rows) -> Equilibrium:
-        """Return the outcome of the records that `rows` stand for, such as from distinct cells back to records.
+        """Return the outcome with one entry per element of `rows`.
 
-        What each adversary attempts is left out.
+        This expands, for example, an outcome by cell to an outcome by record. The result has no `attempts`.
         """
         arrays: dict[str, Any] = {name: array[rows] for name, array in arrays_of(self).items()}
         return replace(self, **arrays, attempts=None)
 
 
 def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
-    """Work out what the chosen strategies lead to in `game`, which holds the truth.
+    """Compute the outcome of the chosen strategies in a game.
 
     Parameters
     ----------
     game : RecordGame
+        Game with the true parameters.
     choice : Choice
-        Strategies, perhaps picked in a game that held the publisher's beliefs.
+        Strategies, possibly chosen in a game with the publisher's beliefs.
 
     Returns
     -------

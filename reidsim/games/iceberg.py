@@ -1,4 +1,4 @@
-"""The best strategy of every record of a large table: groups are split from the most general node on."""
+"""Exact search for large tables that splits groups from the most general node."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 
-# Fewest parts of the search: progress is reported after each.
+# Minimum number of parts of the search; progress is reported after each part.
 _PARTS = 64
 
 
 class Held(NamedTuple):
-    """The best strategy found so far of each record.
+    """Best strategy found so far for each record.
 
     Attributes
     ----------
     payoff : ndarray of float64, shape (n_records,)
     strategies : ndarray of int64, shape (n_records,)
-        ``WITHHELD`` (-1) where none is found.
+        ``WITHHELD`` (-1) where no strategy is found yet.
     evaluated : ndarray of int64, shape (n_records,)
-        Strategies whose payoff was computed.
+        Number of strategies whose payoff was computed.
     """
 
     payoff: Floats
@@ -45,43 +45,46 @@ def iceberg(
     constraints: Mapping[str, Constraint],
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> dict[str, Choice]:
-    """Find the best strategy of every record under each of several constraints, in a lattice of many nodes.
+    """Return the best strategy of every record under each constraint.
 
-    A vertex of the search tree fixes the levels of some attributes and leaves the others out (`Rollup`). Of a group at
-    a vertex two things bound every node beneath it: no record in it loses less information than by the levels fixed,
-    with the others at level 0; and no group is larger than this one. So with n its size, L the loss and v the benefit
-    at the least information loss, no strategy beneath it pays a record more than v - L / n if an attack on n people
-    pays, and more than v if not; under the No-Attack constraint nothing beneath it is allowed in the first case, as an
-    attack on fewer people pays, too. A group is split no further when this is less than each of its records has
-    already, or equal to it with a higher strategy number. Every strategy is evaluated or beneath such a group; hence
-    payoff and strategy are those of `backward_induction`.
+    The search is meant for lattices of many nodes. A vertex of the search tree fixes the levels of some attributes and
+    omits the others (`Rollup`). For a group at a vertex, two facts bound every node beneath the vertex. First, no
+    record of the group loses less information than with the fixed levels and all other levels at 0. Second, no group
+    beneath is larger than this group. Let n be the size of the group, L the publisher's loss, and v the benefit at this
+    least information loss. Then a strategy beneath pays a record at most v - L / n if an attack on a group of n people
+    pays, and at most v otherwise. Under the No-Attack constraint, no strategy beneath is allowed in the first case,
+    because an attack on fewer people pays as well.
 
-    Why this order. From the most specific node on (`branch_and_bound`), nothing bounds the search for a strategy that
-    is not attacked until one is found, and nearly every record is alone in its group at nearly every node visited: of
-    300,000 records and 69,120 strategies it would make some 50,000 tables of 300,000 groups. From the most general node
-    on, groups too small for the constraint are left out with all that is beneath them.
+    A group is not split further if, for each of its records, this bound is below the best payoff found, or equal to it
+    with a higher strategy number. Every strategy is either evaluated or lies beneath such a group. Hence payoff and
+    strategy are the same as in `backward_induction`.
+
+    Reason for this order: if the search starts at the most specific node (`branch_and_bound`), nothing bounds it until
+    it finds a strategy that is not attacked, and nearly every record is alone in its group at nearly every node
+    visited. With 300,000 records and 69,120 strategies, it would make some 50,000 tables of 300,000 groups. If the
+    search starts at the most general node, groups too small for the constraint are skipped with all nodes beneath them.
 
     Parameters
     ----------
     game : RecordGame
-        Others than those of `fits` are played by `branch_and_bound`, and so are constraints on sensitive columns.
+        If `fits` is false for the game, or a constraint limits sensitive columns, `branch_and_bound` is used instead.
     constraints : mapping of str to Constraint
     progress : callable, optional
-        Called with parts done and in all.
+        Called with the number of parts done and the total number.
 
     Returns
     -------
     dict of str to Choice
-        Exact; `evaluated` counts the strategies whose payoff was computed.
+        Exact choices; `evaluated` counts the strategies whose payoff was computed.
     """
-    # Whether a group may be released is no matter of its size alone where the values of sensitive columns count.
+    # With limits on sensitive columns, the size of a group alone does not determine whether it may be released.
     if not fits(game) or any(constraint.admissible is not None for constraint in constraints.values()):
         return {
             name: branch_and_bound(game, constraint, partial(progress, number, len(constraints)))
             for number, (name, constraint) in enumerate(constraints.items())
         }
     found: dict[str, Held] = {}
-    # What is not attacked is also a strategy of those policies that allow attacks.
+    # No-Attack constraints come first: their solutions are also allowed by constraints that permit attacks.
     for number, name in enumerate(sorted(constraints, key=lambda name: not constraints[name].no_attack)):
         constraint = constraints[name]
         before = [held for other, held in found.items() if _is_narrower(constraints[other], constraint)]
@@ -91,7 +94,10 @@ def iceberg(
 
 
 def fits(game: RecordGame) -> bool:
-    """Tell whether group sizes are all that payoffs depend on: one attempt at a record, among people counted."""
+    """Return whether payoffs depend on counted group sizes alone.
+
+    This requires one attempt per record and equal true and believed group sizes.
+    """
     adversary, linker, space = game.adversary, game.linker, game.space
     return (
         type(adversary) is OneShotAdversary
@@ -105,7 +111,10 @@ def fits(game: RecordGame) -> bool:
 
 
 def _is_narrower(first: Constraint, second: Constraint) -> bool:
-    """Tell whether whatever the first constraint allows the second allows."""
+    """Return whether the second constraint allows all that the first allows.
+
+    The result is False unless only the first constraint forbids attacks.
+    """
     same = first.minimum is second.minimum or second.minimum is None
     return first.no_attack and not second.no_attack and same
 
@@ -132,7 +141,7 @@ def _search(
     if before is not None:
         held = Held(before.payoff.copy(), before.strategies.copy(), held.evaluated)
     if constraint.minimum is None:
-        # Sharing everything, and suppressing everything: most groups are left out at once.
+        # Evaluate the unchanged and the fully suppressed release first, so that most groups are skipped at once.
         for strategy in (space.most_specific, space.size - 1):
             outcome = game.outcome(strategy)
             better = constraint.allows(space, strategy, outcome.response.invited)
@@ -157,25 +166,31 @@ def _search(
 
 
 def _better(payoff: Floats, strategies: Strategies | int, held: Held, tie: Floats) -> NDArray[np.bool_]:
-    """Tell of which records strategies are better than what is held; see `branch_and_bound`."""
+    """Return for which records a strategy beats the best found so far.
+
+    See `branch_and_bound`.
+    """
     with np.errstate(invalid="ignore"):
-        # Where neither is allowed, both are minus infinity.
+        # If neither strategy is allowed, both payoffs are minus infinity, and their difference is no number.
         ahead = payoff - held.payoff
     return np.asarray((ahead > tie) | ((ahead >= -tie) & (strategies < held.strategies)))
 
 
 def _least_safe(amounts: Floats) -> int:
-    """Return a number of people among whom some record may not be attacked; among fewer, all are."""
+    """Return a group size below which an attack on every record pays."""
     _, _, gain, price = amounts
     with np.errstate(divide="ignore", invalid="ignore"):
         people = np.where(gain > 0, gain / price, 0.0).min(initial=np.inf)
-    # One less, against rounding.
+    # One less, so that rounding errors cannot exclude a group that is not attacked.
     return int(min(max(people - 1.0, 0.0), 2.0**62))
 
 
 @numba.njit(cache=True)
 def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held) -> bool:
-    """Tell whether a strategy that pays so much is better than what is held of a record; see `branch_and_bound`."""
+    """Return whether a strategy's payoff beats the record's best so far.
+
+    See `branch_and_bound`.
+    """
     ahead, tie = payoff - held.payoff[record], INDIFFERENCE * (amounts[0, record] + amounts[1, record])
     return bool(ahead > tie or (ahead >= -tie and strategy < held.strategies[record]))
 
@@ -200,22 +215,23 @@ def _walk(
     levels: Integers,
     held: Held,
 ) -> None:
-    """Search beneath a vertex, for the rows of one group, of `size` people.
+    """Search beneath a vertex for the rows of a group of `size` people.
 
     Parameters
     ----------
     lost : float
-        Least information that a record of the group loses by the levels fixed, `levels`, which make up `strategy`.
+        Least information loss of a record of the group under the fixed levels, `levels`, which make up `strategy`.
     fixed : ndarray of int64, shape (n_attributes,)
-        The only level to be walked of each attribute; all, where -1.
+        The only level of each attribute to be searched; -1 for all levels.
     records : ndarray of int64, shape (n_rows,)
         0 for records, -1 for other people.
     amounts : ndarray of float64, shape (4, n_records)
-        Benefit, loss, gain, and what an attack must be worth more than.
+        Benefit, loss, gain, and cost of an attack including the tie tolerance, in currency units. An attack pays if its
+        expected gain exceeds this cost.
     lowest : ndarray of int16, shape (n_attributes, n_records) or (n_attributes, 1)
-        Least level of each record's attributes; one column if all may be at level 0.
+        Lowest allowed level of each record's attributes; one column if level 0 is allowed for all records.
     least : int
-        Fewest people of a group that matters.
+        Smallest group size that is searched; smaller groups are skipped.
     """
     benefit, loss, gain, price = amounts
     is_bounded = lowest.shape[1] > 1 or len(benefit) == 1

@@ -1,4 +1,4 @@
-"""Lattice-based search: the greedy descent printed as Algorithm 2 of Wan et al. 2015 (Table 5)."""
+"""Lattice-based search: greedy descent, Algorithm 2 of Wan et al. 2015 (Table 5)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from reidsim.games.record_game import Choice, RecordGame
 
 
 def lattice_search(game: RecordGame) -> Choice:
-    """Descend from the most specific strategy to the best child until no attack pays or no child is better.
+    """Return the choice of a greedy search from the most specific strategy.
 
-    As printed: a node that is not attacked is returned; otherwise the search moves to the child with the largest
-    ``v(g) - L pi(g)`` if that is at least the node's own, later children winning ties. The printed comparison
-    charges the loss of children that would not be attacked, too; payoffs of the strategy returned do not. A loss
-    counts as often as the adversary attacks, if it does so with some frequency. The
-    printed loop never ends when no child is better; the text around it says that the search halts there.
+    As in the printed algorithm, a node that is not attacked is returned. Otherwise the search moves to the child with
+    the largest ``v(g) - L pi(g)``, if this value is at least the node's own; later children win ties. The printed
+    comparison also subtracts the loss for children that would not be attacked; payoffs of the returned strategy do not.
+    If the adversary attacks with some frequency, the loss is multiplied by this frequency. The printed loop never ends
+    if no child is better; by the accompanying text, the search halts there.
 
-    The search knows no constraint: a greedy path need not meet one.
+    The search takes no constraint, because a greedy path need not reach a strategy that satisfies it.
 
     Returns
     -------
     Choice
-        Not exact. `evaluated` counts the distinct nodes whose value was computed, the first one included.
+        Not exact. `evaluated` counts the distinct nodes whose value was computed, including the first node.
     """
     n = game.n_records
     current = np.full(n, game.space.most_specific, dtype=np.int64)

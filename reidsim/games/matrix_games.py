@@ -1,13 +1,13 @@
-"""Two-player games given by payoff matrices, in pure and mixed strategies: values and Nash equilibria.
+"""Two-player games with payoff matrices: values and Nash equilibria.
 
-In a zero-sum game an optimal mixture is the solution of a linear program.
+In a zero-sum game, an optimal mixture is the solution of a linear program.
 
 Any other finite game is first solved by the method of Lemke and Howson (1964), in integers and with lexicographic
-pivoting (von Stengel 2002). The method ends at an equilibrium of every matrix, including matrices with equal rows. From
-there a branch-and-bound search finds the equilibrium that is best, or worst, for the player who picks a row. In an
-equilibrium each strategy has probability 0 or is a best reply. A node of the search decides this for some strategies.
-Its linear programs bound the row player's payoff, and find mixtures that break the condition for the other strategies
-as little as possible.
+pivoting (von Stengel 2002). The method ends at an equilibrium for every matrix, including matrices with equal rows. A
+branch-and-bound search then finds the equilibrium that is best, or worst, for the row player (the player who picks a
+row). In an equilibrium, each strategy has probability 0 or is a best response. A node of the search decides between the
+two for some strategies. Its linear programs bound the row player's payoff, and find mixtures that violate the condition
+as little as possible for the other strategies.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
-# Mixtures are an equilibrium if both players together can gain no more, as a share of the range of payoffs.
+# Mixtures count as an equilibrium if the sum of both players' possible gains is at most this share of the payoff range.
 _ACCURATE = 1e-9
-# Payoffs from 0 to 1 as integers, so that Lemke and Howson's method has no rounding.
+# Factor that turns payoffs from 0 to 1 into integers, so that Lemke and Howson's method has no rounding error.
 _WHOLE = 2.0**53
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 # Status of `scipy.optimize.linprog` for infeasible constraints.
@@ -42,8 +42,9 @@ class Mixtures:
     rows : ndarray of float64, shape (n_rows,)
         Probability of each strategy of the player who picks a row.
     columns : ndarray of float64, shape (n_columns,)
-        The same of the player who picks a column.
+        Probability of each strategy of the player who picks a column.
     row_payoff, column_payoff : float
+        Expected payoff of each player.
     """
 
     rows: Floats
@@ -53,17 +54,19 @@ class Mixtures:
 
 
 def zero_sum(payoff: Floats) -> Mixtures:
-    """Return optimal mixtures of a zero-sum game: nobody can make sure of more.
+    """Return the optimal mixtures of a zero-sum game.
+
+    Each mixture maximizes the payoff that its player can guarantee.
 
     Parameters
     ----------
     payoff : ndarray of float64, shape (n_rows, n_columns)
-        Of the player who picks a row; the other pays it.
+        Payoff of the player who picks a row; the column player's payoff is its negative.
 
     Raises
     ------
     InputError
-        If the matrix is empty, or has a payoff that is no number.
+        If the matrix is empty, or an entry is not finite.
     """
     scaled = _scaled(payoff)
     rows, columns = _maximin(scaled), _maximin(1.0 - scaled.T)
@@ -72,17 +75,19 @@ def zero_sum(payoff: Floats) -> Mixtures:
 
 
 def equilibrium(row_payoff: Floats, column_payoff: Floats, *, for_rows: Literal["best", "worst"] = "best") -> Mixtures:
-    """Return the Nash equilibrium of a game that pays the player who picks a row most, or least.
+    """Return the Nash equilibrium with the row player's highest or lowest payoff.
 
     Parameters
     ----------
     row_payoff, column_payoff : ndarray of float64, shape (n_rows, n_columns)
+        Payoff of each player.
     for_rows : {"best", "worst"}
+        Whether the row player's payoff is the highest or the lowest.
 
     Raises
     ------
     InputError
-        If a matrix is empty, or has a payoff that is no number.
+        If a matrix is empty, or an entry is not finite.
     """
     first, second = _scaled(row_payoff), _scaled(column_payoff)
     rows, columns = _extreme(first, second, 1.0 if for_rows == "best" else -1.0)
@@ -90,14 +95,19 @@ def equilibrium(row_payoff: Floats, column_payoff: Floats, *, for_rows: Literal[
 
 
 def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures) -> float:
-    """Return how much both players could gain, in sum, by their best replies: 0 in an equilibrium, never less."""
+    """Return the sum of both players' gains by best responses.
+
+    It is 0 in an equilibrium, and never negative.
+    """
     best_row = float((row_payoff @ mixtures.columns).max()) - mixtures.row_payoff
     best_column = float((mixtures.rows @ column_payoff).max()) - mixtures.column_payoff
     return max(best_row, 0.0) + max(best_column, 0.0)
 
 
 def pure_exploitability(payoff: Floats, value: float) -> Floats:
-    """Return by how much each row's least payoff is below the value of the zero-sum game, shape (n_rows,).
+    """Return the value of the game less each row's least payoff, shape (n_rows,).
+
+    The game is zero-sum. Negative differences are set to 0.
 
     Parameters
     ----------
@@ -147,12 +157,14 @@ def _lemke_howson(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 class _Tableau:
-    """The polytope ``payoff @ mixture <= 1``, ``mixture >= 0`` at a vertex, in integers over one denominator.
+    """The polytope ``payoff @ mixture <= 1``, ``mixture >= 0`` at a vertex.
+
+    Entries are integers over one denominator.
 
     Parameters
     ----------
     payoff : ndarray of int64, shape (n_replies, n_strategies)
-        Above 0.
+        Payoff of each reply against each strategy; above 0.
     strategies, replies : range
         Labels of the columns and rows.
     """
@@ -160,14 +172,14 @@ class _Tableau:
     def __init__(self, payoff: NDArray[np.int64], strategies: range, replies: range) -> None:
         n = len(replies)
         parts = [np.ones((n, 1), dtype=object), np.eye(n, dtype=np.int64).astype(object), payoff.astype(object)]
-        # The right-hand side and the slacks come first: by these rows are compared.
+        # The right-hand side and the slacks come first, because the lexicographic comparison of rows uses them.
         self.rows = np.hstack(parts)
         self.place = {label: column for column, label in enumerate([*replies, *strategies], start=1)}
         self.basis = list(replies)
         self.denominator = 1
 
     def pivot(self, label: int) -> int:
-        """Let a label's variable enter the basis; return the label of the variable that leaves it."""
+        """Let a label's variable enter the basis; return the label that leaves it."""
         column = self.rows[:, self.place[label]]
         tied = np.flatnonzero(column > 0).tolist()
         # The least ratio in lexicographic order; the slacks' columns are independent, so one row is left.
@@ -184,7 +196,10 @@ class _Tableau:
         return left
 
     def mixture(self, labels: range) -> Floats:
-        """Return the mixture at the vertex: the variables with these labels, in proportion."""
+        """Return the mixture at the vertex.
+
+        It is proportional to the variables with these labels.
+        """
         values = dict(zip(self.basis, self.rows[:, 0], strict=True))
         total = sum(values.get(label, 0) for label in labels)
         return np.array([values.get(label, 0) / total for label in labels], dtype=np.float64)
@@ -192,7 +207,10 @@ class _Tableau:
 
 @dataclass(frozen=True)
 class _Node:
-    """A part of the search: strategies that must have probability 0, and strategies that must be best replies."""
+    """A part of the search, given by conditions on strategies.
+
+    Some strategies must have probability 0, and others must be best responses.
+    """
 
     unplayed_rows: frozenset[int] = frozenset()
     best_rows: frozenset[int] = frozenset()
@@ -201,7 +219,10 @@ class _Node:
 
 
 def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats]:
-    """Return an equilibrium of payoffs from 0 to 1, the first player's best (sign 1) or worst (sign -1)."""
+    """Return the first player's best (sign 1) or worst (sign -1) equilibrium.
+
+    Payoffs are from 0 to 1.
+    """
     rows, columns = _lemke_howson(first, second)
     known = sign * float(rows @ first @ columns)
     search = _Search(first, second, sign, known + _ACCURATE)
@@ -210,7 +231,7 @@ def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats
         # The node with the best bound; an equilibrium at its bound is the best of all.
         bound, node, solution = search.next()
         column_mixture, payoff = solution[:-1], solution[-1]
-        # The first player's mixture that leaves both least to gain.
+        # Find the first player's mixture that minimizes the sum of both players' gains.
         unwanted = payoff - first @ column_mixture
         cost = np.append(unwanted - second @ column_mixture, 1.0)
         reply = _program(cost, second.T, node.best_columns, node.unplayed_rows, 1.0)
@@ -234,7 +255,7 @@ def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats
 
 
 class _Search:
-    """Nodes that may have a better equilibrium than the one known, in order of their bounds.
+    """Nodes that may have a better equilibrium, in order of their bounds.
 
     The bound of a node is the lower of two. The first is the best payoff u of the row player at a column mixture that
     meets the node's conditions. The second follows from the other player's payoff v: in an equilibrium with mixtures x
@@ -254,12 +275,16 @@ class _Search:
         self.first, self.second, self.sign, self.known = first, second, sign, known
         self.waiting: list[tuple[float, int, _Node, Floats]] = []
         self._number = count()
-        # By which the sum varies least; the closer the game is to a zero-sum game, the tighter the second bound.
+        # This weight minimizes the variance of A + weight B; the closer the game is to zero-sum, the tighter the second
+        # bound.
         covariance = float(((first - first.mean()) * (second - second.mean())).mean())
         self._weight = max(-covariance / (float(second.var()) or 1.0), 0.0)
 
     def add(self, node: _Node, bound: float, solution: Floats | None = None) -> None:
-        """Add a node if it may have a better equilibrium, given a bound and, if known, its best column mixture."""
+        """Add a node if it may have a better equilibrium.
+
+        `bound` is a known bound, and `solution` the node's best column mixture followed by u, if known.
+        """
         allowed = np.delete(self.first, list(node.unplayed_rows), axis=0)
         allowed = np.delete(allowed, list(node.unplayed_columns), axis=1)
         if not allowed.size:
@@ -274,7 +299,10 @@ class _Search:
             heappush(self.waiting, (-bound, next(self._number), node, solution))
 
     def next(self) -> tuple[float, _Node, Floats]:
-        """Remove the node with the best bound; return the bound, the node and its column mixture, then u."""
+        """Remove the node with the best bound; return bound, node and solution.
+
+        The solution is the node's column mixture followed by u.
+        """
         bound, _, node, solution = heappop(self.waiting)
         return -bound, node, solution
 
@@ -290,20 +318,20 @@ class _Search:
 def _program(
     cost: Floats, payoff: Floats, best: frozenset[int], unplayed: frozenset[int], bound: float
 ) -> Floats | None:
-    """Return the mixture of least cost under conditions, followed by the largest payoff of a reply to it.
+    """Return the mixture of least cost, and the largest payoff of a reply to it.
 
     Parameters
     ----------
     cost : ndarray of float64, shape (n_strategies + 1,)
-        Of each strategy's probability, and of the payoff.
+        Cost per unit of each strategy's probability, and per unit of the replying player's payoff.
     payoff : ndarray of float64, shape (n_replies, n_strategies)
-        Of the player who replies.
+        Payoff of the player who replies.
     best : frozenset of int
-        Replies that must pay as much as any other.
+        Replies that must be best responses.
     unplayed : frozenset of int
         Strategies that must have probability 0.
     bound : float
-        Largest payoff that is allowed.
+        Upper bound on the replying player's payoff.
 
     Returns
     -------
@@ -328,6 +356,6 @@ def _program(
 
 
 def _mixture(probabilities: Floats) -> Floats:
-    """Return probabilities with sum 1, without entries below rounding."""
+    """Return probabilities scaled to sum 1, with entries of at most 1e-12 set to 0."""
     kept = np.where(probabilities > 1e-12, probabilities, 0.0)
     return np.asarray(kept / kept.sum())

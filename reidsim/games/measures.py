@@ -1,4 +1,4 @@
-"""Measures of an outcome: averages over records, and measures of the number of people re-identified."""
+"""Measures of an outcome: means over records, and people re-identified."""
 
 from __future__ import annotations
 

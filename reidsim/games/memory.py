@@ -1,9 +1,9 @@
-"""Games against adversaries who remember: what was released of a record before is known, whatever is released now.
+"""Games against adversaries who remember all earlier releases of a record.
 
-Who fits a record fits all that was ever released of it. Where generalizations nest, the sets of values that two
-releases stand for intersect, attribute by attribute, in the more specific of the two; of masked records, an attribute
-that was shown once is known. So whatever was released of a record is as much as one strategy of the same space, and
-linking by all of it is linking by that one.
+A person matches a record if the person matches every release of it. Where generalizations nest, the sets of values of
+two releases intersect, attribute by attribute, in the more specific of the two. For masked records, an attribute that
+was shown once is known. So all releases of a record together carry the same information as a single strategy of
+the same space, and linking on all of them equals linking on that strategy.
 """
 
 from __future__ import annotations
@@ -24,21 +24,24 @@ from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, Record
 from reidsim.populations.domain import distinct_rows
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# Returns the strategies that stand for two together, given both, all of them shared.
+# Returns the strategies equivalent to two releases together, given the strategies of both; none is `WITHHELD`.
 Meet = Callable[[Strategies, Strategies], Strategies]
 
 
 def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
-    """Return what is known of records: what is released now and what was before, -1 where nothing is, shape (n,).
+    """Return the strategy equivalent to all releases of each record, shape (n,).
+
+    The strategy is -1 for a record that was never released.
 
     Parameters
     ----------
     now, past : ndarray of int64, shape (n,)
+        Strategy of the current release, and strategy equivalent to the earlier releases; -1 where there is none.
     meet : callable
         See `Meet`.
     """
     known = np.where(now == WITHHELD, past, now)
-    # Most is released as before.
+    # Most records keep their strategy; `meet` is called only for records that change it.
     both = np.flatnonzero((now != past) & (now != WITHHELD) & (past != WITHHELD))
     known[both] = meet(now[both], past[both])
     return known
@@ -46,15 +49,15 @@ def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
 
 @dataclass(frozen=True)
 class RememberedLinkage(Linkage):
-    """What linking by all that is known of records yields.
+    """Linkage on the current and all earlier releases of each record.
 
     Parameters
     ----------
     cells : ndarray of int, shape (n,)
-        Which row each record is for the adversary.
+        Row number of each record in the adversary's arrays.
     parts : tuple of tuples
-        Of each strategy that all the knowledge of some records is as much as: where they are among those linked,
-        which rows they are for the adversary, and what linking them yields.
+        One tuple per group of records with the same equivalent strategy and linker: positions among the linked
+        records, row numbers in the adversary's arrays, and the linkage.
     """
 
     cells: Rows = field(kw_only=True)
@@ -63,23 +66,24 @@ class RememberedLinkage(Linkage):
 
 @dataclass(frozen=True, eq=False)
 class RememberingLinker:
-    """Links records by what is released and what was before (a `Linker`).
+    """Link on the intersection of the current and all earlier releases (a `Linker`).
 
     Parameters
     ----------
     linkers : tuple of Linker
-        Of the cells, which may differ by record: who may be taken for whom depends on who took part in what.
+        Linkers of the cells. Records may have different linkers, since the candidates depend on participation in the
+        releases.
     which : ndarray of int, shape (n,)
-        The linker of each record if it is released now.
+        Index of the linker of each record if it is released now.
     cells : ndarray of int, shape (n,)
-        The row of each record to that linker.
+        Row number of each record in that linker.
     past : ndarray of int64, shape (n,)
-        What was released before is as much as this strategy; -1 where nothing was.
+        Strategy equivalent to all earlier releases; -1 where there is none.
     meet : callable
         See `Meet`.
     unreleased : ndarray of int, shape (n,), optional
-        The linker of each record if it is not released now: candidates are those of the earlier releases. `which`, if
-        not given.
+        Index of the linker of each record if it is not released now; its candidates are the candidates of the earlier
+        releases. `which`, if not given.
     """
 
     linkers: tuple[Linker, ...]
@@ -91,27 +95,30 @@ class RememberingLinker:
 
     @cached_property
     def _pasts(self) -> tuple[Strategies, Rows]:
-        # Records share few of them.
+        # Many records share an equivalent strategy, so each distinct strategy is combined once.
         first, code = distinct_rows([self.past - WITHHELD], len(self.past))
         return self.past[first], code
 
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
-        """Link all records, or those of `rows`, of which `strategy` is released now.
+        """Link all records, or only `rows`, if they are now released under `strategy`.
 
-        `WITHHELD` links by the earlier releases alone, for records that have one.
+        `WITHHELD` links on the earlier releases alone; it requires records with an earlier release.
         """
         rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
         return self._together(tuple(self._parts(strategy, rows)), self.cells[rows])
 
     def link_each(self, strategies: Strategies, rows: Rows) -> RememberedLinkage:
-        """Do the same for some records, each of which is released as a strategy of its own, (n_rows,) both."""
+        """Return the linkage of records, each released now under its own strategy.
+
+        Both arrays have shape (n_rows,).
+        """
         known, cells = known_of(strategies, self.past[rows], self.meet), self.cells[rows]
         if len(self.linkers) == 1 and isinstance(self.linkers[0], PopulationLinker):
             return self._together(((np.arange(len(rows)), cells, self.linkers[0].link_each(known, cells)),), cells)
         return self._together(tuple(self._linked(known, self._linker_of(strategies, rows), rows)), cells)
 
     def _linker_of(self, strategies: Strategies | int, rows: Rows) -> Rows:
-        """Return the linker of some records, given what each is released as now."""
+        """Return the index of the linker of each of `rows`, given its current strategy."""
         if self.unreleased is None:
             return self.which[rows]
         return np.where(np.equal(strategies, WITHHELD), self.unreleased[rows], self.which[rows])
@@ -145,7 +152,10 @@ class RememberingLinker:
         yield from self._linked(known, self._linker_of(strategy, rows), rows)
 
     def _linked(self, known: Strategies, which: Rows, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
-        """Link records of which so much is known, each by one of the linkers; see `RememberedLinkage.parts`."""
+        """Yield the linkage by equivalent strategy and linker.
+
+        See `RememberedLinkage.parts`.
+        """
         key = known * len(self.linkers) + which
         for each, places in shared_rows(key):
             cells = self.cells[rows[places]]
@@ -155,26 +165,29 @@ class RememberingLinker:
 
 @dataclass(frozen=True, eq=False)
 class RememberingAdversary:
-    """An adversary who replies to all that is known of a record.
+    """An adversary who replies to the current and all earlier releases of a record.
 
     Parameters
     ----------
     adversary : Adversary
-        Of the cells.
+        Adversary of the cells.
     """
 
     adversary: Adversary
 
     def of(self, adversary: Adversary) -> RememberingAdversary:
-        """Return the same for another adversary."""
+        """Return a remembering adversary with another adversary of the cells."""
         return replace(self, adversary=adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`. The linkage tells the rows."""
+        """Return the reply to each record; see `Adversary`.
+
+        Row numbers are taken from the linkage.
+        """
         if not isinstance(linkage, RememberedLinkage):
             raise TypeError(f"not the linkage of an adversary who remembers: {type(linkage).__name__}")
         if type(self.adversary) is OneShotAdversary:
-            # Of each record it looks at group sizes alone.
+            # A one-shot adversary uses group sizes alone, so all parts can be answered in one call.
             return self.adversary.respond(linkage, linkage.cells)
         replies = [(places, self.adversary.respond(linked, cells)) for places, cells, linked in linkage.parts]
         if len(replies) == 1:
@@ -185,29 +198,32 @@ class RememberingAdversary:
 
 
 def _of_all(replies: Sequence[tuple[Rows, Response]], name: str) -> Any:
-    """Put one field of replies to some records each together, None where no reply says anything."""
+    """Join a field of all replies into a single array.
+
+    Return None if no reply has the field.
+    """
     given = [getattr(reply, name) for _, reply in replies]
-    # How payoffs vary is known if it is of all.
+    # The variation of payoffs is known only if every reply has a gain.
     if all(each is None for each in given) or (name == "gain" and any(each is None for each in given)):
         return None
     kinds = {"attacks": np.bool_, "pays": np.bool_, "plan": np.int64, "used": np.int64}
     values: NDArray[Any] = np.zeros(sum(len(places) for places, _ in replies), dtype=kinds.get(name, np.float64))
     for (places, reply), each in zip(replies, given, strict=True):
-        # Who says neither how often nor where it pays attacks always, and where it pays.
+        # Without a frequency, the adversary always attacks; without `pays`, attacks pay exactly where it attacks.
         values[places] = each if each is not None else 1.0 if name == "frequency" else reply.attacks
     return values
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:
-    """Return what links the records of a game by what was released before; None where nobody remembers."""
+    """Return the linker that uses earlier releases; None if no adversary remembers."""
     linkers = [each.linker for each in game.linker.types] if isinstance(game.linker, TypesLinker) else [game.linker]
     return next((linker for linker in linkers if isinstance(linker, RememberingLinker)), None)
 
 
 def payoff_of_withholding(game: RecordGame, rows: Rows | None = None) -> Floats:
-    """Return what the publisher gets of each record, or of each of `rows`, that it does not release, shape (n,).
+    """Return the publisher's payoff of withholding each of `rows`, or all, (n,).
 
-    That is 0, less what it expects to lose by what was released before.
+    The payoff is 0 less the expected loss from earlier releases, in currency units.
     """
     rows = np.arange(game.n_records) if rows is None else np.asarray(rows)
     payoff, linker = np.zeros(len(rows)), linker_with_past(game)

@@ -1,7 +1,8 @@
-"""The record-level game against a one-shot adversary at many values of benefit, loss, gain and cost.
+"""Solve the record-level game with a one-shot adversary at many parameter points.
 
-The four parameters change from point to point; utility and success probability of a strategy do not. Each record's
-strategies are reduced once to the strategies that are best at some point, and each point looks at these only.
+The four payoff parameters (benefit, loss, gain, cost) change from point to point; utility and success probability of a
+strategy do not. Each record's strategies are reduced once to the strategies that can be best at some point, and each
+point compares only these.
 """
 
 from __future__ import annotations
@@ -18,21 +19,23 @@ from reidsim.games.record_game import Constraint, Linker
 from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
-# Records x strategies in memory at once while strategies are reduced.
+# Limit on records x strategies in memory at once during the reduction.
 _CHUNK = 1_000_000
 # Utilities closer than this are equal: sums of the same logarithms in another order differ by less.
 _SAME_UTILITY = 1e-12
 
 
 class Options(NamedTuple):
-    """The strategies that each record may have to play, by decreasing utility.
+    """Strategies of each record that can be best at some point, by decreasing utility.
 
     Attributes
     ----------
     start : ndarray of int64, shape (n_records + 1,)
         Options of record i are at positions ``start[i]`` to ``start[i + 1]``.
     strategies : ndarray of int64, shape (n_options,)
+        Strategy of each option.
     utility, success : ndarray of float64, shape (n_options,)
+        Utility and success probability of an attack, in [0, 1].
     intensity : ndarray of float64, shape (n_options,)
         Generalization intensity.
     """
@@ -46,7 +49,10 @@ class Options(NamedTuple):
 
 @dataclass(frozen=True)
 class ParameterPoints:
-    """Values of the four parameters, arrays of shape (n_points,), in currency units per record."""
+    """Values of the four payoff parameters, arrays of shape (n_points,).
+
+    Values are in currency units per record.
+    """
 
     benefit: Floats
     loss: Floats
@@ -55,7 +61,7 @@ class ParameterPoints:
 
     @classmethod
     def broadcast(cls, benefit: object, loss: object, gain: object, cost: object) -> ParameterPoints:
-        """Make points of scalars and arrays of equal length."""
+        """Return points from scalars and arrays of equal length."""
         arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in (benefit, loss, gain, cost)))
         return cls(*(np.ascontiguousarray(array) for array in arrays))
 
@@ -68,7 +74,7 @@ class ParameterPoints:
 def undominated_options(
     space: StrategySpace, linker: Linker, constraint: Constraint | None = None, *, risk: RiskModel | None = None
 ) -> Options:
-    """Return for each record the strategies that are the best reply at some parameter point.
+    """Return the strategies that can be best for a record at a parameter point.
 
     Strategy g is dominated by another allowed strategy g' with at least its utility and at most its success
     probability, if g' is earlier in lattice order or has strictly more utility. At every point g' then pays the
@@ -84,11 +90,11 @@ def undominated_options(
     ----------
     space : StrategySpace
     linker : Linker
-        True group sizes are used.
+        Linker whose true group sizes are used; believed group sizes are not.
     constraint : Constraint, optional
-        Only its minimum is applied here; ``no_attack`` depends on the point, see `best_options`.
+        Only `minimum` is applied here; `no_attack` depends on the point, see `best_options`.
     risk : RiskModel, optional
-        1 / group size, if not given.
+        Success probability as a function of the group size; 1 / group size, if not given.
 
     Returns
     -------
@@ -112,7 +118,7 @@ def undominated_options(
             if minimum is not None:
                 by_strategy[0, strategy, ~space.at_least(strategy, minimum[rows])] = -1.0
         utility, success = np.ascontiguousarray(by_strategy.transpose(0, 2, 1))
-        # Records share few rows of utilities; each is sorted once.
+        # Many records have equal utilities, so each distinct row of utilities is sorted once.
         first: dict[bytes, int] = {}
         order_of = np.array([first.setdefault(row.tobytes(), len(first)) for row in utility])
         distinct = utility[np.unique(order_of, return_index=True)[1]]
@@ -129,7 +135,10 @@ def undominated_options(
 
 
 def fixed_options(space: StrategySpace, linker: Linker, strategies: Strategies) -> Options:
-    """Return the single option of each record under a policy that prescribes its strategy."""
+    """Return the single option of each record under a fixed policy.
+
+    The policy prescribes one strategy per record, `strategies`.
+    """
     n = space.n_records
     utility, success = np.empty(n), np.empty(n)
     for strategy in np.unique(strategies).tolist():
@@ -142,7 +151,7 @@ def fixed_options(space: StrategySpace, linker: Linker, strategies: Strategies) 
 def best_options(
     options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False
 ) -> NDArray[np.int64]:
-    """Return the position of every record's best option at one point, shape (n_records,).
+    """Return the position of each record's best option at a point, (n_records,).
 
     Parameters
     ----------
@@ -150,7 +159,7 @@ def best_options(
     points : ParameterPoints
     point : int
     no_attack : bool
-        Allow only strategies that are not attacked; a record without one is withheld, position -1.
+        Allow only strategies that are not attacked; a record without such a strategy is withheld, position -1.
     """
     benefit, loss, gain, cost = (each[point] for each in (points.benefit, points.loss, points.gain, points.cost))
     # An attack pays exactly above this success probability.
@@ -185,9 +194,10 @@ def _best_options(
 def _undominated(
     utility: Floats, success: Floats, orders: NDArray[np.int64], order_of: NDArray[np.int64], same: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the strategies kept, record after record, by decreasing utility, and the number kept of each record.
+    """Return the strategies kept, grouped by record, and their number by record.
 
-    ``orders[order_of[i]]`` holds the strategies of record i by decreasing utility.
+    The strategies of a record are in the order of decreasing utility. ``orders[order_of[i]]`` holds all strategies of
+    record i in this order.
     """
     n, size = utility.shape
     keep = np.empty(n * size, dtype=np.int64)
@@ -216,7 +226,10 @@ def _undominated(
 
 @numba.njit(cache=True)
 def _settle(utility: Floats, same: float, falling: NDArray[np.int64]) -> int:
-    """Sort strategies of equal utility in lattice order, in place; return the number of allowed strategies."""
+    """Sort strategies of equal utility in lattice order, in place.
+
+    Return the number of allowed strategies.
+    """
     allowed = 0
     while allowed < len(falling) and utility[falling[allowed]] >= 0.0:
         allowed += 1

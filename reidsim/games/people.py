@@ -1,7 +1,8 @@
-"""Record games whose rows are people with several records each: one form per person, found by any of their records.
+"""Record games over people who have several records each: one strategy per person.
 
-A person's records are all shared in one form. The benefit of a form is the mean over the person's records; gain, cost
-and loss are those of a person, who is attacked once, by the record by which the adversary believes to succeed most.
+All records of a person are shared under the same strategy, and any of them may lead to re-identification. The benefit
+of a strategy is the mean over the person's records. Gain, cost and loss are amounts per person. A person is attacked
+once, through the record with the highest believed success probability.
 """
 
 from __future__ import annotations
@@ -25,32 +26,36 @@ from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows
 
-# What they do depends on group sizes alone, and never less is gained of a smaller group.
+# Their replies depend on group sizes alone, and a smaller group never lowers their payoff.
 _BY_SIZE = (OneShotAdversary, AlwaysAttacks, NeverAttacks, RandomAttacks)
 
 
 @dataclass(frozen=True, eq=False)
 class PeopleLattice(GeneralizationLattice):
-    """The lattice of people with several records: each person's are generalized alike.
+    """Lattice over people with several records, which have the same generalization.
 
-    Its records are row sets, and the utility of a strategy the mean over the records of a set.
+    A record of this lattice is a row set: all records of a person. The utility of a strategy is the mean over the
+    records of the set.
 
-    The other parameters are those of `GeneralizationLattice`. `codes` are those of cells.
+    The other parameters are the same as in `GeneralizationLattice`; `codes` holds the codes of the cells.
 
     Parameters
     ----------
     row_sets : RowSets
-        Over the cells in `codes`.
+        Row sets over the cells in `codes`.
     benefit_of_cell : ndarray of float64, shape (n_cells,), optional
-        Benefit of a record of each cell as it is, where records differ in that: the share that is kept of the benefit
-        of all of a person's records is then the utility.
+        Benefit of an unchanged record of each cell, if records differ in benefit. The utility is then the share of the
+        total benefit of a person's records that the strategy keeps.
     """
 
     row_sets: RowSets = field(kw_only=True)
     benefit_of_cell: Floats | None = field(default=None, kw_only=True)
 
     def of(self, rows: slice) -> PeopleLattice:
-        """Return the lattice of neighbouring row sets; it shares what this one holds of them."""
+        """Return the lattice of a slice of row sets.
+
+        It reuses the information losses of this lattice.
+        """
         part = replace(self, row_sets=self.row_sets.of_neighbours(rows))
         part.__dict__["record_losses"] = tuple(losses[:, rows] for losses in self.record_losses)
         return part
@@ -62,7 +67,10 @@ class PeopleLattice(GeneralizationLattice):
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
-        """Mean information loss of the records of each set by attribute and level, shape (n_levels, n_sets) each."""
+        """Mean information loss of each set's records.
+
+        There is one array (n_levels, n_sets) per attribute.
+        """
         return tuple(
             self.row_sets.means(losses[:, self.codes[:, position]], self.benefit_of_cell)
             for position, losses in enumerate(self.losses)
@@ -70,11 +78,14 @@ class PeopleLattice(GeneralizationLattice):
 
     @cached_property
     def cells(self) -> GeneralizationLattice:
-        """The lattice of the cells."""
+        """Lattice over the cells, one record per cell."""
         return GeneralizationLattice(self.hierarchies, self.codes, self.loss_attributes)
 
     def class_sizes(self, node: int) -> NDArray[np.int64]:
-        """Return the number of people in the smallest class that the records of each set are in, shape (n_sets,)."""
+        """Return the number of people in each set's smallest class, shape (n_sets,).
+
+        The minimum is over the equivalence classes of the set's records.
+        """
         classes = classes_at(self.cells, node)
         people = self.row_sets.in_classes(classes, int(classes.max()) + 1)[classes[self.row_sets.cells]]
         return np.minimum.reduceat(people, self.row_sets.start[:-1])
@@ -82,14 +93,16 @@ class PeopleLattice(GeneralizationLattice):
 
 @dataclass(frozen=True)
 class PeopleLinkage(Linkage):
-    """What linking the records of people yields; group sizes are those of the record believed to hide worst.
+    """Linkage of people through their records.
+
+    The group sizes of a person are the group sizes of the record with the smallest believed group.
 
     Parameters
     ----------
     of_records : Linkage
-        Of the cells of the people's records, one person after the other.
+        Linkage of the cells of all records, grouped by person.
     start : ndarray of int64, shape (n + 1,)
-        Where the cells of each person begin.
+        Position of the first cell of each person.
     """
 
     of_records: Linkage = field(kw_only=True)
@@ -98,20 +111,21 @@ class PeopleLinkage(Linkage):
 
 @dataclass(frozen=True, eq=False)
 class PeopleLinker:
-    """Links people by each of their records (a `Linker`).
+    """Link people by each of their records (a `Linker`).
 
     Parameters
     ----------
     linker : Linker
-        Of the cells of records.
+        Linker of the cells.
     row_sets : RowSets
+        Cells of each person's records.
     """
 
     linker: Linker
     row_sets: RowSets
 
     def link(self, strategy: int, rows: Rows | None = None) -> PeopleLinkage:
-        """Link all row sets, or those of `rows`, shared as `strategy`."""
+        """Return the linkage of all row sets, or of `rows`, shared under `strategy`."""
         cells, start = self.row_sets.cells, self.row_sets.start
         if rows is not None:
             entries, start = self.row_sets.entries_of(np.asarray(rows))
@@ -133,23 +147,23 @@ class PeopleLinker:
 
 @dataclass(frozen=True, eq=False)
 class PeopleAdversary:
-    """An adversary who looks at each record of a person, and goes for the person by the best of them.
+    """An adversary who attacks each person through the best of its records.
 
     Parameters
     ----------
     adversary : Adversary
-        Of records; its amounts, where they differ, are those of people.
+        Adversary of single records. If its payoff parameters differ, they are given by person.
     """
 
     adversary: Adversary
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """What of a linkage the decision rests on: what it does for a record."""
+        """Information used for the decision: the same as for a single record."""
         return declared_information(self.adversary)
 
     def of(self, adversary: Adversary) -> Adversary:
-        """Return the same for another adversary."""
+        """Return the adversary of people that corresponds to another adversary of records."""
         return adversary_of_people(adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
@@ -165,12 +179,18 @@ class PeopleAdversary:
 
 
 def adversary_of_people(adversary: Adversary) -> Adversary:
-    """Return an adversary of people, given one of records; one who goes by group sizes alone stays as it is."""
+    """Return an adversary of people, given an adversary of records.
+
+    An adversary whose reply depends on group sizes alone is returned unchanged.
+    """
     return adversary if isinstance(adversary, (*_BY_SIZE, PeopleAdversary)) else PeopleAdversary(adversary)
 
 
 def _sizes(linkage: Linkage) -> tuple[Counts, Counts]:
-    """Return true and believed group sizes; in an attack in stages, of the plan that infers nothing."""
+    """Return true and believed group sizes.
+
+    For a multistage attack, they are the sizes under the plan without inference.
+    """
     if isinstance(linkage, PlanLinkage):
         return one_over(linkage.plan_success[0]), one_over(linkage.plan_believed[0])
     return linkage.group_sizes, linkage.believed_group_sizes

@@ -1,4 +1,4 @@
-"""The record-level Stackelberg game: a publisher picks a form for each record, an adversary replies."""
+"""Stackelberg game between a publisher and an adversary, played by record."""
 
 from __future__ import annotations
 
@@ -18,39 +18,45 @@ from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 WITHHELD = -1
-# Different strategies of a choice, times records, from which group sizes are counted for all of them at once.
+# Product of distinct strategies and records from which group sizes are counted for all strategies at once.
 _MANY_LINKED = 50_000_000
 
 
 class Linker(Protocol):
-    """Tells what linkage yields for records shared under one strategy."""
+    """Link records that are shared under the same strategy."""
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Link all records, or those of `rows`, shared as `strategy`."""
+        """Return the linkage of all records, or of `rows`, shared under `strategy`."""
         ...
 
 
 @runtime_checkable
 class JointLinker(Linker, Protocol):
-    """Tells what linkage yields where that depends on how all are shared; `link`, as if they were shared alike."""
+    """Link records whose linkage depends on the strategies of all records.
+
+    `link` assumes that all records have the same strategy.
+    """
 
     def given(self, strategies: Strategies) -> Linker:
-        """Return what links records if each is shared as `strategies` (n_records,) say; -1 where it is not shared."""
+        """Return the linker for a release with these strategies (n_records,).
+
+        A strategy of -1 marks a withheld record.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class PopulationLinker:
-    """Links to the people of a population who share the released values.
+    """Link records to the people of a population who share the released values.
 
     Parameters
     ----------
     group_sizes : GroupSizes
-        In the true population.
+        Group sizes in the true population.
     believed_group_sizes : GroupSizes, optional
-        In the population that the adversary believes in (the true one, if not given).
+        Group sizes in the population that the adversary believes in; `group_sizes`, if not given.
     population : GroupSizes, optional
-        In the whole population; `group_sizes` may be those of a registry drawn from it.
+        Group sizes in the whole population, if `group_sizes` counts a registry drawn from it.
     """
 
     group_sizes: GroupSizes
@@ -67,7 +73,10 @@ class PopulationLinker:
         return Linkage(true, believed, np.asarray(everybody / self.population.total))
 
     def with_strategies(self, strategies: Strategies) -> Linker:
-        """Return a linker that knows what comes of these strategies (n_records,), if they are many; else this one."""
+        """Return a linker with the group sizes under these strategies, computed at once.
+
+        If the strategies (n_records,) have few distinct values, this linker is returned.
+        """
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
             return self
@@ -86,7 +95,10 @@ class PopulationLinker:
         return _LinkedOnce(rows, Linkage(true, true if believed is None else believed, share, by_chance=by_chance))
 
     def link_each(self, strategies: Strategies, rows: Rows) -> Linkage:
-        """Return the same of some records, each shared as a strategy of its own, (n_rows,) both."""
+        """Return the linkage of records, each shared under its own strategy.
+
+        Both arrays have shape (n_rows,).
+        """
         parts = [(places, self.link(strategy, rows[places])) for strategy, places in shared_rows(strategies)]
         if len(parts) < 2:
             return parts[0][1] if parts else self.link(0, rows)
@@ -107,21 +119,21 @@ class PopulationLinker:
 
 @dataclass(frozen=True)
 class _LinkedOnce:
-    """Links the records of one choice of strategies, for which all is known (a `Linker`).
+    """Look up the precomputed linkage of a single choice of strategies (a `Linker`).
 
     Parameters
     ----------
     rows : ndarray of int, shape (n_released,)
         The records that are released, ascending.
     linkage : Linkage
-        Of each of them, under its strategy.
+        Linkage of each released record under its strategy.
     """
 
     rows: Rows
     linkage: Linkage
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return what linkage yields for records that are released as `strategy`; see `Linker`."""
+        """Return the linkage of records released under `strategy`; see `Linker`."""
         at = slice(None) if rows is None else np.searchsorted(self.rows, rows)
         linked = self.linkage
         true = linked.group_sizes[at]
@@ -132,7 +144,10 @@ class _LinkedOnce:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one strategy per record leads to; arrays of one shape, money in currency units per record."""
+    """Payoff, utility and reply by record; arrays of equal shape.
+
+    Money is in currency units per record.
+    """
 
     publisher_payoff: Floats
     utility: Floats
@@ -141,27 +156,28 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RecordGame:
-    """One publisher against one adversary, played for each record on its own (Wan et al. 2015).
+    """One publisher against one adversary, played by record (Wan et al. 2015).
 
-    The publisher gets ``benefit x utility`` and expects to lose ``loss x success probability`` when the adversary
-    attacks (Table 3). A publisher with mistaken beliefs plans on a game that holds its beliefs; its choice is then
-    evaluated in the game that holds the truth.
+    Each record is a separate game. The publisher gets ``benefit x utility`` and expects to lose ``loss x success
+    probability`` when the adversary attacks (Table 3). A publisher with mistaken beliefs plans in a game with the
+    believed parameters; its choice is then evaluated in the game with the true parameters.
 
     Parameters
     ----------
     space : StrategySpace
-        The forms in which records can be shared.
+        Strategies under which records can be shared.
     linker : Linker
-        What linkage yields for each form.
+        Linker that returns group sizes for each strategy.
     adversary : Adversary
-        How the adversary replies.
+        The adversary who replies to the linkage.
     benefit, loss : ndarray of float64, shape (n_records,)
-        The publisher's benefit of sharing the record as it is, and its loss if the record is re-identified.
+        The publisher's benefit of sharing the record unchanged, and its loss if the record is re-identified, in
+        currency units.
 
     Raises
     ------
     InputError
-        If a benefit or loss is negative, or their number is not that of the records.
+        If a benefit or loss is negative, or has another shape than () or (n_records,).
     """
 
     space: StrategySpace
@@ -192,22 +208,34 @@ class RecordGame:
         return self.space.n_records
 
     def given(self, strategies: Strategies) -> RecordGame:
-        """Return the game in which everybody is linked as all records are shared, (n_records,); mostly the same."""
+        """Return the game with linkage for these strategies (n_records,).
+
+        The result is this game unless linkage of a record depends on the strategies of others (`JointLinker`).
+        """
         linker = self.linker
         return replace(self, linker=linker.given(strategies)) if isinstance(linker, JointLinker) else self
 
     def tie(self, rows: Rows | None = None) -> Floats:
-        """Return the difference below which two of the publisher's payoffs are equal, per record."""
+        """Return the tie tolerance of each record.
+
+        Payoffs of the publisher closer than this count as equal.
+        """
         of = slice(None) if rows is None else rows
         return np.asarray(INDIFFERENCE * (self.benefit[of] + self.loss[of]))
 
     def benefit_of(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return v(g), the benefit of sharing as `strategy`: what the publisher gets if nobody attacks."""
+        """Return v(g), the benefit of sharing under `strategy`.
+
+        It is the publisher's payoff without an attack.
+        """
         benefit = self.benefit if rows is None else self.benefit[rows]
         return benefit * self.space.utility(strategy, rows)
 
     def outcome(self, strategy: int, rows: Rows | None = None) -> Outcome:
-        """Play `strategy` for all records, or those of `rows`, and let the adversary reply."""
+        """Return the outcome of `strategy` for all records, or for `rows`.
+
+        It includes the adversary's reply.
+        """
         response = self.adversary.respond(self.linker.link(strategy, rows), rows)
         utility = self.space.utility(strategy, rows)
         benefit, loss = (self.benefit, self.loss) if rows is None else (self.benefit[rows], self.loss[rows])
@@ -216,17 +244,17 @@ class RecordGame:
 
 @dataclass(frozen=True)
 class Constraint:
-    """What the publisher restricts itself to.
+    """Constraint on the publisher's strategies.
 
     Parameters
     ----------
     no_attack : bool
-        Only forms that the adversary does not attack, or at which an attack does not pay one who errs (the No-Attack
-        game).
+        Allow only strategies under which an attack does not pay (the No-Attack game). An adversary who errs may attack
+        such a strategy even so.
     minimum : ndarray of int64, shape (n_records,), optional
-        Only forms at least as protective as this strategy (Safe-Harbor-friendly: that of Safe Harbor).
+        Allow only strategies at least as protective as this one (for a Safe-Harbor-friendly game: Safe Harbor).
     admissible : AdmissibleGroups, optional
-        Only forms that keep to the limits on sensitive attributes.
+        Allow only strategies within the limits on sensitive attributes.
     """
 
     no_attack: bool = False
@@ -235,13 +263,16 @@ class Constraint:
 
     @property
     def restricts_forms(self) -> bool:
-        """Whether some forms are forbidden whatever adversaries do."""
+        """Whether some strategies are forbidden for every reply of the adversary."""
         return self.minimum is not None or self.admissible is not None
 
     def allows(
         self, space: StrategySpace, strategy: int, invited: NDArray[np.bool_], rows: Rows | None = None
     ) -> NDArray[np.bool_]:
-        """Tell for which records the strategy is allowed, given where an attack on it pays; shape of `invited`."""
+        """Return for which records the strategy is allowed, shape of `invited`.
+
+        `invited` marks the records on which an attack pays.
+        """
         allowed = ~invited if self.no_attack else np.ones(invited.shape, dtype=np.bool_)
         if self.minimum is not None:
             distinct, position = self._distinct_minima
@@ -253,13 +284,13 @@ class Constraint:
 
     @cached_property
     def _distinct_minima(self) -> tuple[Strategies, Rows]:
-        # Records share few minima, and the comparison is asked for at every strategy.
+        # Records share few minima, and every strategy is compared with them.
         distinct, position = np.unique(np.asarray(self.minimum), return_inverse=True)
         return distinct, position
 
 
 def shared_rows(strategies: Strategies) -> Iterator[tuple[int, Rows]]:
-    """Yield each strategy that shares a record, and the rows of those records, both ascending.
+    """Yield each strategy in use and the rows of its records, both ascending.
 
     Parameters
     ----------
@@ -284,7 +315,7 @@ class Choice:
     strategies : ndarray of int64, shape (n_records,)
         ``WITHHELD`` (-1) where no strategy satisfies the constraint.
     solver : str
-        What picked them.
+        Name of the solver or policy.
     evaluated : ndarray of int64, shape (n_records,)
         Number of strategies whose payoff was computed.
     exact : bool

@@ -1,4 +1,4 @@
-"""How many people are re-identified under a choice: the distribution of their number, and payoffs that go with it."""
+"""Distributions of people re-identified and of payoffs under a choice."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from reidsim.linkage.poisson_binomial import Successes, mixture, successes
 from reidsim.linkage.weighted_sums import Sums, mixture_of_sums
 from reidsim.populations.population import Counts
 
-# Share of the outcomes over which conditional values at risk are means.
+# Share of the worst outcomes over which conditional value at risk is the mean.
 WORST = 0.05
 # Quantiles of the number of people re-identified, by column.
 LEVELS = {"reidentified_median": 0.5, "reidentified_95": 0.95, "reidentified_99": 0.99}
-# Probabilities below are rounding.
+# Probabilities below this are rounding error.
 _NEGLIGIBLE = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
 class Reidentified:
-    """How many people are re-identified, and the payoffs of everybody together.
+    """Distributions of the number of people re-identified and of total payoffs.
 
     Parameters
     ----------
     n : int
-        How many people there are.
+        Number of people.
     people : Successes
-        The distribution of the number who are re-identified.
+        Distribution of the number of people re-identified.
     publisher, adversary : Sums or None
-        Distributions of payoffs over all people, in currency units; None where nothing tells what is at stake.
+        Distributions of total payoffs over all people, in currency units; None if the amounts at stake are unknown.
     lost : float or None
-        What the publisher's payoff is expected to lose by re-identification, over all people; None as above.
+        The publisher's expected total loss from re-identification, in currency units; None if unknown.
     """
 
     n: int
@@ -47,7 +47,10 @@ class Reidentified:
     lost: float | None = None
 
     def measures(self) -> dict[str, float]:
-        """Return the measures by column; with a standard error, ``..._standard_error``, where payoffs are drawn."""
+        """Return the measures by column.
+
+        If payoffs are simulated, columns ``..._standard_error`` are added.
+        """
         found = {ANY_REIDENTIFIED.column: self.people.any}
         found |= {column: float(self.people.quantile(level)) for column, level in LEVELS.items()}
         for measure, payoff in ((PUBLISHER_CVAR, self.publisher), (ADVERSARY_CVAR, self.adversary)):
@@ -58,16 +61,16 @@ class Reidentified:
 
 
 def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Generator]) -> Reidentified:
-    """Return how many people are re-identified, given what happens in each case of who comes.
+    """Return the distributions, given one case per possible set of adversaries.
 
     Parameters
     ----------
     n : int
-        How many people there are.
+        Number of people.
     cases : iterable of Case
-        They exclude each other, and one of them happens.
+        Mutually exclusive cases whose probabilities sum to 1.
     rng : callable
-        Returns the generator, where payoffs have to be drawn as amounts differ by record.
+        Returns the random generator. It is called only if payoffs must be simulated because amounts differ by record.
     """
     weights: list[float] = []
     parts: list[Reidentified] = []
@@ -77,7 +80,7 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
         adversary = None
         if case.hits is not None:
             alone = people if case.hits.is_alike(case.people) else None
-            # Costs of attempts that are made for certain are constant, as are purchases.
+            # Costs of purchases and of attempts made with certainty are constant, so they shift the distribution.
             adversary = case.hits.payoffs(rng, alone).shifted(case.earned - case.hits.expected)
         weights.append(case.probability)
         parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary, case.people.expected))
@@ -85,7 +88,10 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
 
 
 def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of several, such as of rounds or draws, with probabilities that sum to 1."""
+    """Return the mixture of the parts, with weights that sum to 1.
+
+    Parts are, for example, rounds or draws.
+    """
     if len(parts) == 1:
         return parts[0]
     publisher = [part.publisher for part in parts if part.publisher is not None]
@@ -101,14 +107,15 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
 
 
 def evenly_mixed(parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of several that are equally likely."""
+    """Return the mixture of the parts with equal weights."""
     return mixed([1.0 / len(parts)] * len(parts), parts)
 
 
 def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[], np.random.Generator]) -> Reidentified:
-    """Return how many people are re-identified under a choice, `weights` (n_rows,) on each row.
+    """Return the distributions for an equilibrium.
 
-    Where the equilibrium does not tell what is attempted, each person is attempted once, and payoffs are not told.
+    `weights` (n_rows,) is the number of people of each row. Without `attempts` in the equilibrium, one attempt per
+    person is assumed, and payoffs are None.
     """
     attempts, n = equilibrium.attempts, int(weights.sum())
     if attempts is None:
@@ -130,8 +137,8 @@ def distribution_table(found: dict[str, Reidentified]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per policy and number whose probability is above 1e-15: ``policy``, ``people``, ``probability`` and
-        ``at_most``, the probability that no more are re-identified.
+        One row per policy and number of people whose probability is above 1e-15. Columns: ``policy``, ``people``,
+        ``probability``, and ``at_most``, the probability that at most this number is re-identified.
     """
     parts = []
     for policy, each in found.items():

@@ -1,9 +1,9 @@
-"""Robust best replies: the strategy per record that is best over a set of parameter points, not at one of them.
+"""Robust best responses over a set of parameter points.
 
-Which point is true is not known when the records are shared. Three criteria rank a strategy by its payoffs at all
-points: the worst of them (maximin, Wald 1945), how much it falls behind the best strategy of each point at most
-(minimax regret, Savage 1951), and a low quantile of them. Each record is decided on its own, so the worst point may
-be another one for every record: the sum of the records' worst payoffs is a lower bound of the worst sum.
+The true parameter point is not known when the records are shared. Three criteria rank a strategy by its payoffs at all
+points: the worst payoff (maximin, Wald 1945), the largest difference from the best strategy of each point (minimax
+regret, Savage 1951), and a low quantile of the payoffs. Each record is decided separately, so the worst point may
+differ by record: the sum of the records' worst payoffs is a lower bound of the worst sum.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from reidsim.releases.strategy_space import Floats, Rows
 Criterion = Literal["maximin", "minimax-regret", "quantile"]
 CRITERIA: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
 _MOST_STRATEGIES = 5_000_000
-# Points x records held at once.
+# Points x records in memory at once.
 _CHUNK = 2_000_000
 
 
 @dataclass(frozen=True)
 class RobustChoice:
-    """Strategies that a criterion picks.
+    """Strategies that a criterion selects, and their values.
 
     Parameters
     ----------
     choice : Choice
         One strategy per record.
     value : ndarray of float64, shape (n_records,)
-        What the criterion promises, in currency units per record: the worst payoff, the largest regret or the
-        quantile of payoffs of the chosen strategy; 0 where the record is withheld.
+        Value of the criterion for the chosen strategy, in currency units per record: worst payoff, largest regret or
+        quantile of payoffs; 0 where the record is withheld.
     """
 
     choice: Choice
@@ -46,21 +46,22 @@ class RobustChoice:
 def payoffs_at(
     games: Sequence[RecordGame], strategy: int, rows: Rows | None = None
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Play one strategy at every parameter point.
+    """Return the payoffs and attacks of a strategy at every parameter point.
 
     Parameters
     ----------
     games : sequence of RecordGame
-        The game at each point; all have the same strategy space and linker, which are asked once.
+        Game at each point. All have the same strategy space and linker, so linkage is computed once.
     strategy : int
     rows : ndarray of int, optional
-        Of the records; all, if not given.
+        Record numbers; all, if not given.
 
     Returns
     -------
     payoff : ndarray of float64, shape (n_points, n)
-        The publisher's.
+        The publisher's payoff, in currency units per record.
     attacked : ndarray of bool, shape (n_points, n)
+        Whether an attack pays.
     """
     linkage = games[0].linker.link(strategy, rows)
     utility = games[0].space.utility(strategy, rows)
@@ -75,7 +76,10 @@ def payoffs_at(
 
 
 def lower_quantile(payoffs: Floats, level: float) -> Floats:
-    """Return the smallest payoff that a share `level` of the points does not exceed, over the first axis."""
+    """Return the quantile of the payoffs over the first axis (points).
+
+    It is the smallest payoff that at least a share `level` of the points does not exceed.
+    """
     return np.asarray(np.quantile(payoffs, level, axis=0, method="inverted_cdf"))
 
 
@@ -87,28 +91,29 @@ def robust_choices(
     constraint: Constraint | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[Criterion, RobustChoice]:
-    """Find for every record the strategy that each criterion ranks highest, by working out all of them.
+    """Return for each criterion the strategy that it ranks highest for every record.
 
-    Among strategies that a criterion ranks alike (up to rounding, `RecordGame.tie`) the first in lattice order is
-    taken, as everywhere.
+    All strategies are evaluated. Among strategies of equal rank (within the tie tolerance, `RecordGame.tie`), the first
+    in lattice order is chosen, as in all solvers.
 
     Parameters
     ----------
     games : sequence of RecordGame
-        The game at each parameter point, of one strategy space and one linker.
+        Game at each parameter point; all games share a strategy space and a linker.
     criteria : sequence of str
-        Of `CRITERIA`.
+        Names from `CRITERIA`.
     quantile : float
         Level of criterion ``quantile``, in [0, 1]; 0 is maximin.
     constraint : Constraint, optional
-        Without attack means: at no point. Regret is against the best strategy that the constraint allows.
+        With `no_attack`, an attack may pay at no point. Regret is measured against the best strategy that the
+        constraint allows.
     progress : callable, optional
-        Called with records done and in all.
+        Called with the number of records done and the total number.
 
     Returns
     -------
     dict of str to RobustChoice
-        Exact. A record without any allowed strategy is withheld, at payoff and value 0.
+        Exact choices. A record without any allowed strategy is withheld, with payoff and value 0.
 
     Raises
     ------
@@ -156,7 +161,7 @@ def _solve(
     rows: Rows,
     tie: Floats,
 ) -> dict[Criterion, tuple[NDArray[np.int64], Floats]]:
-    """Return the strategies and values of the records `rows`; a value to be small is held with its sign turned."""
+    """Return the strategies and values of the records `rows`, by criterion."""
     held = {criterion: _Held(len(rows), tie) for criterion in criteria}
     best = np.full((len(games), len(rows)), -np.inf)
     for strategy in range(games[0].space.size):
@@ -186,7 +191,7 @@ def _allowed(
 
 
 class _Held:
-    """The best strategy of each record so far, and its value."""
+    """Best strategy of each record so far, and its value; larger values are better."""
 
     def __init__(self, n: int, tie: Floats) -> None:
         self.strategies = np.full(n, WITHHELD, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Shapley shares: the contribution of each part to a value, averaged over all orders of the parts.
+"""Shapley shares: contributions of parts to a value, averaged over all orders.
 
-Shapley 1953, A value for n-person games, Contributions to the Theory of Games II. Beyond a few parts the average is
-over orders drawn at random (Castro, Gomez and Tejada 2009, Polynomial calculation of the Shapley value based on
-sampling, Computers & Operations Research 36).
+Source: Shapley 1953, A value for n-person games, Contributions to the Theory of Games II. With more than a few parts,
+the average is taken over orders drawn at random (Castro, Gomez and Tejada 2009, Polynomial calculation of the Shapley
+value based on sampling, Computers & Operations Research 36).
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
-# Returns the values of a set of parts, shape (n_values,), given as a number whose bit i is 1 if it has part i.
+# Returns the values of a set of parts, shape (n_values,). The set is an integer; bit i is 1 if part i is in the set.
 SetValue = Callable[[int], Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class ShapleyShares:
-    """Shapley shares of several values.
+    """Shapley shares and their standard errors, one column per value.
 
     Parameters
     ----------
     shares : ndarray of float64, shape (n_parts, n_values)
-        They add up to the value of all parts less that of none.
+        Share of each part. The shares add up to the value of all parts less the value of the empty set.
     standard_errors : ndarray of float64, shape (n_parts, n_values)
-        0 where all orders are averaged.
+        Standard errors of the shares; 0 if all orders are averaged.
     """
 
     shares: Floats
@@ -37,12 +37,12 @@ class ShapleyShares:
 
 
 def exact_shares(value: SetValue, n_parts: int) -> ShapleyShares:
-    """Average over all orders: ``2 ** n_parts`` sets are valued.
+    """Return the shares averaged over all orders; evaluates ``2 ** n_parts`` sets.
 
     Parameters
     ----------
     value : callable
-        Of a set; called once for each.
+        Value of a set; called once for each set.
     n_parts : int
     """
     values = np.array([value(members) for members in range(2**n_parts)])
@@ -59,21 +59,21 @@ def exact_shares(value: SetValue, n_parts: int) -> ShapleyShares:
 
 
 def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Generator) -> ShapleyShares:
-    """Average over orders drawn at random.
+    """Return the shares averaged over orders drawn at random, with standard errors.
 
     Parameters
     ----------
     value : callable
-        Of a set; may be called with the same set again.
+        Value of a set; may be called more than once for the same set.
     n_parts : int
     orders : int
-        2 or more, for standard errors.
+        Number of orders; standard errors require at least 2.
     rng : Generator
 
     Raises
     ------
     InputError
-        If there are too few orders.
+        If `orders` is below 2.
     """
     if orders < 2:
         raise InputError("too few orders", where="orders", found=orders, expected="2 or more")

@@ -1,4 +1,4 @@
-"""Best replies of a publisher who faces several adversary types: to all of them, to their average, to the worst."""
+"""Average of adversary types, and adversaries with replaced gain and cost."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ from reidsim.games.adversary_types import AdversaryType
 
 
 def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
-    """Return as many types of the same weights, each the average one."""
+    """Return the types, each replaced by the average type.
+
+    Names and weights are kept.
+    """
     average = average_type(types)
     return tuple(replace(average, name=each.name, weight=each.weight) for each in types)
 
 
 def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
-    """Return the type that plans and links like the one of most weight, with the mean gain and cost of all.
+    """Return the type of largest weight, with the mean gain and cost of all types.
 
-    Of equally heavy types the first counts. Ways of planning have no mean, amounts of money do.
+    Means are weighted by the weights of the types. Amounts of money have a mean; linkers and attack plans do not, so
+    they are taken from the type of largest weight (the first of these, if several have it).
 
     Raises
     ------
     InputError
-        If a type has no gain and cost, or amounts by record that its planner cannot take.
+        If a type has no gain and cost, or if the amounts differ by record and its planner does not support this.
     """
     weights = np.array([each.weight for each in types])
     prices = [_gain_and_cost(each) for each in types]
@@ -41,12 +45,15 @@ def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
 
 
 def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
-    """Return an adversary with another gain and cost of an attempt, in currency units per record.
+    """Return an adversary with another gain and cost of an attempt.
+
+    Both are in currency units per record.
 
     Raises
     ------
     InputError
-        If it has none.
+        If the adversary has no gain and cost to replace, or if it makes a sequential attack and the amounts differ by
+        record.
     """
     if isinstance(adversary, ErringAdversary):
         return adversary.of(repriced(adversary.adversary, gain, cost))

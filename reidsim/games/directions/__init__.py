@@ -1,1 +1,1 @@
-"""The game in which somebody may look a person up in the shared file: direction "person", and both directions."""
+"""Games with a search for a person's row: directions "person" and "both"."""

@@ -1,13 +1,14 @@
-"""Releases in which no change of one record's form pays the publisher more, nor an exchange between two records.
+"""Search for a release that no change to one or two records improves.
 
-How one record is shared changes how many rows fit others, so that the best form of each depends on those of all. One
-record after the other takes the form in which the publisher gets most in sum, given how the others are shared; that is
-repeated until no record has a better one. Then two records change at once: one is generalized or withheld so that the
-other can be released finer. Each step pays more, so the search ends, at a local optimum. Nothing is proved about
-changes of three records, nor about exchanges that a limit on their work leaves out in a large table.
+The strategy of each record affects how many rows fit other persons, so the best strategy of a record depends on the
+strategies of all others. The search visits the records in turn. Each record takes the strategy with the highest total
+payoff for the publisher, given the strategies of the other records. This is repeated until no record has a better
+strategy. Then two records change at once: one is generalized or withheld so that the other can be released at a finer
+level. Each step raises the total payoff, so the search ends, at a local optimum. Nothing is proved about changes of
+three records, nor about exchanges that the limit on comparisons skips in a large table.
 
-Many records with many forms are not searched: each is shared as is best in direction "record", and a few are suppressed
-whose rows fit everybody; see `few_suppressed`.
+If there are too many records and strategies, no search is made. Each record then takes its best strategy in direction
+"record", and a few records are suppressed, whose rows fit every person; see `few_suppressed`.
 """
 
 from __future__ import annotations
@@ -46,14 +47,15 @@ from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, 
 from reidsim.releases.strategy_space import Strategies
 
 SOLVER, SOLVER_OF_LARGE = "one-record-at-a-time", "few-suppressed"
-# Records times forms that are searched, which takes about 4 seconds per million.
+# Largest product of records and strategies that is searched; the search takes about 4 seconds per million.
 MOST_SEARCHED = 20_000_000
 Allowed = NDArray[np.bool_]
 Records = NDArray[np.int64]
-# A repair that does so much of what the best one may do is as good.
+# Accept a repair whose rate is at least this share of the best rate still in the queue, without further comparison.
 _NEAR = 0.8
-# Limit on comparisons of values in exchanges: in any table (0.5 s), and for each pair of a record and distinct values.
-# With 20,000 records and 8 attributes exchanges then take a fifth of the time of the search before them.
+# Limit on comparisons of values in exchanges: a constant for any table (0.5 s), plus a number for each combination of
+# record, cell and attribute. With 20,000 records and 8 attributes, exchanges then take a fifth of the time of the
+# search before them.
 _FEW_COMPARISONS, _COMPARISONS_PER_PAIR = 200_000_000, 0.5
 
 
@@ -66,21 +68,21 @@ def best_release(
     may_withhold: bool = False,
     forms: NDArray[np.bool_] | None = None,
 ) -> Choice:
-    """Return a release from which no change of one record's form pays more in sum.
+    """Return a release whose total payoff no change to a single record raises.
 
     Parameters
     ----------
     game : RecordGame
     linker : DirectedLinker
-        Of the game.
+        Linker of the game.
     present : Choice
-        Where the search begins, such as what is best in direction "record".
+        Start of the search, such as the best release in direction "record".
     constraint : Constraint, optional
-        If it forbids attacks, nobody is attacked in the release; a record that cannot be shared so is withheld.
+        If it forbids attacks, no record is attacked in the release; records that cannot be shared safely are withheld.
     may_withhold : bool
-        Whether records are withheld where that pays more.
-    forms : ndarray of bool, shape (n_forms,), optional
-        Only these forms; all, if not given.
+        Whether records may be withheld to raise the total payoff.
+    forms : ndarray of bool, shape (n_strategies,), optional
+        Strategies that may be used; all, if not given.
 
     Returns
     -------
@@ -90,7 +92,7 @@ def best_release(
     Raises
     ------
     InputError
-        If there are too many records or amounts.
+        If there are too many records or payoff parameters, see `by_rows_of`.
     """
     constraint = constraint or Constraint()
     limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
@@ -102,19 +104,22 @@ def best_release(
     search = _Search(game, linker, replies, allowed, limits)
     safe = search.exchanged_safely(search.safe_from(present.strategies))
     if constraint.no_attack:
-        # An adversary may reply to a record in ways that its amounts do not tell.
+        # Replies may also depend on properties of a record other than its payoff parameters.
         choice = search.choice(without_attacked(game, safe))
         return choice if limits is None else replace(choice, strategies=_kept_within(game, limits, choice, constraint))
     start = present.strategies
     if limits is not None:
         start = _Search(game, linker, replies.ignored(), allowed, limits).safe_from(start)
-    # A release in which nobody is at risk is at hand, and may be a better start.
+    # The release without attacks is already computed, and may be the better start.
     started = [search.best_from(each, may_withhold=may_withhold) for each in (start, safe)]
     return search.choice(search.exchanged(max(started, key=search.payoff), may_withhold=may_withhold))
 
 
 def _kept_within(game: RecordGame, limits: PersonLimits, choice: Choice, constraint: Constraint) -> Strategies:
-    """Withhold records until the limits on sensitive values hold, and nobody is attacked if that is forbidden."""
+    """Withhold records until the constraints hold.
+
+    These are the limits on sensitive values and, if set, the no-attack constraint.
+    """
     strategies = choice.strategies
     while True:
         within = limits.without_exceeding(strategies)
@@ -131,10 +136,11 @@ def few_suppressed(
     constraint: Constraint,
     forms: NDArray[np.bool_] | None = None,
 ) -> Choice:
-    """Return a release that protects persons by the rows of a few records in their most general form.
+    """Return a release that protects persons by fully suppressing a few records.
 
-    As many records as must fit a person take that form: those that lose least benefit. If attacks are forbidden,
-    whoever is attacked even so is withheld; else the present release stays if it pays more.
+    A fully suppressed row fits every person. The number of suppressed records is the largest number of rows that must
+    fit a person for an attack not to pay; the records that lose least benefit are taken. If attacks are forbidden,
+    records that are still attacked are withheld. Otherwise the present release is kept if its payoff is as high.
 
     Parameters
     ----------
@@ -173,7 +179,10 @@ def _payoff(game: RecordGame, strategies: Strategies) -> float:
 
 
 def _allowed(game: RecordGame, constraint: Constraint, forms: NDArray[np.bool_] | None) -> Allowed:
-    """Return which forms each record may take, attacked or not, shape (n_records, n_forms)."""
+    """Return which strategies each record may take, (n_records, n_strategies).
+
+    The no-attack constraint is not applied.
+    """
     n, size = game.n_records, game.space.size
     allowed = np.ones((n, size), dtype=np.bool_) if forms is None else np.tile(forms, (n, 1))
     if constraint.restricts_forms:
@@ -184,7 +193,10 @@ def _allowed(game: RecordGame, constraint: Constraint, forms: NDArray[np.bool_] 
 
 
 class Need(NamedTuple):
-    """Limits on sensitive values as a harm that no change may cause; of no weight without limits."""
+    """Hold the limits on sensitive values as a harm that no change may cause.
+
+    The weight is 0 without limits.
+    """
 
     harm: Harm
     margins: Margins
@@ -192,7 +204,7 @@ class Need(NamedTuple):
 
 
 class _Search:
-    """Coordinate steps from one release to better ones."""
+    """Improve a release step by step, and count the strategies that are evaluated."""
 
     def __init__(
         self,
@@ -206,17 +218,17 @@ class _Search:
         self._looked_at = 0
 
     def choice(self, strategies: Strategies) -> Choice:
-        """Return a release as a choice."""
+        """Return a release as a `Choice`."""
         n = len(strategies)
         return Choice(strategies, SOLVER, np.full(n, -(-self._looked_at // max(n, 1)), dtype=np.int64), exact=False)
 
     def payoff(self, strategies: Strategies) -> float:
-        """Return what the publisher gets in sum."""
+        """Return the publisher's total payoff."""
         release = self._release(strategies)
         return _total_benefit(release) - total_harm(release, self._replies.loss)
 
     def best_from(self, strategies: Strategies, *, may_withhold: bool) -> Strategies:
-        """Return a release that pays most as far as changes of one record go."""
+        """Return a release that no change to a single record improves."""
         release, loss, margins, work = self._begin(strategies, self._replies.loss, 0.0)
         need, tie = self._need(release, loss, margins), self._game.tie()
         self._until_none_moves(
@@ -225,7 +237,10 @@ class _Search:
         return release.strategies
 
     def exchanged(self, strategies: Strategies, *, may_withhold: bool) -> Strategies:
-        """Return a release that no exchange between two records improves; of a large table, few are tried."""
+        """Return a release that no exchange of two records improves.
+
+        In a large table, only some exchanges are tried.
+        """
         release, loss, margins, work = self._begin(strategies, self._replies.loss, 0.0)
         need, tie = self._need(release, loss, margins), self._game.tie()
         self._exchange(
@@ -236,9 +251,9 @@ class _Search:
         return release.strategies
 
     def exchanged_safely(self, strategies: Strategies) -> Strategies:
-        """Do the same for a release in which nobody is at risk, and stay with such releases."""
+        """Exchange records of a release without attacks, and keep it free of attacks."""
         needed, tie = self._replies.needed, self._game.tie()
-        # A row that is lacking costs more than all benefit; a power of 2 keeps sums exact.
+        # One missing row costs more than the total benefit; a power of 2 keeps sums exact.
         dear = 2.0 ** np.ceil(np.log2(1.0 + 2.0 * self._game.benefit.sum()))
         shortage = self._replies.shortage
         shortage = shortage._replace(weight=dear * shortage.weight)
@@ -264,9 +279,10 @@ class _Search:
         finer: bool,
         may_withhold: bool,
     ) -> None:
-        """Exchange until no exchange improves the release, or the limit on comparisons is reached; see `_exchange_of`.
+        """Exchange records until no exchange improves the release; see `_exchange_of`.
 
-        After each exchange, single records change by `step` where they now can.
+        The loop also stops at the limit on comparisons. After each exchange, `step` changes single records until none
+        improves the release.
         """
         n = len(allowed)
         left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * len(release.cells) * len(release.levels))
@@ -280,7 +296,11 @@ class _Search:
                 self._until_none_moves(step)
 
     def _until_none_moves(self, step: Callable[[Records], Records]) -> None:
-        """Look at records in turn, those that moved last first, until none of all of them moves."""
+        """Repeat a step until no record changes.
+
+        The step is applied to all records, then to the records that it changed, until it changes none. It is then
+        applied to all records again. The loop ends when a step over all records changes none.
+        """
         everybody = np.arange(self._game.n_records)
         records = everybody
         while True:
@@ -291,9 +311,12 @@ class _Search:
             records = moved if len(moved) else everybody
 
     def safe_from(self, strategies: Strategies) -> Strategies:
-        """Return a release in which nobody is at risk, and that keeps most benefit as far as such changes go."""
+        """Return a release without attacks, with as much benefit as possible.
+
+        It is the one of highest benefit among the repairs that are tried; it need not be optimal.
+        """
         safe, at = self._allowed & self._replies.unattacked, np.arange(len(strategies))
-        # Whoever is at risk on account of its row's people cannot stay as it is.
+        # A record that is attacked in direction "record" must change, whatever rows fit its person.
         kept = np.where((strategies >= 0) & safe[at, np.maximum(strategies, 0)], strategies, WITHHELD)
         few = self._repaired(kept, safe, few=True, at_most=np.inf)
         lost = self._benefit(kept) - self._benefit(few)
@@ -309,10 +332,10 @@ class _Search:
         return float(_total_benefit(self._release(strategies)))
 
     def _repaired(self, strategies: Strategies, safe: Allowed, *, few: bool, at_most: float) -> Strategies:
-        """Return a release near another in which rows enough fit everybody who is shared.
+        """Return a similar release in which enough rows fit every shared person.
 
-        With `few`, the records of least benefit take their most general form first, whose rows fit most people. Once
-        repairs are about to cost more than `at_most` in benefit, everything is withheld.
+        With `few`, the records of least benefit are fully suppressed first, because their rows then fit most people.
+        If the estimated benefit lost by the repairs exceeds `at_most`, all records are withheld.
         """
         replies = self._replies
         release, shortage, margins, work = self._begin(strategies, replies.shortage, 1.0)
@@ -329,15 +352,15 @@ class _Search:
     def _repair(
         self, release: Release, shortage: Harm, margins: Margins, safe: Allowed, work: Work, at_most: float
     ) -> bool:
-        """Change records until rows enough fit everybody who is shared, at a low cost in benefit.
+        """Change records until enough rows fit every shared person.
 
-        Whoever adds most fitting rows for its benefit goes first. Every change makes the shortage less, so it ends.
-        Where none does, those who lack rows are withheld.
+        The record that adds most fitting rows per unit of benefit lost changes first. Every change lowers the shortage,
+        so the loop ends. If no change lowers the shortage, the records that lack rows are withheld.
 
         Returns
         -------
         bool
-            Whether that was done; if not, it was about to cost more than `at_most`.
+            True when done; False if the estimated loss of benefit exceeded `at_most`.
         """
         n, left, lost = len(release.strategies), total_harm(release, shortage), 0.0
         while left > 0:
@@ -350,13 +373,13 @@ class _Search:
             while queue and left > 0:
                 _, record = heapq.heappop(queue)
                 gain, form = _repair_of(release, shortage, margins, safe, record, work)
-                # What others gained when they were looked at last mostly has become less, too.
+                # The rates in the queue are out of date; most are now lower as well.
                 if gain > 0 and queue and gain < -_NEAR * queue[0][0]:
                     heapq.heappush(queue, (-gain, record))
                 elif gain > 0:
                     lost += _change(release, shortage, margins, record, form, work)
                     moved, left = True, total_harm(release, shortage)
-                    # Later repairs mostly do less for what they cost.
+                    # Later repairs usually have lower rates, so this estimate of the loss is usually too low.
                     if lost + left / gain > at_most:
                         return False
             if not moved:
@@ -365,14 +388,20 @@ class _Search:
         return True
 
     def _begin(self, strategies: Strategies, harm: Harm, value_weight: float) -> tuple[Release, Harm, Margins, Work]:
-        """Return a release, and the harm in it with excess over limits at a weight."""
+        """Return the release, its harm, margins and working arrays.
+
+        The harm includes the excess over the limits on sensitive values, with weight `value_weight`.
+        """
         release = self._release(strategies)
         if self._limits is not None:
             harm = harm._replace(values=self._limits.of(release.strategies), value_weight=value_weight)
         return release, harm, margins_of(release, harm), self._work(release)
 
     def _need(self, release: Release, harm: Harm, margins: Margins) -> Need:
-        """Return what limits on sensitive values need, where the harm does not contain it."""
+        """Return the limits on sensitive values as a separate harm.
+
+        The weight is 0 if there are no limits, or `harm` includes them.
+        """
         n, nobody = len(release.strategies), np.zeros((0, 0))
         weight = 1.0 if self._limits is not None and harm.value_weight == 0.0 else 0.0
         kind, by_rows = np.zeros(n, dtype=np.int64), np.zeros((1, n + 2))
@@ -398,7 +427,7 @@ def _total_benefit(release: Release) -> float:
 
 @numba.njit(cache=True)
 def _change(release: Release, shortage: Harm, margins: Margins, record: int, form: int, work: Work) -> float:
-    """Share a record in another form, or withhold it; return the benefit lost."""
+    """Change a record's strategy, or withhold it; return the benefit lost."""
     lost = benefit_in(release, record, release.strategies[record])
     lost -= benefit_in(release, record, form) if form >= 0 else 0.0
     share_as(release, shortage, margins, record, form, work)
@@ -417,7 +446,10 @@ def _pay_more(
     work: Work,
     records: Records,
 ) -> Records:
-    """Let each record in turn take the form that pays most in sum; return those that change."""
+    """Give each record in turn the strategy of highest total payoff.
+
+    Return the records that changed.
+    """
     moved = np.zeros(len(records), dtype=np.bool_)
     for number in range(len(records)):
         record = records[number]
@@ -428,7 +460,7 @@ def _pay_more(
             needs = effect_on_others(release, need.harm, need.margins, record, need.work)
             if form < 0 and own_harm(release, need.harm, record, 0) > 0:
                 continue
-        # Who must be shared takes the best form there is.
+        # A withheld record that must be shared takes the best allowed strategy, even at a negative payoff.
         now = 0.0 if may_withhold else -np.inf
         if form >= 0:
             now = benefit_in(release, record, form) - harm_of(release, loss, record, form, rows)
@@ -443,7 +475,7 @@ def _pay_more(
                     best, chosen = value, other
         if may_withhold and needs == 0.0 and -present > best + tie[record]:
             best, chosen = -present, -1
-        # Sums over many persons are rounded; what is no more than that is no gain.
+        # A difference within the rounding error of sums over many persons is no gain.
         if chosen != form and best > now + tie[record] + INDIFFERENCE * scale:
             share_as(release, loss, margins, record, chosen, work)
             moved[number] = True
@@ -462,9 +494,10 @@ def _changes(
     lower: NDArray[np.float64],
     more: NDArray[np.float64],
 ) -> None:
-    """Find by how much each change of one record lowers all harm, and by how much it raises the record's benefit.
+    """Compute the decrease of total harm, and the gain in benefit, of each change.
 
-    Fills `lower` and `more`, shape (n_forms + 1,), the last for withholding; -inf where a change is not allowed.
+    Fills `lower` (decrease of harm) and `more` (increase of benefit), shape (n_strategies + 1,). The last entry is for
+    withholding; `lower` is -inf where a change is not allowed.
     """
     form = release.strategies[record]
     present = effect_on_others(release, harm, margins, record, work)
@@ -481,7 +514,7 @@ def _changes(
 
 @numba.njit(cache=True)
 def _lacks(release: Release, harm: Harm) -> int:
-    """Return the first values of a shared record that suffer harm; -1 if there are none."""
+    """Return the first cell of a shared record that suffers harm; -1 if there is none."""
     for record in range(len(release.strategies)):
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
@@ -493,7 +526,10 @@ def _lacks(release: Release, harm: Harm) -> int:
 
 @numba.njit(cache=True)
 def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
-    """Return the largest benefit of a form in which a record's row fits some values; -inf if there is none."""
+    """Return the largest benefit of a strategy under which a record fits a cell.
+
+    The result is -inf if there is no such strategy.
+    """
     best = -np.inf
     for entry in range(release.begin[record], release.begin[record + 1]):
         form, own = 0, release.own[entry]
@@ -534,15 +570,15 @@ def _next_exchange(
     record : int
         The first record to try.
     clean : int
-        Records tried without success since the last exchange.
+        Number of records tried without success since the last exchange.
     left : int
-        Comparisons of two values that are allowed.
+        Number of comparisons of two values that are still allowed.
 
     Returns
     -------
     tuple
-        Whether two records changed, the next record, records tried without success, comparisons left, and strategies
-        evaluated.
+        Whether two records changed, the next record, number of records tried without success, comparisons left, and
+        number of strategies evaluated.
     """
     n, size = allowed.shape
     comparisons, looked_at = len(release.cells) * len(release.levels), 0
@@ -576,17 +612,18 @@ def _exchange_of(
     lower_need: NDArray[np.float64],
     most: int,
 ) -> tuple[bool, int]:
-    """Change a record and another one at once, if the sum of benefit less harm rises by that.
+    """Change a record and a second one at once if that raises total benefit less harm.
 
     Parameters
     ----------
     finer : bool
-        Whether there is no harm before, nor may there be any after: then one of the two records gains benefit, and
-        `record` is that one.
-    lower, more, lower_need : ndarray of float64, shape (2, n_forms + 1)
-        To work on.
+        Whether the release has no harm and must stay without harm. Then one of the two records must gain benefit, and
+        `record` is this one.
+    lower, more, lower_need : ndarray of float64, shape (2, n_strategies + 1)
+        Working arrays.
     most : int
-        Comparisons of two values that it may take, but for those of the last record.
+        Largest number of comparisons of two values. It is checked before each strategy of `record`, so it may be
+        exceeded by the comparisons for one strategy.
     others
         See `_pay_more`.
 
@@ -595,7 +632,7 @@ def _exchange_of(
     bool
         Whether two records changed.
     int
-        Comparisons that were made.
+        Number of comparisons made.
     """
     n, size = allowed.shape
     entries = len(release.own) / n
@@ -614,14 +651,14 @@ def _exchange_of(
             continue
         reread(release, record, work)
         share_as(release, harm, margins, record, new, work)
-        # What exceeds limits on sensitive values can also be mended by a row that no longer fits.
+        # Under limits on sensitive values, no record is skipped: a row that no longer fits can also remove the excess.
         lacks = _lacks(release, harm) if finer and harm.value_weight == 0.0 else -1
         spent += 2 * once
         for other in range(0 if finer else record + 1, n):
             if other == record:
                 continue
             if lacks >= 0:
-                # Its row has to fit the values that lack one, or is the one that lacks it.
+                # The second record's row must fit the cell that lacks a row, or the second record is in that cell.
                 spent += len(release.levels)
                 now = release.strategies[other]
                 least = _benefit_to_fit(release, other, lacks)
@@ -638,7 +675,7 @@ def _exchange_of(
             for form_of_other in range(-1, size):
                 if limited and lower_need[0, new] + lower_need[1, form_of_other] != 0.0:
                     continue
-                # Whether all harm is gone is exact, before benefits are added.
+                # Add harms before benefits: the sum of harms is exact, so it is 0 exactly if no harm remains.
                 less = lower[0, new] + lower[1, form_of_other]
                 value = less + (more[0, new] + more[1, form_of_other])
                 if value > best:
@@ -665,12 +702,15 @@ def _share_more(
     work: Work,
     records: Records,
 ) -> Records:
-    """Let each record in turn take the safe form of most benefit in which nobody else comes to lack a row."""
+    """Give each record in turn the safe strategy of most benefit.
+
+    Strategies that leave another person short of rows are excluded. Return the records that changed.
+    """
     moved = np.zeros(len(records), dtype=np.bool_)
     for number in range(len(records)):
         record = records[number]
         form = release.strategies[record]
-        # A record that can be shared safely is, even if that has no benefit.
+        # Share a withheld record that can be shared safely, even without benefit.
         now = benefit_in(release, record, form) if form >= 0 else -2 * tie[record] - 1e-300
         if form < 0 and rows_of(release, record) < needed[record]:
             continue
@@ -700,7 +740,10 @@ def _share_more(
 def _repair_of(
     release: Release, shortage: Harm, margins: Margins, safe: NDArray[np.bool_], record: int, work: Work
 ) -> tuple[float, int]:
-    """Return by how many rows the shortage falls at most per benefit that one record loses, and the form it takes."""
+    """Return a record's largest fall of shortage per benefit lost, and the strategy.
+
+    The strategy is -1 for withholding, and the rate is 0 if no change lowers the shortage.
+    """
     form = release.strategies[record]
     if form < 0:
         return 0.0, -1
@@ -735,7 +778,7 @@ def _all_repairs(
 
 @numba.njit(cache=True)
 def _suppress_few(release: Release, shortage: Harm, margins: Margins, safe: NDArray[np.bool_], work: Work) -> None:
-    """Share the records of least benefit in their most general form until nobody lacks a row."""
+    """Fully suppress the records of least benefit until no person lacks a row."""
     n = len(release.strategies)
     benefit = np.full(n, np.inf)
     for record in range(n):
@@ -751,7 +794,7 @@ def _suppress_few(release: Release, shortage: Harm, margins: Margins, safe: NDAr
 
 
 def _withhold_short(release: Release, shortage: Harm, margins: Margins, work: Work) -> None:
-    """Withhold all who lack rows."""
+    """Withhold every record whose person lacks rows."""
     short = [
         record
         for record in np.flatnonzero(release.strategies >= 0).tolist()

@@ -1,12 +1,15 @@
-"""What a change of one record's row does to everybody else, for every form at once: compiled.
+"""Compute the effects of a change to one row on other persons.
 
-A change harms the persons whom the row no longer fits, and helps those whom it fits anew. Whom it fits in a form
-follows from the lowest levels at which their values read like the record's: so what a change does to others is summed
-by those levels, once over all distinct values, and then upwards in the lattice.
+A row fits a person if the person's values, generalized like the row, equal the row. After a change of a record's
+strategy, the row no longer fits some persons, who are harmed, and newly fits other persons, who benefit. The row fits a
+person under a strategy if the level of each attribute is at least the lowest level at which the two values agree. The
+effects on others are therefore added up by these lowest levels, once over all cells (distinct combinations of values),
+and then accumulated upwards in the lattice. The functions are compiled.
 
-A record may be a person with several rows, see `FittingRows`. Its rows then fit some values in the forms above any of
-several lowest levels; and another person with several rows is only helped where all values are fitted that fewest rows
-fit. Both sets of forms are written as sums of the forms above some levels, with signs (inclusion and exclusion).
+A record may be a person with several rows, see `FittingRows`. Then each row has its own combination of lowest levels
+for a cell, and the rows fit under every strategy that lies above at least one combination. Another person with several
+rows is helped only if the new row fits all of its cells that have the fewest fitting rows. Both sets of strategies are
+written as signed sums of "all strategies above a given one" (inclusion and exclusion).
 """
 
 from __future__ import annotations
@@ -24,12 +27,12 @@ from reidsim.releases.strategy_space import Floats, Strategies
 
 Integers = NDArray[np.int64]
 
-# Added to the number of a form where a person does not read like the record as it is shared, or does in no form.
+# Added to a strategy number if the present row does not fit the value, or if no level makes the values agree.
 _APART, _NEVER = 2**40, 2**50
 
 
 class Release(NamedTuple):
-    """How all records are shared, and how many rows fit each of the distinct values.
+    """Hold the strategy of each record and the number of rows that fit each cell.
 
     Attributes
     ----------
@@ -38,18 +41,19 @@ class Release(NamedTuple):
     begin, own : ndarray of int64
         The cells of each record: ``own[begin[record]:begin[record + 1]]``.
     start, members : ndarray of int64
-        Records of each cell that have no other: ``members[start[cell]:start[cell + 1]]``.
+        Records with one cell, grouped by cell: ``members[start[cell]:start[cell + 1]]``.
     several : ndarray of int64
-        Records with several cells.
+        Records with more than one cell.
     levels, strides : ndarray of int64, shape (n_attributes,)
         See `GeneralizationLattice`.
     losses : ndarray of float64, shape (n_records, n_attributes, most levels)
-        Share of the greatest information loss.
+        Information loss by attribute and level, as a share of the maximum loss.
     benefit : ndarray of float64, shape (n_records,)
+        Benefit of sharing each record unchanged, in currency units.
     strategies : ndarray of int64, shape (n_records,)
-        Is changed; -1 where a record is withheld.
+        Strategy of each record, -1 if withheld; modified in place.
     fitting : ndarray of int64, shape (n_cells,)
-        Shared rows that fit; is changed.
+        Number of shared rows that fit each cell; modified in place.
     """
 
     cells: NDArray[np.int32]
@@ -68,24 +72,27 @@ class Release(NamedTuple):
 
 
 class Harm(NamedTuple):
-    """What it costs that few rows fit a person, and what it costs that few people fit its row.
+    """Hold the harm to a person by numbers of fitting rows and of fitting people.
+
+    The smaller of the two numbers determines the harm; see `harm_of`.
 
     Attributes
     ----------
     kind : ndarray of int64, shape (n_records,)
-    by_rows : ndarray of float64, shape (n_kinds, n_records + 1)
-        Of a person of each kind whom so many rows fit.
+        Index of each record's payoff parameters in `by_rows`.
+    by_rows : ndarray of float64, shape (n_kinds, n_records + 2)
+        Unweighted harm to a person of each kind by the number of rows that fit it.
     weight : ndarray of float64, shape (n_records,)
-        Times which that counts for each record.
-    people : ndarray of float32, shape (n_records, n_forms) or (0, 0)
-        People who fit the record's row in each form, at most one more than the records; none where nobody looks rows
-        up.
+        Factor by which the harm to each record is multiplied.
+    people : ndarray of float32, shape (n_records, n_strategies) or (0, 0)
+        Number of people who fit the record's row under each strategy, at most the number of records plus 1; empty in
+        direction "person".
     by_people : ndarray of float64, shape of `people` or (0, 0)
-        What that costs, before it is weighted; not given of whole people, who cost what as many rows do.
+        Unweighted harm for that number of people. Empty if all numbers are integers: then `by_rows` holds the harm.
     values : FittingValues
-        Sensitive values of the rows that fit each cell, with limits; empty without limits, and of whole people.
+        Sensitive values of the rows that fit each cell, and their limits; empty without limits.
     value_weight : float
-        Harm to a person per excess over the limits.
+        Harm to a person per unit of excess over the limits.
     """
 
     kind: Integers
@@ -98,9 +105,10 @@ class Harm(NamedTuple):
 
 
 class Margins(NamedTuple):
-    """What one row more takes of the harm to the persons of each cell, and one row less adds; shape (n_cells,).
+    """Hold the change of harm in each cell for one row more and one row less.
 
-    Of records that have no other cell, without harm by sensitive values. `shared` counts those whose row is shared.
+    `more` is the decrease of the harm with one row more, `less` the increase with one row less. Both cover the shared
+    records that have this cell only, and exclude harm from sensitive values. `shared` counts these records.
     """
 
     more: Floats
@@ -109,11 +117,12 @@ class Margins(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays to work on: levels of agreement, what each form does to others, and cells that change.
+    """Hold working arrays for the effects of a change.
 
-    Levels and places are those of each entry of a record. `forms` and `signs`, shape (4, n_forms), hold sums of the
-    forms above some others, `at` (n_forms,) where a form is in one of them; `fits` tells which cells the record's row
-    fits.
+    `least` and `place` have one row per entry (distinct row) of the record. `gained`, shape (n_strategies,), is the
+    effect of each strategy on others. `forms` and `signs`, shape (4, n_strategies), hold the terms of signed sums; a
+    term represents all strategies above a given one. `at`, shape (n_strategies,), is the position of a strategy in
+    the current sum, -1 if absent. `fits`, shape (n_cells,), marks the cells that the record's row fits.
     """
 
     least: NDArray[np.int16]
@@ -129,7 +138,7 @@ class Work(NamedTuple):
 
 
 def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Floats, strategies: Strategies) -> Release:
-    """Return a release of all records as strategies (n_records,) say."""
+    """Return the release for the given strategies (n_records,)."""
     begin, own = rows.begin.astype(np.int64), rows.cell_of_entry
     alone = np.flatnonzero(np.diff(begin) == 1)
     order = np.argsort(own[begin[alone]], kind="stable")
@@ -146,7 +155,7 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
 
 
 def work_for(release: Release, n_forms: int) -> Work:
-    """Return arrays to work on."""
+    """Return working arrays of the sizes that a release requires."""
     n_attributes, _, widest = release.groups.shape
     shape = (int(np.diff(release.begin).max(initial=1)), n_attributes, widest)
     return Work(
@@ -158,7 +167,7 @@ def work_for(release: Release, n_forms: int) -> Work:
 
 
 def margins_of(release: Release, harm: Harm) -> Margins:
-    """Return what a row more or less does to the persons of each cell."""
+    """Return the change of harm in each cell for one row more and one row less."""
     n_cells = len(release.cells)
     margins = Margins(np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64))
     _all_margins(release, harm, margins)
@@ -167,7 +176,10 @@ def margins_of(release: Release, harm: Harm) -> Margins:
 
 @numba.njit(cache=True)
 def benefit_in(release: Release, record: int, form: int) -> float:
-    """Return the benefit of sharing a record in a form; see `GeneralizationLattice.utility`."""
+    """Return the benefit of sharing a record under a strategy.
+
+    See `GeneralizationLattice.utility`.
+    """
     loss = 0.0
     for attribute in range(len(release.levels)):
         level = form // release.strides[attribute] % release.levels[attribute]
@@ -178,7 +190,7 @@ def benefit_in(release: Release, record: int, form: int) -> float:
 
 @numba.njit(cache=True)
 def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> float:
-    """Return the harm to a person whose row is shared in a form, if so many rows fit its values."""
+    """Return the harm to a person under a strategy if `rows` rows fit its values."""
     rows = max(rows, 1)
     cost = harm.by_rows[harm.kind[record], rows]
     if len(harm.people) and harm.people[record, form] <= rows:
@@ -190,7 +202,7 @@ def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> 
 
 @numba.njit(cache=True)
 def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
-    """Return the harm to a person if its row is shared in a form and all others stay as they are."""
+    """Return the harm to a person under a strategy if no other record changes."""
     total = harm_of(release, harm, record, form, rows_of(release, record))
     if harm.value_weight > 0.0:
         cell, change = release.own[release.begin[record]], 1 if release.strategies[record] < 0 else 0
@@ -200,7 +212,10 @@ def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
 
 @numba.njit(cache=True)
 def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: int) -> float:
-    """Return what a row of a record more (1), or its present one (-1), takes of harm to persons of a cell."""
+    """Return by how much a row lowers the harm from sensitive values in a cell.
+
+    `change` is 1 for a row that is added, and -1 for the row that fits at present.
+    """
     if harm.value_weight == 0.0 or persons == 0:
         return 0.0
     return harm.value_weight * persons * excess_saved(harm.values, cell, harm.values.kind[record], change)
@@ -208,7 +223,10 @@ def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: in
 
 @numba.njit(cache=True)
 def rows_of(release: Release, record: int) -> int:
-    """Return how many rows fit a person if its own is shared: of several values, those that fewest rows fit."""
+    """Return how many rows fit a person once its own row is shared.
+
+    For a person with several cells, it is the minimum over the cells.
+    """
     rows = release.fitting[release.own[release.begin[record]]]
     for entry in range(release.begin[record] + 1, release.begin[record + 1]):
         rows = min(rows, release.fitting[release.own[entry]])
@@ -217,7 +235,7 @@ def rows_of(release: Release, record: int) -> int:
 
 @numba.njit(cache=True)
 def total_harm(release: Release, harm: Harm) -> float:
-    """Return the harm to all whose row is shared."""
+    """Return the total harm to the persons whose row is shared."""
     total = 0.0
     for record in range(len(release.strategies)):
         if release.strategies[record] >= 0:
@@ -256,7 +274,7 @@ def _set_levels(release: Release, form: int, levels: Integers) -> None:
 
 @numba.njit(cache=True)
 def _set_places(release: Release, shared: bool, work: Work, entries: int) -> None:
-    """Say by value of each attribute what it adds to the number of the least form in which a person reads alike."""
+    """Set the contribution of each value to the lowest strategy that fits."""
     for entry in range(entries):
         for attribute in range(len(release.levels)):
             for value in range(work.least.shape[2]):
@@ -271,7 +289,7 @@ def _set_places(release: Release, shared: bool, work: Work, entries: int) -> Non
 
 @numba.njit(cache=True)
 def _join(release: Release, first: int, second: int) -> int:
-    """Return the least form above two others."""
+    """Return the lowest strategy that lies above both strategies."""
     form = 0
     for attribute in range(len(release.levels)):
         stride, levels = release.strides[attribute], release.levels[attribute]
@@ -281,7 +299,10 @@ def _join(release: Release, first: int, second: int) -> int:
 
 @numba.njit(cache=True)
 def _put(work: Work, row: int, length: int, form: int, sign: float) -> int:
-    """Add the forms above one to a sum of such; return the new length of the sum."""
+    """Add the term "all strategies above `form`" to a signed sum.
+
+    Return the new number of terms.
+    """
     if work.at[form] < 0:
         work.at[form] = length
         work.forms[row, length], work.signs[row, length] = form, 0.0
@@ -292,7 +313,7 @@ def _put(work: Work, row: int, length: int, form: int, sign: float) -> int:
 
 @numba.njit(cache=True)
 def _settle(work: Work, row: int, length: int) -> int:
-    """End a sum: leave out what cancels; return the length that is left."""
+    """Remove the terms of a signed sum that cancel; return the number left."""
     kept = 0
     for term in range(length):
         work.at[work.forms[row, term]] = -1
@@ -304,7 +325,10 @@ def _settle(work: Work, row: int, length: int) -> int:
 
 @numba.njit(cache=True)
 def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: int) -> int:
-    """Write the forms in which any of a record's rows fits a cell as a sum; return its length."""
+    """Write the strategies under which a record fits a cell as a signed sum.
+
+    The record fits if any of its rows fits. Return the number of terms.
+    """
     length = 0
     for entry in range(entries):
         form = 0
@@ -324,7 +348,10 @@ def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: 
 
 @numba.njit(cache=True)
 def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, entries: int, shared: bool) -> float:
-    """Do what `effect_on_others` does for other persons with several rows; adds to ``work.gained``."""
+    """Add the effects on persons with several rows to ``work.gained``.
+
+    See `effect_on_others`.
+    """
     present = 0.0
     for other in release.several:
         form = release.strategies[other]
@@ -338,7 +365,7 @@ def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, en
         gain = harm_of(release, harm, other, form, rows) - harm_of(release, harm, other, form, rows + 1)
         if gain == 0.0:
             continue
-        # One row more helps in the forms that fit every value that fewest rows fit.
+        # The minimum over the cells rises only if the new row fits every cell at the minimum.
         fits_all, row, length = shared, 0, 0
         for entry in range(begin, end):
             cell = release.own[entry]
@@ -366,14 +393,15 @@ def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, en
 
 @numba.njit(cache=True)
 def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int, work: Work) -> float:
-    """Work out what sharing a record in each form does to the others, against not sharing it.
+    """Compute by how much each strategy of a record lowers the harm to others.
 
-    Fills ``work.gained``, shape (n_forms,): by how much it lowers the harm to others; and ``work.least``.
+    The comparison is with withholding the record. Fills ``work.gained``, shape (n_strategies,), and ``work.least``.
 
     Returns
     -------
     float
-        By how much the record's present row lowers it; 0 if it is withheld. A change to a form gains the difference.
+        By how much the record's present row lowers the harm to others; 0 if the record is withheld. The effect of a
+        change of strategy is the entry in ``work.gained`` less this number.
     """
     form, entries = release.strategies[record], release.begin[record + 1] - release.begin[record]
     own = release.own[release.begin[record]] if entries == 1 else -1
@@ -416,7 +444,7 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
                 more += _harm_by_values(harm, record, cell, margins.shared[cell], 1)
             gained[place % _APART] += more
     if own >= 0:
-        # Those with the same values are fitted by the row in any form.
+        # Under every strategy, the row fits the persons with the same values.
         same, rows = 0.0, release.fitting[own]
         for position in range(release.start[own], release.start[own + 1]):
             other = release.members[position]
@@ -441,7 +469,7 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
 
 @numba.njit(cache=True)
 def reread(release: Release, record: int, work: Work) -> None:
-    """Fill ``work.least`` for a record."""
+    """Fill ``work.least`` with the lowest levels of agreement with a record's values."""
     begin = release.begin[record]
     for entry in range(release.begin[record + 1] - begin):
         agreement(release.cells[release.own[begin + entry]], release.groups, release.levels, work.least[entry])
@@ -449,7 +477,10 @@ def reread(release: Release, record: int, work: Work) -> None:
 
 @numba.njit(cache=True)
 def share_as(release: Release, harm: Harm, margins: Margins, record: int, form: int, work: Work) -> None:
-    """Share a record in another form, or withhold it (-1); ``work.least`` is that of the record."""
+    """Change a record's strategy, or withhold it (-1), and update the counts.
+
+    ``work.least`` must have been filled for this record.
+    """
     was, begin, end = release.strategies[record], release.begin[record], release.begin[record + 1]
     if was >= 0:
         _set_levels(release, was, work.before)

@@ -1,4 +1,4 @@
-"""What an adversary's replies cost the publisher, by how many rows fit a person and how many people fit its row."""
+"""Harm to a person by the number of fitting rows and of fitting people."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.strategy_space import Floats
 
-# Kinds of amounts times records that are held in memory, 8 bytes each.
+# Limit on combinations of payoff parameters times records; each product is one number of 8 bytes in memory.
 MOST_HELD = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Replies:
-    """How an adversary replies to each record, however it is shared.
+    """Hold the adversary's reply to each record under every strategy.
 
     Parameters
     ----------
     needed : ndarray of int64, shape (n_records,)
-        Rows that must fit a person so that nobody attacks it on their account; more than there are records, if it is
-        attacked however many fit.
-    unattacked : ndarray of bool, shape (n_records, n_forms)
-        Whether nobody attacks the record on account of the people who fit its row in a form.
+        Number of rows that must fit a person so that an attack in direction "person" does not pay; more than the number
+        of records if such an attack always pays.
+    unattacked : ndarray of bool, shape (n_records, n_strategies)
+        Whether an attack in direction "record" does not pay under a strategy; true for all in direction "person".
     loss : Harm
         The publisher's expected loss.
     """
@@ -43,7 +43,7 @@ class Replies:
 
     @property
     def shortage(self) -> Harm:
-        """How many rows each person lacks, in place of the loss."""
+        """Number of rows that each person lacks to be safe, as a `Harm`."""
         n_records = len(self.needed)
         needs, kind = np.unique(self.needed, return_inverse=True)
         lacking = np.maximum(needs[:, None] - np.arange(n_records + 2), 0).astype(np.float64)
@@ -52,18 +52,18 @@ class Replies:
 
 
 def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
-    """Return how the adversary of a game replies.
+    """Return the replies of the adversary of a game.
 
     Parameters
     ----------
     game : RecordGame
     linker : DirectedLinker
-        Of the game.
+        Linker of the game.
 
     Raises
     ------
     InputError
-        If there are too many records or amounts.
+        If records times combinations of payoff parameters exceed `MOST_HELD`.
     """
     kind, by_rows, needed = by_rows_of(game, linker)
     people, by_people, unattacked = _by_people(game, linker)
@@ -72,21 +72,21 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
 
 
 def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
-    """Return how the adversary replies to the number of rows that fit a person.
+    """Return the adversary's reply to each number of rows that fit a person.
 
     Returns
     -------
     ndarray of int64, shape (n_records,)
-        The kind of amounts of each record.
+        Index of the combination of payoff parameters (kind) of each record.
     ndarray of float64, shape (n_kinds, n_records + 2)
-        Probability of a re-identification of a person of each kind whom so many rows fit.
+        Probability that a person of each kind is re-identified, by the number of rows that fit it.
     ndarray of int64, shape (n_kinds,)
-        Rows that must fit; see `Replies`.
+        Number of rows that must fit; see `Replies`.
 
     Raises
     ------
     InputError
-        If there are too many records or amounts.
+        If records times combinations of payoff parameters exceed `MOST_HELD`.
     """
     n_records = game.n_records
     kinds, first, kind = np.unique(linker.kind, return_index=True, return_inverse=True)
@@ -107,7 +107,11 @@ def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int
 
 
 def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.float32], Floats, NDArray[np.bool_]]:
-    """Return the people who fit each record's row in each form, what they cost, and whether nobody attacks."""
+    """Return people who fit, re-identification probability and absence of attack.
+
+    Each array has shape (n_records, n_strategies). The first is (0, 0) in direction "person", and the second is (0, 0)
+    if all numbers of people are integers.
+    """
     n_records, n_forms = game.n_records, game.space.size
     if linker.direction == "person":
         nobody = np.zeros((0, 0), dtype=np.float32)
@@ -120,7 +124,7 @@ def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.flo
         reply = game.adversary.respond(Linkage(sizes, sizes))
         people[:, form], unattacked[:, form] = np.minimum(sizes, n_records + 1), ~reply.invited
         if not np.issubdtype(sizes.dtype, np.integer):
-            # Expected counts need not be whole.
+            # Expected counts need not be integers, so they cannot index the table by number of rows.
             reidentified = np.empty((n_records, n_forms)) if not len(reidentified) else reidentified
             reidentified[:, form] = reply.reidentified
     return people, reidentified, unattacked

@@ -1,9 +1,9 @@
-"""Linkage in the directions "person" and "both": it depends on how all records are shared, not on one alone.
+"""Linkage in directions "person" and "both", by the strategies of all records.
 
-In direction "record" an adversary takes a shared row and asks who it is; what it finds depends on that row. In
-direction "person" it takes a person and asks which row is theirs: every shared row that fits the person's true values
-is a candidate, so how one record is shared changes what is found of others. In both directions it does what works
-better.
+In direction "record", an adversary takes a shared row and searches for its person; the result depends on that row
+alone. In direction "person", it takes a person and searches for the person's row. Every shared row that fits the
+person's true values is a candidate, so each record's strategy affects the results for other persons. In direction
+"both", the adversary uses the direction with the higher success probability.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ LookedUp = Literal["person", "both"]
 
 
 class DirectedLinker:
-    """Links persons to rows, or does so and links rows to people, whichever tells more (a `Linker`).
+    """Link persons to rows; in direction "both", also rows to people (a `Linker`).
 
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Over the records, one row each; or a `PeopleLattice`, whose records are the rows of a person each.
+        Lattice with one row per record; or a `PeopleLattice`, in which a record holds all rows of a person.
     direction : {"person", "both"}
     by_record : Linker
-        Links rows to people: direction "record".
+        Linker from rows to people, as in direction "record".
     released : Linker
-        Links rows to people of the release.
+        Linker from rows to the people of the release.
     kind : ndarray of int64, shape (n_records,)
-        Which amounts a record has; an adversary replies alike to records of one kind.
+        Index of each record's payoff parameters. An adversary replies in the same way to all records of a kind.
     """
 
     def __init__(
@@ -59,12 +59,15 @@ class DirectedLinker:
         self._last: tuple[bytes, GivenSizes] | None = None
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Link records as if all of the release were shared in one form: then the rows of a class fit its persons."""
+        """Return the linkage if the whole release had one strategy.
+
+        Then the rows of an equivalence class fit the persons of the class.
+        """
         return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
 
     def given(self, strategies: Strategies) -> GivenSizes:
-        """Return what linkage yields if every record is shared as `strategies` (n_records,) say."""
-        # The same release is evaluated under several amounts, and against several adversaries.
+        """Return the linkage of a release, one strategy per record (n_records,)."""
+        # Callers evaluate the same release under several payoff parameters, and against several adversaries.
         key = strategies.tobytes()
         if self._last is None or self._last[0] != key:
             fitting = self.rows.of_records(strategies)
@@ -75,10 +78,11 @@ class DirectedLinker:
         return self._last[1]
 
     def weighted(self, strategies: Strategies) -> Floats:
-        """Return one over the probability that a guess is right that prefers rows which fit fewer people, (n_records,).
+        """Return 1 / success probability of a guess weighted to rarer rows, (n_records,).
 
-        Of the rows that fit a person, each is taken with a probability in proportion to one over the people of the
-        release whom it fits. In direction "both", at most the people who fit the person's row. 1 where none is shared.
+        The adversary draws one of the rows that fit a person. The probability of a row is proportional to 1 over the
+        number of people of the release that the row fits. In direction "both", the result is at most the number of
+        people who fit the person's row. The result is 1 for a withheld record.
         """
         people = np.ones(len(self.rows.cell_of_entry))
         for strategy, rows in shared_rows(strategies):
@@ -91,7 +95,7 @@ class DirectedLinker:
         return sizes
 
     def _limit(self, sizes: Floats, strategies: Strategies) -> None:
-        """Lower sizes to the people who fit each record's row, in direction "both"."""
+        """Limit sizes in place to the people who fit each row, in direction "both"."""
         if self.direction == "both":
             for strategy, rows in shared_rows(strategies):
                 sizes[rows] = np.minimum(sizes[rows], self.by_record.link(strategy, rows).group_sizes)
@@ -104,12 +108,12 @@ class DirectedLinker:
 
 
 def directed_linker(game: RecordGame) -> DirectedLinker | None:
-    """Return what links persons to rows in a game; None in direction "record".
+    """Return the directed linker of a game; None in direction "record".
 
     Raises
     ------
     InputError
-        If several adversaries do not all link with the same.
+        If the adversary types do not all share one linker.
     """
     linkers = [each.linker for each in game.types] if isinstance(game, TypesGame) else [game.linker]
     directed = [linker for linker in linkers if isinstance(linker, DirectedLinker)]
@@ -132,9 +136,10 @@ def by_record(game: RecordGame) -> RecordGame:
 
 
 def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
-    """Withhold every record that is attacked, until none of those that are left is; any set of rows has such a rest.
+    """Withhold attacked records until no remaining record is attacked.
 
-    A record that is withheld no longer fits others, so that these may be attacked in turn.
+    A withheld row no longer fits other persons, so an attack on them may become profitable. The loop ends, at the
+    latest when all records are withheld.
     """
     strategies = strategies.copy()
     while True:

@@ -1,8 +1,8 @@
-"""Limits on the sensitive values among the rows that fit each person, in directions "person" and "both".
+"""Limits on the sensitive values of the rows that fit each person.
 
-The limits on a record's own group depend on its generalization alone. The rows that fit a person depend on how all
-records are released, so limits on their values are part of the search: each change of one row adds its values to, or
-removes them from, those of the rows that fit other persons.
+The limits on a record's own group depend on its generalization alone. The rows that fit a person depend on the
+strategies of all records, so limits on their sensitive values are part of the search. Each change to one row adds its
+values to, or removes them from, the values of the rows that fit other persons.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.sensitive_values import LIMIT_ROUNDING
 from reidsim.releases.strategy_space import Floats, Strategies
 
-# Distinct records times sensitive values that are counted, 8 bytes each.
+# Limit on distinct records times sensitive values; each product is one count of 8 bytes.
 MOST_COUNTED = 20_000_000
 # Excess of a distance over its limit is counted in steps of this size, so that sums of excesses are exact.
 _STEPS_OF_DISTANCE = 1024
@@ -31,30 +31,30 @@ Integers = NDArray[np.int64]
 
 
 class FittingValues(NamedTuple):
-    """Sensitive values of the released rows that fit each distinct cell, and their limits; for compiled code.
+    """Hold the sensitive values of the rows that fit each cell, and their limits.
 
-    Values of all columns are numbered one column after the other.
+    The arrays are passed to compiled code. Values are numbered consecutively over all sensitive columns.
 
     Attributes
     ----------
     counts : ndarray of int64, shape (n_cells, n_values)
-        Released rows that fit, by value; is changed.
+        Number of released rows that fit, by sensitive value; modified in place.
     more, less : ndarray of int32, shape (n_cells, n_kinds)
-        By how much a cell's excess falls with one row of each kind more, and rises with one less; is changed.
+        Decrease of a cell's excess with one row of each kind more, and increase with one row less; modified in place.
     kind : ndarray of int64, shape (n_records,)
-        Which combination of values each record has.
+        Index of each record's combination of sensitive values.
     values : ndarray of int64, shape (n_kinds, n_columns)
-        The values of each kind.
+        Sensitive values of each combination (kind).
     start : ndarray of int64, shape (n_columns + 1,)
-        Where the values of each column begin.
+        Number of the first value of each column.
     groups : ndarray of int64, shape (n_levels, n_values)
         Group of each value at each level of its column; -1 above the highest level.
     overall : ndarray of float64, shape (n_values,)
         Share of each value in the table.
     limits : ndarray of float64, shape (3,)
-        l-diversity, largest share and largest distance.
+        Minimum number of distinct values (l-diversity), largest share of a value, and largest distance (t-closeness).
     work : ndarray of float64, shape (n_values,)
-        To add up differences of shares by group.
+        Working array for the differences of shares by group.
     """
 
     counts: Integers
@@ -78,26 +78,29 @@ UNLIMITED = FittingValues(
 
 @dataclass(frozen=True, eq=False)
 class PersonLimits:
-    """Limits on the sensitive values among the rows that fit each person.
+    """Apply limits to the sensitive values of the rows that fit each person.
 
     Parameters
     ----------
     admissible : AdmissibleGroups
         The limits, and the sensitive columns of the records.
     rows : FittingRows
-        Of the records, each of which is a person.
+        Fitting rows of the records; each record is a person.
     """
 
     admissible: AdmissibleGroups
     rows: FittingRows
 
     def of(self, strategies: Strategies) -> FittingValues:
-        """Return the values of the rows that fit each person in a release, strategies (n_records,).
+        """Return the sensitive values of the rows that fit each cell.
+
+        Strategies have shape (n_records,).
 
         Raises
         ------
         InputError
-            If there are too many distinct records and values.
+            If the number of cells, times the number of sensitive values or of their combinations (the larger), exceeds
+            `MOST_COUNTED`.
         """
         columns, limits = self.admissible.columns, self.admissible.limits
         n_cells, sizes = len(self.rows.cells), [each.levels.shape[1] for each in columns]
@@ -136,7 +139,7 @@ class PersonLimits:
         )
 
     def without_exceeding(self, strategies: Strategies) -> Strategies:
-        """Withhold records until the limits hold for every person whose record is released."""
+        """Withhold records until the limits hold for every released person."""
         strategies = strategies.copy()
         while True:
             exceeding = (_excess_of_cells(self.of(strategies))[self.rows.cell_of_entry] > 0) & (strategies != WITHHELD)
@@ -147,9 +150,10 @@ class PersonLimits:
 
 @numba.njit(cache=True)
 def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
-    """Return by how much the rows that fit a cell exceed the limits with `change` rows of a kind added.
+    """Return the excess of a cell over the limits after adding rows of a kind.
 
-    Of l-diversity and the largest share: rows of other values that are lacking; of a distance: steps above the limit.
+    `change` is the number of rows added. For l-diversity and the largest share, the excess is the number of missing
+    rows with other values. For a distance, it is the number of steps above the limit.
     """
     excess = 0
     for column in range(len(fitting.start) - 1):
@@ -174,7 +178,10 @@ def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> in
 
 @numba.njit(cache=True)
 def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: int, change: int, rows: int) -> float:
-    """Return the earth mover's distance of the values of a column from the table; see `sensitive_values`."""
+    """Return the earth mover's distance of a cell's values from the table's values.
+
+    See `sensitive_values`.
+    """
     total, levels = 0.0, 0
     for level in range(len(fitting.groups)):
         if fitting.groups[level, begin] < 0:
@@ -192,7 +199,10 @@ def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: in
 
 @numba.njit(cache=True)
 def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
-    """Return by how much the excess of a cell falls with one row of a kind more (1), or rises with one less (-1)."""
+    """Return the decrease of a cell's excess with one row of a kind more (`change` 1).
+
+    With `change` -1, return the increase with one row less.
+    """
     kept = fitting.more if change > 0 else fitting.less
     if kept[cell, kind] == _UNKNOWN:
         kept[cell, kind] = change * (excess_with(fitting, cell, kind, 0) - excess_with(fitting, cell, kind, change))
@@ -201,7 +211,7 @@ def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> i
 
 @numba.njit(cache=True)
 def add_row(fitting: FittingValues, cell: int, kind: int, change: int) -> None:
-    """Add or remove one row of a kind among those that fit a cell."""
+    """Add (1) or remove (-1) one row of a kind to or from the rows that fit a cell."""
     for column in range(len(fitting.start) - 1):
         fitting.counts[cell, fitting.values[kind, column]] += change
     for each in range(len(fitting.values)):
