@@ -1,6 +1,6 @@
-"""Game-theoretic simulation of re-identification.
+"""Simulate games of re-identification risk.
 
-A game is made of records, people, an adversary and prices, and then played:
+A game consists of records, people, an adversary and payoff parameters:
 
 >>> import pandas, reidsim
 >>> patients = pandas.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
@@ -9,7 +9,7 @@ A game is made of records, people, an adversary and prices, and then played:
 >>> game.play(["basic", "no-attack"])
 RunResult('game': basic, no-attack)
 
-Scenario files, the bundled ones among them, are run by name:
+Run a scenario file, or a bundled scenario by name:
 
 >>> result = reidsim.run("wan2015")  # doctest: +SKIP
 >>> result.summary  # doctest: +SKIP
@@ -68,10 +68,10 @@ if TYPE_CHECKING:
 
 
 __version__ = version("reidsim")
-# A program that uses the package decides whether log messages are shown.
+# The application that imports the package decides whether log messages are displayed.
 logging.getLogger("reidsim").addHandler(logging.NullHandler())
 
-# What can be done, then what it is done with, then how values are generalized.
+# Public functions, by the module that defines each; imported on first use.
 _VERBS = {
     "run": "reidsim.engine.run",
     "run_batch": "reidsim.engine.run",
@@ -112,7 +112,7 @@ _THINGS = {
     "RunResult": "reidsim.engine.run_result",
     "InputError": "reidsim.errors",
 }
-# What lies below games: each is at home in its module, and can be had from here.
+# Building blocks of games: documented in their own modules and importable from the package.
 _BELOW = {
     "Attribute": "reidsim.populations.domain",
     "Domain": "reidsim.populations.domain",
@@ -174,7 +174,7 @@ __all__ = [  # noqa: RUF022 - verbs first
 
 
 def __getattr__(name: str) -> Any:
-    """Import public names when they are first used, so that ``import reidsim`` stays quick."""
+    """Import public names on first use, which keeps ``import reidsim`` fast."""
     if name in _VERBS:
         return _verb(name)
     if name in _HOMES:
@@ -188,7 +188,7 @@ def _verb(name: str) -> Any:
 
 
 class _Listed(str):
-    """A public name that stays in its place when `dir`, which sorts what it is given, lists the package."""
+    """A public name that keeps its position in `dir`, which sorts its output."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The command line: ``reidsim``, and ``python -m reidsim``."""
+"""Run the command line: ``reidsim`` or ``python -m reidsim``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import sys
 
 from reidsim.memory import address_limit, memory_text
 
-# Addresses that the program takes up once it has imported what commands and figures need.
+# Address space of the process after the imports that commands and figures need, bytes.
 _PROGRAM_ADDRESSES = 800 * 10**6
-# OpenBLAS reserves addresses for each of its threads as it is imported, and tries for ever where none are left; Arrow's
-# own pool reserves a gigabyte.
+# OpenBLAS reserves address space for each thread at import and retries forever if there is none; the memory pool of
+# Arrow reserves a gigabyte.
 _FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 def main() -> None:
-    """Run the command line, unless a limit of addresses (``ulimit -v``) leaves no room for the program itself."""
+    """Run the command line.
+
+    If a limit of the address space (``ulimit -v``) is too low for the program itself, print an error and exit with code
+    2.
+    """
     _open_closed_streams()
     limit = address_limit()
     if limit is not None:
@@ -33,19 +37,20 @@ def main() -> None:
     try:
         command_line()
     finally:
-        # The interpreter would look through everything that was imported for garbage, several times, before it ends.
+        # Without this, the interpreter runs several garbage collections over all imported modules before it exits.
         gc.freeze()
 
 
 def _open_closed_streams() -> None:
-    """Replace closed standard streams by the null device, so that no other file gets their numbers.
+    """Replace closed standard streams by the null device.
 
-    Nobody could read the output if standard output is closed: this is an error.
+    Otherwise, the next opened file would receive the number of the closed stream. A closed standard output is an error,
+    because nobody could read the output.
     """
     no_output = sys.stdout is None
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # The operating system gives the lowest free number, which is that of the stream.
+            # The operating system assigns the lowest free number, which is the number of the closed stream.
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - open until the program ends
     if no_output:
         print("reidsim: standard output is closed; expected a terminal, a file or a pipe", file=sys.stderr)

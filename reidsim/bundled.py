@@ -1,7 +1,7 @@
-"""Paths of the scenarios and populations that come with reidsim.
+"""Find the scenarios and populations that are bundled with reidsim.
 
-The two folders are at the top of the repository, where people read and copy them; an ordinary install has them inside
-the package, an editable install uses the repository.
+Both folders are at the top of the repository, where people read and copy them. A regular installation has them inside
+the package; an editable installation uses the repository.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from reidsim.errors import InputError, listed, nearest
 from reidsim.file_names import TYPED_ENDINGS
 from reidsim.validation import read_toml
 
-# Before the path of a file that comes with reidsim.
+# Prefix of the path of a bundled file.
 BUNDLED = "bundled:"
 
-# Bundled folders, and the kind of their files. A name in several folders refers to the first.
+# Bundled folders, and the kind of their files. If several folders have a name, the first one counts.
 BUNDLED_FOLDERS = {
     "scenarios": "scenarios",
     "populations": "populations",
     "populations/knowledge": "background knowledge",
 }
 
-# Endings of files that hold records, not a scenario.
+# File name endings of tables of records, in contrast to scenarios.
 _TABLES = (".csv", ".tsv", ".tab", ".data", ".gz", ".bz2", ".parquet", *TYPED_ENDINGS)
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -37,10 +37,10 @@ def bundled_folder(name: str) -> Path:
 
 
 def data_file(text: str, folder: Path, among: str) -> Path:
-    """Return the path of a file that a scenario or recipe names: relative to `folder`, or one that comes with reidsim.
+    """Return the path of a file that a scenario or recipe names.
 
-    The latter are written ``bundled:`` and their path within the folder `among` (``scenarios`` or ``populations``), so
-    that a copy of a bundled scenario or recipe works anywhere.
+    The path is relative to `folder`. With the prefix ``bundled:``, it is relative to the bundled folder `among`
+    (``scenarios`` or ``populations``), so a copy of a bundled scenario or recipe works in any folder.
     """
     if text.startswith(BUNDLED):
         return bundled_folder(among) / text.removeprefix(BUNDLED)
@@ -48,12 +48,12 @@ def data_file(text: str, folder: Path, among: str) -> Path:
 
 
 def bundled_names(folder: str) -> list[str]:
-    """Return the names of the bundled TOML files of a folder, without their ending."""
+    """Return the names of the bundled TOML files in a folder, without endings."""
     return sorted(path.stem for path in bundled_folder(folder).glob("*.toml"))
 
 
 def bundled_titles() -> dict[str, dict[str, str]]:
-    """Return the titles of bundled files by name, by kind of file."""
+    """Return the titles of bundled files: name to title, by kind of file."""
     titles: dict[str, dict[str, str]] = {heading: {} for heading in (*BUNDLED_FOLDERS.values(), "social media")}
     for folder, kind in BUNDLED_FOLDERS.items():
         for name in bundled_names(folder):
@@ -64,12 +64,14 @@ def bundled_titles() -> dict[str, dict[str, str]]:
 
 
 def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | None = None) -> Path:
-    """Find a TOML file: a path (relative to `base`, if given) if it looks like one, else a bundled name.
+    """Return the path of a TOML file, given its path or bundled name.
+
+    A relative path is relative to `base`, if given.
 
     Raises
     ------
     InputError
-        If there is no such file, or no bundled file of that name; or a table is given for a scenario.
+        If the file or bundled name does not exist, or a table is given in place of a scenario.
     """
     text = str(name_or_path)
     is_table = kind == "scenario" and text.endswith(_TABLES)

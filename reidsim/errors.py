@@ -1,7 +1,7 @@
-"""The one kind of error that a user of reidsim has to read.
+"""Report mistakes in a user's input as `InputError`.
 
-Everything that a user can get wrong (a scenario key, a file, a value in a row) is reported as an `InputError` that
-says where, what was found and what was expected. The command line turns it into one line and exit code 2.
+Every user mistake (a scenario key, a file, a value in a row) raises an `InputError` with the location of the mistake,
+the value found and the value expected. The command line prints it as one line and exits with code 2.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from typing import Any, ParamSpec, TypeVar
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-# Characters of a value that a message shows.
+# Maximum number of characters of a value in a message.
 _LONGEST = 120
-# An option of the command line, and the arguments in Python that are called otherwise.
+# Command-line options in messages, and the Python arguments with a different name.
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _ARGUMENTS = {"set": "overrides", "quasi-identifier": "quasi_identifiers"}
 
 
 class InputError(ValueError):
-    """Something the user supplied cannot be used.
+    """Error for user input that cannot be used.
 
     Parameters
     ----------
     problem : str
-        What is wrong, in a few words.
+        Short description of the problem.
     source : str or path, optional
-        The file (or bundled item) at fault.
+        File (or bundled item) that contains the problem.
     where : str, optional
-        The key path, row or column inside `source`.
+        Key path, row or column inside `source`.
     found : object, optional
-        The offending value.
+        Invalid value.
     expected : str, optional
-        What would have been accepted.
+        Description of valid values.
     hint : str, optional
-        A suggestion, such as the nearest valid name.
+        Suggestion, such as the nearest valid name.
     """
 
     def __init__(
@@ -72,22 +72,25 @@ class InputError(ValueError):
             message += f"; expected {self.expected}"
         if self.hint is not None:
             message += f" ({self.hint})"
-        # One line, whatever the names in it hold.
+        # Names in the message may contain line breaks or control characters; the message must stay on one line.
         return "".join(character if character.isprintable() else repr(character)[1:-1] for character in message)
 
     def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
-        """Return the same error with the file, the key or both that caused it; a file already named stays."""
+        """Return the error with a source file, a key, or both added.
+
+        An existing source is kept; `where` is put in front of the existing key.
+        """
         place = ": ".join(part for part in (where, self.where) if part) or None
         return self.but(source=self.source or source, where=place)
 
     def but(self, **changes: Any) -> InputError:
-        """Return the same error with some of its parts replaced, by name; see `InputError`."""
+        """Return the error with some fields replaced; see `InputError` for the fields."""
         parts = ("problem", "source", "where", "found", "expected", "hint")
         return InputError(**{name: getattr(self, name) for name in parts} | changes)
 
 
 def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a function whose errors name its arguments, where the command line has options."""
+    """Decorate a function so that its errors name arguments, not CLI options."""
 
     @functools.wraps(function)
     def named(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -107,7 +110,7 @@ def _argument(option: re.Match[str]) -> str:
 
 @contextmanager
 def locating(source: str | Path | None = None, where: str | None = None) -> Iterator[None]:
-    """Let errors name the file, the key or both that caused them; see `InputError.located`."""
+    """Add the source file, the key, or both to errors; see `InputError.located`."""
     try:
         yield
     except InputError as error:
@@ -116,7 +119,7 @@ def locating(source: str | Path | None = None, where: str | None = None) -> Iter
 
 @contextmanager
 def reading(source: str | Path) -> Iterator[None]:
-    """Let what the system refuses be an error of a file or folder that cannot be read."""
+    """Turn an `OSError` into an `InputError` for a file or folder to read."""
     try:
         yield
     except OSError as error:
@@ -125,7 +128,10 @@ def reading(source: str | Path) -> Iterator[None]:
 
 @contextmanager
 def writing(source: str | Path) -> Iterator[None]:
-    """Let what the system refuses be an error of a file or folder that cannot be written, or of what is in it."""
+    """Turn an `OSError` into an `InputError` for a file or folder to write.
+
+    If the `OSError` names a file, the error refers to that file in place of `source`.
+    """
     try:
         yield
     except OSError as error:
@@ -133,7 +139,7 @@ def writing(source: str | Path) -> Iterator[None]:
 
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
-    """Return a "did you mean" hint for a misspelt name, or None when nothing is close."""
+    """Return a "did you mean" hint for a misspelt name; None if no name is close."""
     by_lower = {candidate.lower(): candidate for candidate in valid}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean {by_lower[close[0]]!r}?" if close else None
@@ -149,12 +155,14 @@ def require_among(
     shown: int = 8,
     otherwise: str | None = None,
 ) -> None:
-    """Check that names are among those known; where none are, `otherwise` is expected. See `not_among`.
+    """Check that every name is a known name; see `not_among`.
+
+    If there are no known names, the error gives `otherwise` as the expected value.
 
     Raises
     ------
     InputError
-        For the first that is not.
+        For the first unknown name.
     """
     for name in found:
         if name not in known:
@@ -171,7 +179,7 @@ def not_among(
     where: str | None = None,
     shown: int = 8,
 ) -> InputError:
-    """Return the error of a name that is not among those known: it lists these, and the nearest one."""
+    """Return the error for an unknown name; it lists known names and the nearest."""
     names = [str(name) for name in known]
     expected, hint = f"one of {listed(names, shown)}", nearest(str(found), names)
     return InputError(problem, source=source, where=where, found=found, expected=expected, hint=hint)
@@ -185,12 +193,12 @@ def require_distinct(
     where: str | None = None,
     expected: str | None = None,
 ) -> None:
-    """Check that no name is there twice.
+    """Check that no name occurs twice.
 
     Raises
     ------
     InputError
-        For the first that is.
+        For the first repeated name.
     """
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -206,22 +214,23 @@ def refuse_rows(
     found: Any = None,
     expected: str | Callable[[int], str] | None = None,
 ) -> None:
-    """Check that no row of a table is wrong.
+    """Check that no row of a table is invalid.
 
     Parameters
     ----------
     wrong : ndarray or Series of bool, shape (n_rows,)
+        True for invalid rows.
     problem, column, source
-        What is wrong with such a row, in which column of which file.
+        Description of the problem, column name and file, for the message.
     found : sequence, optional
-        A value of each row, by position.
+        Values of the column, one per row; the message shows the value of the invalid row.
     expected : str or callable, optional
-        What was expected, or what says so of the position of a row.
+        Description of valid values, or a function that returns it for a row position.
 
     Raises
     ------
     InputError
-        For the first row that is wrong.
+        For the first invalid row.
     """
     if not wrong.any():
         return
@@ -237,7 +246,7 @@ def refuse_rows(
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:
-    """Join names for an error message, cutting long lists."""
+    """Join names for an error message; show at most `limit` names."""
     items = [str(name) for name in names]
     shown = ", ".join(items[:limit])
     return shown if len(items) <= limit else f"{shown}, ... ({len(items)} in all)"
@@ -248,7 +257,7 @@ Case = tuple[object, str, str | None, object, str | None]
 
 
 def refuse_first(*cases: Case) -> None:
-    """Raise the error of the first case whose condition holds.
+    """Raise the error of the first case whose condition is true.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Endings of file names, and safe file names from names that a user gave."""
+"""List file name endings, and make safe file names from users' names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from reidsim.errors import InputError
 
-# Endings of tables with types, by program.
+# Endings of files with typed columns, by program.
 STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")
 TYPED_ENDINGS = (*STATA, *SPSS, *SAS, *EXCEL)
 
@@ -14,13 +14,13 @@ _MOST_SIGNS = 40
 
 
 def plain_name(name: str, taken: Container[str] = ()) -> str:
-    """Return a name as part of a file's name: letters, digits, ``-`` and ``_`` of it, anything else as ``-``.
+    """Return a safe file name: characters except letters, digits, - and _ become -.
 
     Parameters
     ----------
     name : str
     taken : container of str
-        Names that are in use; one that is among them gets a number.
+        Names in use; a number is added to a name among them.
     """
     plain = first = "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in name[:_MOST_SIGNS]) or "-"
     number = 1
@@ -31,12 +31,13 @@ def plain_name(name: str, taken: Container[str] = ()) -> str:
 
 
 def require_plain(name: str, where: str) -> None:
-    """Check that a name is not the path of something else.
+    """Check that a name is not a path.
 
     Raises
     ------
     InputError
-        If it is empty, has separators of folders, or cannot be that of a file; names the key or argument `where`.
+        If the name is empty, contains path separators, or is not a valid file name; names the key or argument
+        `where`.
     """
     if not name.strip(". ") or not name.isprintable() or any(sign in name for sign in "/\\:"):
         raise InputError("not a name", where=where, found=name, expected="letters and digits, without / or \\")

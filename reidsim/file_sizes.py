@@ -1,4 +1,4 @@
-"""The guard of files before they are read: no devices, and no content beyond free memory, compressed or not."""
+"""Check files before they are read: no devices, and no content beyond free memory."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from typing import IO
 from reidsim.errors import InputError
 from reidsim.memory import free_memory, require_memory
 
-# Peak memory of reading a file as a table, as a multiple of its uncompressed content: text as bytes, text, parsed rows
-# and columns; Parquet as stored, as text and trimmed; the XML parts of workbooks are larger than their cells.
+# Peak memory of reading a file as a table, as a multiple of its uncompressed content. Text: bytes, text, parsed rows
+# and columns. Parquet: stored, as text, and trimmed. Workbooks: the XML parts are larger than their cells.
 _TEXT_COPIES, _PARQUET_COPIES, _WORKBOOK_COPIES = 6, 4, 4
-# Bytes of a cell of a Parquet file that is read as text, besides its content.
+# Memory of a Parquet cell that is read as text, besides its content, bytes.
 _CELL_BYTES = 24
 _CHUNK = 16 * 2**20
 
 
 def require_no_device(path: Path) -> None:
-    """Refuse a pipe, device or socket, which may have no end; paths that lead nowhere pass.
+    """Refuse a pipe, device or socket, which may be endless.
+
+    A path to nothing passes.
 
     Raises
     ------
     InputError
-        If the path leads to one.
+        If the path leads to a pipe, device or socket.
     """
     mode = stat.S_IFREG
     with contextlib.suppress(OSError, ValueError):
@@ -36,14 +38,14 @@ def require_no_device(path: Path) -> None:
 
 
 def read_within_memory(file: IO[bytes], path: Path) -> bytes:
-    """Return the content of an open file, decompressed if it was opened so.
+    """Return the content of an open file object, which may decompress it.
 
     Raises
     ------
     InputError
-        As soon as the content is more than can be read as a table in free memory.
+        As soon as the content exceeds the size that can be read as a table in free memory.
     """
-    # Measured before reading, as chunks that were read are no longer free.
+    # Measure before reading: the chunks read so far reduce free memory.
     free, size = free_memory(), 0
     chunks: list[bytes] = []
     while chunk := file.read(_CHUNK):
@@ -54,42 +56,44 @@ def read_within_memory(file: IO[bytes], path: Path) -> bytes:
 
 
 def require_workbook_fits(path: Path) -> None:
-    """Refuse a workbook, a zip archive, whose parts declare more content than free memory can hold.
+    """Refuse a workbook whose declared content exceeds free memory.
+
+    A workbook is a zip archive, which declares the size of its parts.
 
     Raises
     ------
     InputError
     """
     declared = 0
-    # Damaged archives pass: reading them reports the damage.
+    # Damaged archives pass here; reading them reports the damage.
     with contextlib.suppress(OSError, zipfile.BadZipFile, ValueError), zipfile.ZipFile(path) as archive:
         declared = sum(part.file_size for part in archive.infolist())
     require_memory(declared * _WORKBOOK_COPIES, "too large for memory", source=path)
 
 
 def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> None:
-    """Refuse a Parquet file that is a device or declares more content than free memory can hold.
+    """Refuse a Parquet file that is a device or declares content beyond free memory.
 
     Parameters
     ----------
     path : Path
     columns : iterable of str, optional
-        Columns to be read; all if not given.
+        Columns to read; all if not given.
 
     Raises
     ------
     InputError
     """
-    # Imported here, as every command reads TOML files behind this guard and few read Parquet.
+    # Import here: every command reads TOML files through this module, but few commands read Parquet.
     import pyarrow as pa
     from pyarrow import parquet
 
     require_no_device(path)
     wanted = None if columns is None else set(columns)
     needed = 0
-    # Damaged files pass: reading them reports the damage.
+    # Damaged files pass here; reading them reports the damage.
     with contextlib.suppress(OSError, pa.ArrowException, ValueError):
-        # Absolute: pyarrow takes a relative path such as hdfs:/people.parquet for the address of a server.
+        # Use an absolute path: pyarrow interprets a relative path such as hdfs:/people.parquet as a server address.
         about = parquet.read_metadata(path.absolute())
         for group in map(about.row_group, range(about.num_row_groups)):
             for column in map(group.column, range(group.num_columns)):

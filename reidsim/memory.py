@@ -1,4 +1,4 @@
-"""Free memory, and the refusal of work that does not fit into it."""
+"""Measure free memory, and refuse work that does not fit into it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from pathlib import Path
 
 from reidsim.errors import InputError
 
-# The program itself after imports and compilation, measured on Linux with Python 3.11.
+# Memory of the program after imports and compilation, bytes; measured on Linux with Python 3.11.
 PROGRAM_BYTES = 290 * 10**6
 _PAGE = 4096
 _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes of memory that this process can still take; None where the system does not report it.
+    """Return the memory that this process can still allocate, in bytes.
 
-    It is the least of the computer's available memory, the limit of addresses (``ulimit -v``) and the limits of the
-    process's control groups, as in containers and job schedulers.
+    The result is None if the system does not report it.
+
+    It is the minimum of the computer's available memory, the limit of the address space (``ulimit -v``) and the limits
+    of the process's control groups, as in containers and job schedulers.
 
     Parameters
     ----------
     root : Path
-        Where the system's files are.
+        Root of the file system with ``proc`` and ``sys``.
     """
     free = list(_free_in_groups(root))
     available = re.search(r"^MemAvailable: +(\d+)", _text(root / "proc/meminfo"), re.MULTILINE)
@@ -36,7 +38,7 @@ def free_memory(root: Path = Path("/")) -> int | None:
 
 
 def address_limit(root: Path = Path("/")) -> int | None:
-    """Return the bytes of addresses that this process may use (``ulimit -v``); None without a limit."""
+    """Return the limit of the address space (``ulimit -v``) in bytes, or None."""
     allowed = re.search(r"^Max address space +(\d+)", _text(root / "proc/self/limits"), re.MULTILINE)
     return None if allowed is None else int(allowed[1])
 
@@ -50,23 +52,23 @@ def require_memory(
     hint: str | None = None,
     free: int | None = None,
 ) -> None:
-    """Refuse work that needs more memory than is free, before any of it is allocated.
+    """Refuse work that needs more than free memory, before its allocation.
 
     Parameters
     ----------
     needed : int
-        Bytes.
+        Memory that the work needs, bytes.
     problem : str
-        Such as ``"file too large for the memory that is free"``.
+        Text such as ``"file too large for the memory that is free"``.
     source, where, hint
-        As of `InputError`.
+        As for `InputError`.
     free : int, optional
-        Free bytes before some of it was allocated; the current free bytes, if not given.
+        Free memory before part of it was allocated, bytes; the current free memory if not given.
 
     Raises
     ------
     InputError
-        With the bytes needed and the bytes free.
+        With the needed and the free memory in the message.
     """
     free = free_memory() if free is None else free
     if free is not None and needed > free:
@@ -76,7 +78,7 @@ def require_memory(
 
 
 def memory_text(size: int) -> str:
-    """Return a number of bytes in two or three digits, such as ``"1.3 GB"``."""
+    """Return a memory size as text with two or three digits, such as ``"1.3 GB"``."""
     for unit, factor in _UNITS:
         if size >= factor:
             number = size / factor
@@ -85,7 +87,10 @@ def memory_text(size: int) -> str:
 
 
 def _free_in_groups(root: Path) -> Iterator[int]:
-    """Yield the bytes below the limit of each control group of this process, of either version of the interface."""
+    """Yield the free memory of each control group of this process, in bytes.
+
+    Versions 1 and 2 of the interface are supported.
+    """
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -95,7 +100,7 @@ def _free_in_groups(root: Path) -> Iterator[int]:
         else:
             continue
         group = base / path.lstrip("/")
-        # In a container, the path is that of the host, and the container's own group is at the base.
+        # Inside a container, the path is the host's path, and the container's own group is at the base.
         for folder in {base, group, *(parent for parent in group.parents if parent.is_relative_to(base))}:
             limit, used = (_text(folder / name).strip() for name in names)
             if limit.isdigit() and used.isdigit():

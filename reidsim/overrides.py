@@ -1,4 +1,4 @@
-"""Values from the command line or Python that replace values of a file, by key path."""
+"""Override values of a file by key path, from the command line or Python."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def parse_override(text: str) -> tuple[str, object]:
-    """Split ``economics.loss=600`` into key path and value; the value is TOML, or text if it is not.
+    """Split ``economics.loss=600`` into key path and value.
+
+    The value is parsed as TOML; if it is not valid TOML, it is text.
 
     Raises
     ------
     InputError
-        If there is no ``=`` or no key.
+        If ``=`` or the key is missing.
     """
     key, separator, value = text.partition("=")
     key = key.strip()
@@ -33,19 +35,20 @@ def parse_override(text: str) -> tuple[str, object]:
     except tomllib.TOMLDecodeError:
         return key, value.strip()
     except (ValueError, RecursionError) as error:
-        # Numbers of thousands of digits, and lists nested a thousand deep.
+        # Numbers with thousands of digits, and lists with a thousand levels.
         raise InputError(f"cannot be read: {error}", source="--set", where=key) from None
     return key, parsed["value"] if len(parsed) == 1 else value.strip()
 
 
 def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
-    """Replace values of plain data in place, by key path; the entries of a list have the keys 0, 1, ...
+    """Replace values of plain data in place, by key path.
+
+    The entries of a list have the keys 0, 1, ...
 
     Raises
     ------
     InputError
-        If a key path leads through a value or to an entry that a list does not have, or a value is not text that can
-        be written.
+        If a key path leads through a value or to a missing entry of a list, or if a value is not valid text.
     """
     for key, value in changes.items():
         if not str(value).isprintable() and not _is_text(str(value)):
@@ -65,7 +68,10 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return plain data on top of others: sections key by key, any other value in place of the one below it."""
+    """Return the union of plain data, in which values of `above` have priority.
+
+    Sections are merged key by key; other values are replaced as a whole.
+    """
     both = dict(below)
     for key, value in above.items():
         before = both.get(key)
@@ -74,12 +80,14 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def value_at(content: Any, key: str) -> Any:
-    """Return the value of plain data at a key path; the entries of a list have the keys 0, 1, ...
+    """Return the value at a key path of plain data.
+
+    The entries of a list have the keys 0, 1, ...
 
     Raises
     ------
     KeyError
-        If there is no such key.
+        If the key does not exist.
     """
     for part in key.split("."):
         entries = dict(enumerate(content)) if isinstance(content, list) else content
@@ -90,7 +98,7 @@ def value_at(content: Any, key: str) -> Any:
 
 
 def value_if_any(content: Any, key: str, nothing: Any = None) -> Any:
-    """Return the value of plain data at a key path; `nothing`, if there is no such key."""
+    """Return the value at a key path of plain data, or `nothing` without such a key."""
     try:
         return value_at(content, key)
     except KeyError:
@@ -105,9 +113,10 @@ def validated_after(
     *,
     seed_given: bool = False,
 ) -> Model:
-    """Validate plain data after `changes`; an error that a change caused names the change, not the file.
+    """Validate plain data after overrides.
 
-    `seed_given` is true if ``seed`` has its own option.
+    If a change caused an error, the error names the change, not the file. `seed_given` is true if ``seed`` has its own
+    option.
 
     Raises
     ------
@@ -125,7 +134,7 @@ def validated_after(
 
 
 def _entry(entries: list[Any], key: str, where: str) -> int:
-    """Return the position of an entry of a list, as a key path gives it."""
+    """Return the position of a list entry, given its key."""
     if not key.isdecimal() or int(key) >= len(entries):
         expected = f"0 to {len(entries) - 1}" if entries else "nothing: it is empty"
         raise InputError("no such entry of the list", source="--set", where=where, found=key, expected=expected)
@@ -133,7 +142,7 @@ def _entry(entries: list[Any], key: str, where: str) -> int:
 
 
 def _is_text(text: str) -> bool:
-    """Return whether a text can be written in UTF-8; arguments from a terminal may hold other bytes."""
+    """Return whether UTF-8 can encode a text; command-line arguments may not be text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -142,6 +151,6 @@ def _is_text(text: str) -> bool:
 
 
 def _overlap(key: str, where: str) -> bool:
-    """Return whether a key path and the place of an error are equal, or one contains the other."""
+    """Return whether a key path and an error's location are equal or nested."""
     place = where.partition(":")[0].replace("[", ".[")
     return bool(place) and (f"{place}.".startswith(f"{key}.") or f"{key}.".startswith(f"{place}."))

@@ -1,7 +1,7 @@
-"""Sums, logarithms and powers of e that are the same bytes under every version of numpy.
+"""Compute sums, logarithms and exponentials with bit-identical results everywhere.
 
-numpy hands ``first @ second`` to a BLAS and takes logarithms in vector instructions; the last bit of both is another
-from version to version.
+numpy passes ``first @ second`` to a BLAS and computes logarithms with vector instructions; the last bit of both differs
+between versions of numpy.
 """
 
 from __future__ import annotations
@@ -30,17 +30,26 @@ def dot(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def log(values: ArrayLike) -> Floats:
-    """Return natural logarithms, of the shape of the values; fast where few of them differ."""
+    """Return natural logarithms, in the shape of the values.
+
+    The function is fast if few values are distinct.
+    """
     return _each(math.log, values)
 
 
 def log2(values: ArrayLike) -> Floats:
-    """Return logarithms to the base 2, of the shape of the values; fast where few of them differ."""
+    """Return logarithms to the base 2, in the shape of the values.
+
+    The function is fast if few values are distinct.
+    """
     return _each(math.log2, values)
 
 
 def exp(values: ArrayLike) -> Floats:
-    """Return powers of e, of the shape of the values; fast where few of them differ."""
+    """Return exponentials, in the shape of the values.
+
+    The function is fast if few values are distinct.
+    """
     return _each(math.exp, values)
 
 

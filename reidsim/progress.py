@@ -1,4 +1,4 @@
-"""A progress bar that appears on terminals and in notebooks once work has taken a while."""
+"""Show a progress bar on terminals and in notebooks, after a delay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Rate(ProgressColumn):
 
 
 class _Steps(MofNCompleteColumn):
-    """Completed and total steps; nothing for work that is not done in steps."""
+    """Completed and total steps; empty for a task without steps."""
 
     def render(self, task: Task) -> Text:
         """Return the text beside the bar of a task."""
@@ -37,16 +37,17 @@ class _Steps(MofNCompleteColumn):
 
 
 class DelayedProgress:
-    """A progress bar per task, shown after a delay; silent where the console is no terminal and no notebook.
+    """A progress bar for each task, shown after a delay.
 
-    A single-step task shows a bar that moves to and fro, and its line disappears with the next task. The lines of
-    tasks begun within a step disappear with the next step.
+    Nothing is shown if the console is neither a terminal nor a notebook. A single-step task has a bar that moves to and
+    fro, and its line disappears with the next task. Lines of tasks that started within a step disappear with the next
+    step.
 
     Parameters
     ----------
     console : Console
     task : str, optional
-        The first task.
+        Name of the first task.
     """
 
     def __init__(self, console: Console, task: str | None = None) -> None:
@@ -54,14 +55,14 @@ class DelayedProgress:
         columns = (TextColumn("{task.description}"), BarColumn(), _Steps(), _Rate(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=console, transient=True)
         self._since = time.monotonic()
-        # Shows the bar during work that reports nothing for a while.
+        # The timer shows the bar during work that reports no steps.
         self._timer = threading.Timer(_PATIENCE_SECONDS, self._bar.start)
         self._timer.daemon = True
         if task is not None:
             self(task, 0, 1)
 
     def __enter__(self) -> DelayedProgress:
-        """Start the clock."""
+        """Start the timer."""
         if self._is_watched:
             self._timer.start()
         return self
@@ -95,7 +96,10 @@ class DelayedProgress:
 
 
 def watched(play: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Show a progress bar in notebooks for a function with an argument ``progress``, unless the caller passes one."""
+    """Decorate a function so that it shows a progress bar in notebooks.
+
+    The function has an argument ``progress``; there is no bar if the caller passes it.
+    """
 
     @functools.wraps(play)
     def shown(*args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -1,14 +1,14 @@
-"""Random counts: binomial, multinomial and multivariate hypergeometric, by inversion of uniform numbers.
+"""Draw binomial, multinomial and multivariate hypergeometric counts by inversion.
 
-Binomial draws of numpy depend on its version, as internal rounding differs. Here a count is determined by one number of
-`Generator.random` (53 bits of the stream, the same in every version) and by additions, multiplications and divisions of
-float64 in a fixed order, which IEEE 754 rounds equally everywhere. Compiled without ``fastmath``,
-nothing is reordered, nor contracted to fused multiply-adds.
+Binomial draws of numpy depend on its version, because internal rounding differs. Here, each count is determined by one
+number of `Generator.random` (53 bits of the stream, equal in every version) and by additions, multiplications and
+divisions of float64 in a fixed order, which IEEE 754 rounds equally everywhere. The functions are compiled without
+``fastmath``, so operations are neither reordered nor contracted to fused multiply-adds.
 
-Neighbouring weights of each distribution differ by a ratio of products, so weights are computed from the mode, where
-they are 1, outwards until they are below 2^-60. Further out they only fall faster (the distributions are log-concave),
-so each omitted tail has less than 2^-60 of the probability, below the resolution of uniform numbers of 53 bits. Time
-grows with the standard deviation.
+Neighbouring weights of each distribution differ by a ratio of products. Weights are therefore computed outwards from
+the mode, where the weight is 1, until they are below 2^-60. Beyond this point they decrease even faster (the
+distributions are log-concave), so each omitted tail has less than 2^-60 of the probability. This is below the
+resolution of uniform numbers of 53 bits. The time grows with the standard deviation.
 """
 
 from __future__ import annotations
@@ -21,46 +21,48 @@ from numpy.typing import ArrayLike, NDArray
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
-# Of a distribution: mode, lowest and highest count, a, b, c and d of the ratio w(k + 1) / w(k) =
-# (a - k)(b - d k) / ((k + 1)(c + d (k + 1))), and the weights below and above the mode.
+# Distribution: mode, lowest and highest count, a, b, c and d of the ratio w(k + 1) / w(k) =
+# (a - k)(b - d k) / ((k + 1)(c + d (k + 1))), and the sums of weights below and above the mode.
 _Law: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
 
 _NEGLIGIBLE = 2.0**-60
 
 
 def draw_binomial(rng: np.random.Generator, number: ArrayLike, probability: ArrayLike) -> Counts:
-    """Draw binomial counts, each from one uniform number: the higher it is, the higher the count.
+    """Draw binomial counts, each from one uniform number.
+
+    A larger uniform number gives a larger count.
 
     Parameters
     ----------
     rng : numpy.random.Generator
     number : array_like of int
-        Of trials.
+        Number of trials.
     probability : array_like of float
-        Of each trial.
+        Success probability of each trial.
 
     Returns
     -------
     ndarray of int64
-        Of the shape to which both broadcast; time for neighbours with the same law is that of a few steps.
+        Counts, in the shape to which the arguments broadcast. Neighbours with equal arguments take only a few steps.
 
     Raises
     ------
     ValueError
-        If a number is negative or a probability outside [0, 1].
+        If a number is negative or a probability is outside [0, 1].
     """
     numbers, chances = np.broadcast_arrays(
         np.asarray(number, dtype=np.int64), np.asarray(probability, dtype=np.float64)
     )
     if not ((numbers >= 0) & (chances >= 0) & (chances <= 1)).all():
         raise ValueError("binomial of a negative number, or of a probability outside [0, 1]")
-    # Copies, as broadcast arrays are to become read-only.
+    # Copy: broadcast arrays will become read-only in numpy.
     drawn = _binomials(rng.random(numbers.size), numbers.flatten(), chances.flatten())
     return np.asarray(drawn.reshape(numbers.shape))
 
 
 def draw_multinomial(rng: np.random.Generator, number: ArrayLike, weights: Floats) -> Counts:
-    """Draw rows of multinomial counts, cell by cell as binomial counts given the cells before.
+    """Draw rows of multinomial counts, each cell conditional on the previous cells.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def draw_multinomial(rng: np.random.Generator, number: ArrayLike, weights: Float
     number : array_like of int, shape () or (n_rows,)
         Total of each row.
     weights : ndarray of float64, shape (n_cells,) or (n_rows, n_cells)
-        Of the cells of all rows, or of each; they need not sum to 1.
+        Weights of the cells, common to all rows or for each row; they need not sum to 1.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def draw_multinomial(rng: np.random.Generator, number: ArrayLike, weights: Float
     Raises
     ------
     ValueError
-        If a number or weight is negative, or a row of weights sums to nothing.
+        If a number or weight is negative, or the weights of a row sum to 0.
     """
     numbers = np.asarray(number, dtype=np.int64)
     by_row = np.ascontiguousarray(np.atleast_2d(weights), dtype=np.float64)
@@ -92,25 +94,25 @@ def draw_multinomial(rng: np.random.Generator, number: ArrayLike, weights: Float
 
 
 def draw_multivariate_hypergeometric(rng: np.random.Generator, counts: Counts, size: int) -> Counts:
-    """Draw some of the people of cells, every set of that many being equally likely.
+    """Draw people from cells without replacement: all sets are equally likely.
 
     Parameters
     ----------
     rng : numpy.random.Generator
     counts : ndarray of int64, shape (n_cells,)
-        People of each cell, together fewer than 2**53.
+        Number of people in each cell, in total less than 2**53.
     size : int
-        How many are drawn, at most all of them.
+        Number of people to draw, at most all.
 
     Returns
     -------
     ndarray of int64, shape (n_cells,)
-        How many of each cell.
+        Number of people drawn from each cell.
 
     Raises
     ------
     ValueError
-        If a count is negative, or fewer than 0 or more than all are to be drawn.
+        If a count or the size is negative, or the size exceeds the number of people.
     """
     people = np.ascontiguousarray(counts)
     if (people < 0).any() or not 0 <= size <= people.sum():
@@ -120,7 +122,7 @@ def draw_multivariate_hypergeometric(rng: np.random.Generator, counts: Counts, s
 
 @njit(cache=True)
 def _law(mode: float, lowest: float, highest: float, a: float, b: float, c: float, d: float) -> _Law:
-    """Sum the weights on both sides of the mode, and move the limits to where they end."""
+    """Sum the weights on both sides of the mode, and set the limits to their ends."""
     below, weight, k = 0.0, 1.0, mode
     while k > lowest and weight > _NEGLIGIBLE:
         weight *= (k * (c + d * k)) / ((a - k + 1.0) * (b - d * (k - 1.0)))
@@ -137,12 +139,15 @@ def _law(mode: float, lowest: float, highest: float, a: float, b: float, c: floa
 
 @njit(cache=True)
 def _inverse(uniform: float, law: _Law) -> int:
-    """Return the first count at which the cumulated weights exceed a share of all: the higher that, the higher it."""
+    """Return the quantile of a distribution at a uniform number.
+
+    It is the first count whose cumulative weight exceeds that share of the total, so it increases with the number.
+    """
     k, lowest, highest, a, b, c, d, below, above = law
     target = uniform * (below + 1.0 + above)
     weight = 1.0
     if target < below:
-        # Weights of the counts below k.
+        # Weight of all counts below k.
         cumulated = below
         while k > lowest and target < cumulated:
             weight *= (k * (c + d * k)) / ((a - k + 1.0) * (b - d * (k - 1.0)))
@@ -187,7 +192,7 @@ def _binomials(uniforms: Floats, numbers: Counts, chances: Floats) -> Counts:
 def _multinomials(uniforms: Floats, numbers: Counts, weights: Floats) -> Counts:
     drawn = np.zeros(uniforms.shape, dtype=np.int64)
     n_cells = uniforms.shape[1]
-    # Weights summed from the end, so that the share of a cell in its rest is at most 1, and 1 in the last cell.
+    # Sum weights from the end: the share of a cell in the rest is then at most 1, and exactly 1 in the last cell.
     rest = np.empty(n_cells)
     for row in range(len(uniforms)):
         own = weights[row if len(weights) > 1 else 0]
@@ -221,7 +226,10 @@ def _hypergeometrics(uniforms: Floats, counts: Counts, size: int) -> Counts:
 
 @njit(cache=True)
 def first_above(cumulative: Floats, uniform: float) -> int:
-    """Return the first position whose cumulative probability is above a number in [0, 1), the last if none is."""
+    """Return the first position with a cumulative probability above a number.
+
+    The number is in [0, 1). If no position qualifies, the last one is returned.
+    """
     low, high = 0, len(cumulative) - 1
     while low < high:
         middle = (low + high) // 2

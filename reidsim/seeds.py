@@ -1,4 +1,4 @@
-"""The range of root seeds, apart from the random streams so that the command line starts without numpy."""
+"""Limit of root seeds; a separate module, so that the CLI starts without numpy."""
 
-# Tables of runs hold the seed as a whole number of 64 bits with a sign.
+# Tables of runs store the seed as a signed 64-bit integer.
 LARGEST_SEED = 2**63 - 1

@@ -1,4 +1,4 @@
-"""Reading tables from files and from memory as text, with errors that name the file and the row or column."""
+"""Read tables from files and memory as text; errors name file, row and column."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from reidsim.typed_files import ENDINGS, read_typed_file
 
 DELIMITERS = (",", ";", "\t", "|")
 
-# Bytes that hold a header and a row.
+# Number of bytes that contain at least a header and a row.
 _BEGINNING = 2**20
-# Every column costs time, however few rows there are.
+# Every column takes time, even with few rows.
 _MOST_COLUMNS = 10_000
-# Ends of lines of delimited text; str.splitlines knows more.
+# Line ends of delimited text; str.splitlines recognizes additional ones.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ZIP = b"PK\x03\x04"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -46,24 +46,26 @@ def read_table(
     trim: bool = True,
     encoding: str | None = None,
 ) -> pd.DataFrame:
-    """Read a table with every value as text: no type is guessed, and an empty value stays empty.
+    """Read a table with every value as text.
+
+    No types are inferred, and empty values stay empty.
 
     Parameters
     ----------
     path : Path
-        Delimited text, which may be compressed (``.gz``, ``.bz2``); Parquet (``.parquet``); or a file of
-        `reidsim.typed_files`. Missing values of the last two become empty and whole numbers have no decimals; the
-        other parameters but `trim` do not apply to them.
+        Delimited text, optionally compressed (``.gz``, ``.bz2``); Parquet (``.parquet``); or a file of
+        `reidsim.typed_files`. For the last two, missing values become empty, whole numbers have no decimals, and the
+        other parameters except `trim` do not apply.
     delimiter : str
         One character.
     header : bool
-        Whether the first row holds column names; else columns are numbered from 0.
+        Whether the first row contains column names; otherwise columns are numbered from 0.
     comment : str, optional
         First character of lines to skip at the top of the file.
     trim : bool
-        Remove spaces around values.
+        Whether to remove spaces around values.
     encoding : str, optional
-        UTF-8 if not given. A byte order mark is removed.
+        UTF-8 by default. A byte order mark is removed.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def read_table(
         hint = "lines that end in delimiters have columns without a name"
         raise InputError("column named twice", source=path, found="", hint=hint)
     require_distinct("column named twice", names, source=path)
-    # The header was given as names, so it comes back as the first row.
+    # The parser received the header as column names, so the header is also the first row.
     table = _parsed(path, text[start:], names, delimiter, header).slice(int(header))
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one")
@@ -105,12 +107,12 @@ def read_table(
 
 
 def _lines(text: str, start: int = 0) -> Iterator[str]:
-    """Yield lines with their ends."""
+    """Yield lines with their line ends."""
     return (line[0] for line in _LINE.finditer(text, start) if line[0])
 
 
 def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: bool) -> pa.Table:
-    """Return all rows of delimited text, the header included, as columns of text."""
+    """Return all rows of delimited text, with the header, as columns of text."""
     broken: list[arrow_csv.InvalidRow] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:
@@ -132,7 +134,7 @@ def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: boo
     unclosed = "a quotation mark is not closed"
     try:
         table = parse(text)
-        # A value that begins with a quotation mark and does not end takes in all that follows, a further row too.
+        # An unclosed quotation mark swallows all following text, including an appended row.
         further = "\n" + delimiter.join("x" for _ in names)
         is_open = text.count('"') % 2 == 1 and parse(text + further).num_rows == table.num_rows
     except pa.ArrowInvalid as error:
@@ -163,27 +165,27 @@ def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
 
 @contextlib.contextmanager
 def reading_parquet(path: Path) -> Iterator[None]:
-    """Turn errors of libraries into the error of a Parquet file, or folder of them, that cannot be read."""
+    """Turn library errors into an `InputError` for an unreadable Parquet file."""
     try:
         yield
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except (OSError, pa.ArrowException, ValueError, TypeError, KeyError) as error:
-        # The last two are raised for damaged metadata of pandas.
+        # TypeError and KeyError come from damaged pandas metadata.
         reason = str(error).partition("\n")[0]
         raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file, or some of its columns, with their types.
+    """Read a Parquet file, or some of its columns, with types.
 
     Raises
     ------
     InputError
-        If it cannot be read.
+        If the file cannot be read.
     """
     with reading_parquet(path):
-        # Absolute, so that pyarrow does not take hdfs:/people.parquet for the address of a server.
+        # Use an absolute path: pyarrow interprets hdfs:/people.parquet as a server address.
         return parquet.read_table(path.absolute(), columns=columns)
 
 
@@ -233,7 +235,10 @@ def _text(path: Path, encoding: str | None) -> str:
 
 
 def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
-    """Return the text of a file; errors name the line, and a likely encoding where UTF-8 fails."""
+    """Return the decoded text of a file.
+
+    Errors name the line, and a likely encoding if the file is not UTF-8.
+    """
     codec = _codec(path, encoding)
     is_utf8 = codec == "utf-8"
     if is_utf8:
@@ -254,7 +259,10 @@ def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
 
 
 def _encoding_hint(content: bytes, start: int, has_option: bool) -> str:
-    """Return advice for a file that is not UTF-8 from a byte on, with the option of an encoding where there is one."""
+    """Return advice for a file with invalid UTF-8 from byte `start` on.
+
+    With `has_option`, the advice mentions the option for the encoding.
+    """
     if content.startswith(_UTF16):
         return "it is in UTF-16: save it as UTF-8" + (", or give the encoding utf-16" if has_option else "")
     if not content[:start].isascii():
@@ -263,7 +271,7 @@ def _encoding_hint(content: bytes, start: int, has_option: bool) -> str:
 
 
 def _codec(path: Path, encoding: str | None) -> str:
-    """Return the name of Python's codec of an encoding."""
+    """Return the name of Python's codec for an encoding."""
     try:
         found = codecs.lookup(encoding or "utf-8")
     except LookupError:
@@ -275,32 +283,33 @@ def _codec(path: Path, encoding: str | None) -> str:
 
 
 def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--encoding") -> None:
-    """Refuse an encoding for a file that has its own.
+    """Refuse an encoding for a file whose format defines its own.
 
     Raises
     ------
     InputError
-        If one is given for a Parquet, Excel, Stata, SPSS or SAS file.
+        If an encoding is given for a Parquet, Excel, Stata, SPSS or SAS file.
     """
     if encoding is not None and path.suffix.lower() in (".parquet", *ENDINGS):
         raise InputError("not a file in an encoding", source=where, found=encoding, expected="a CSV file")
 
 
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
-    """Return the character of `DELIMITERS` that splits the first two lines of a file into the most columns.
+    """Return the delimiter that splits a file's first two lines into most columns.
+
+    Candidates are `DELIMITERS`. For unreadable files, the result is a comma, because reading them reports the reason.
 
     Parameters
     ----------
     path : Path
-        Text with a header, which may be compressed (``.gz``, ``.bz2``). The comma for files that cannot be read, as
-        reading them reports the reason.
+        Text with a header, optionally compressed (``.gz``, ``.bz2``).
     encoding : str, optional
-        UTF-8 if not given.
+        UTF-8 by default.
 
     Raises
     ------
     InputError
-        If it is a pipe, device or socket.
+        If the path is a pipe, device or socket.
     """
     require_no_device(path)
     try:
@@ -315,22 +324,22 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
             widths = [len(next(csv.reader([line], delimiter=delimiter))) for line in lines]
         except csv.Error:
             return False, 0
-        # A name or value may hold another delimiter, but rarely as often in both lines.
+        # A name or value may contain another delimiter, but rarely equally often in both lines.
         return len(set(widths)) == 1 and widths[0] > 1, max(widths, default=1)
 
     return max(DELIMITERS, key=columns)
 
 
 def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
-    """Return a line of a delimited text file, with quotation marks around cells that need them."""
+    """Return a line of delimited text, with quotation marks around cells if needed."""
     special = re.compile(f'[{re.escape(delimiter)}"\r\n]')
     quoted = ['"' + cell.replace('"', '""') + '"' if special.search(cell) else cell for cell in cells]
-    # An empty line is no row.
+    # A line without any character would not count as a row.
     return (delimiter.join(quoted) or '""') + "\n"
 
 
 def require_columns(table: pd.DataFrame | Iterable[str], columns: Iterable[str], source: str | Path) -> None:
-    """Check that a table, or one with columns of the given names, has some columns.
+    """Check that a table, or a collection of column names, contains columns.
 
     Raises
     ------
@@ -351,7 +360,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
     Raises
     ------
     InputError
-        For the first other value; names the file, row and value.
+        For the first value that is not a non-negative number; names the file, row and value.
     """
     values = pd.to_numeric(frame[column], errors="coerce")
     wrong = ~(values >= 0) | (values == float("inf"))
@@ -368,14 +377,14 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
     ----------
     frame : DataFrame
     source : str
-        Name in messages.
+        Name of the table in messages.
     trim : bool
-        Remove spaces around values.
+        Whether to remove spaces around values.
 
     Raises
     ------
     InputError
-        If it has no rows, or a column without a name of its own.
+        If the table has no rows or no columns, or two columns have equal names.
     """
     names = [str(name).strip() for name in frame.columns]
     require_distinct("column named twice", names, source=source)
@@ -394,7 +403,7 @@ def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     if trim:
         text = text.str.strip()
     if pd.api.types.is_float_dtype(column.dtype):
-        # From 2**53 on floats have no decimals.
+        # Floats from 2**53 on have no decimals.
         whole = ((column == column.round()) & (column.abs() < 2**53)).fillna(False).to_numpy(dtype=bool)
         text = text.mask(whole, column.where(whole, 0).astype("int64").astype("str"))
     return pd.Series(text.mask(missing, "").to_numpy(), dtype="str")

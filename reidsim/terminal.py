@@ -1,6 +1,6 @@
-"""What the command line prints: text without control characters, as much of it as `--quiet` and `--verbose` ask for.
+"""Print text without control characters, as `--quiet` and `--verbose` allow.
 
-Text from files (titles, column names, values, messages) may hold escape sequences that move the cursor, rename the
+Text from files (titles, column names, values, messages) may contain escape sequences that move the cursor, rename the
 window or reverse the reading direction. Everything that the command line prints passes through this module.
 """
 
@@ -14,8 +14,8 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-# Control sequences (CSI), strings that end with BEL or ST (OSC, DCS and others), and escapes of two characters; of a
-# string without an end, only the beginning.
+# Control sequences (CSI), strings that end with BEL or ST (OSC, DCS and others), and two-character escapes. Of an
+# unterminated string, the pattern matches only the beginning.
 _SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]?"
@@ -27,24 +27,27 @@ _LOGGER = logging.getLogger("reidsim")
 
 
 def printable(text: str) -> str:
-    """Return text without escape sequences, control characters and marks of reading direction."""
+    """Return text without escape sequences, control and direction characters."""
     return _CONTROLS.sub("", _SEQUENCES.sub("", text))
 
 
 class PrintableConsole(Console):
-    """A console that prints its own styles, and no control characters from the text that it is given."""
+    """A console that keeps its own styles and removes control characters from text."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the segments of an object."""
+        """Yield the segments of an object, without control characters."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
 class _LogHandler(logging.Handler):
-    """Prints log messages on standard error; the command line prints warnings and errors itself."""
+    """Print informational log messages on standard error.
+
+    The command line prints warnings and errors itself.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a message."""
+        """Print a message below warning level."""
         if record.levelno < logging.WARNING:
             echo(f"{record.name}: {record.getMessage()}", err=True)
 
@@ -54,7 +57,15 @@ class _Verbosity:
 
 
 def set_verbosity(*, quiet: bool = False, verbose: bool = False) -> None:
-    """Print errors and asked-for data alone (quiet), or log messages in place of progress bars (verbose)."""
+    """Set the amount of output for the whole process.
+
+    Parameters
+    ----------
+    quiet : bool
+        Print only errors and requested data.
+    verbose : bool
+        Print log messages in place of progress bars.
+    """
     _Verbosity.quiet, _Verbosity.verbose = quiet, verbose
     _LOGGER.handlers = [each for each in _LOGGER.handlers if not isinstance(each, _LogHandler)]
     _LOGGER.setLevel(logging.INFO if verbose else logging.NOTSET)
@@ -63,12 +74,12 @@ def set_verbosity(*, quiet: bool = False, verbose: bool = False) -> None:
 
 
 def is_quiet() -> bool:
-    """Return whether errors and asked-for data alone are printed."""
+    """Return whether only errors and requested data are printed."""
     return _Verbosity.quiet
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text that a command was asked for, or an error."""
+    """Print requested data or an error, also when quiet."""
     typer.echo(printable(text), err=err, nl=nl)
 
 
@@ -79,10 +90,16 @@ def note(text: str) -> None:
 
 
 def console(*, stderr: bool = False, always: bool = False) -> Console:
-    """Return a console of standard output or standard error that prints nothing if quiet, or always prints."""
+    """Return a console for standard output or standard error.
+
+    It prints nothing when quiet, unless `always` is set.
+    """
     return PrintableConsole(stderr=stderr, quiet=_Verbosity.quiet and not always)
 
 
 def progress_console() -> Console:
-    """Return the console of progress bars, which would mix with log messages."""
+    """Return the console of progress bars.
+
+    It is silent when quiet, and when verbose because bars would mix with log messages.
+    """
     return PrintableConsole(stderr=True, quiet=_Verbosity.quiet or _Verbosity.verbose)

@@ -1,4 +1,4 @@
-"""Work shared among threads: compiled functions that let go of the interpreter run on several cores at once."""
+"""Share work between threads; compiled functions release the interpreter lock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """Let the work in this thread stay in it: where other processes have the other cores."""
+    """Use one thread inside the context, if other processes use the other cores."""
     before = _is_alone.set(True)
     try:
         yield
@@ -27,12 +27,15 @@ def in_one_thread() -> Iterator[None]:
 
 
 def available_threads() -> int:
-    """Return the number of threads to share work: one per core of the program, or NUMBA_NUM_THREADS."""
+    """Return the number of threads for shared work.
+
+    It is one per available core, NUMBA_NUM_THREADS, or 1 inside `in_one_thread`.
+    """
     return 1 if _is_alone.get() else int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def done_in_threads(work: Callable[[Part], Done], parts: Sequence[Part], threads: int) -> Iterator[Done]:
-    """Do the parts of some work in several threads; yield results as they complete."""
+    """Process parts of work in several threads; yield results as they complete."""
     if threads == 1 or len(parts) < 2:
         yield from map(work, parts)
         return
@@ -41,5 +44,5 @@ def done_in_threads(work: Callable[[Part], Done], parts: Sequence[Part], threads
         for future in as_completed([pool.submit(work, part) for part in parts]):
             yield future.result()
     finally:
-        # An interrupted caller waits only for the parts that have begun.
+        # After an interrupt, the caller waits only for parts that have started.
         pool.shutdown(cancel_futures=True)

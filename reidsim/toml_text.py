@@ -1,4 +1,4 @@
-"""Plain data written as TOML, so that a scenario as run can be saved and run again."""
+"""Write plain data as TOML, so that an executed scenario can be saved and rerun."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _WIDTH = 100
-# Longest inline table in characters.
+# Maximum length of an inline table, characters.
 _SHORT = 70
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Write plain data (text, numbers, truth values, lists, tables) as a TOML file.
+    """Return plain data (text, numbers, booleans, lists, tables) as TOML text.
 
-    Missing values (None) are omitted, as TOML has no notation for them.
+    Missing values (None) are omitted, because TOML has no notation for them.
 
     Raises
     ------
     TypeError
-        For anything else.
+        For values of other types.
     """
     return "\n".join(_table(content, "")).lstrip("\n") + "\n"
 
 
 def inline_toml(value: object) -> str:
-    """Write one value in one line, as after ``KEY =``."""
+    """Return a value on one line, as after ``KEY =``."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -36,7 +36,7 @@ def inline_toml(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        # repr gives the shortest text that reads back as the same number.
+        # repr gives the shortest text that is read back as the same number.
         return repr(value) if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
         pairs = ", ".join(
@@ -49,15 +49,15 @@ def inline_toml(value: object) -> str:
 
 
 def toml_key(key: str) -> str:
-    """Write one part of a key path."""
+    """Return one part of a key path, quoted if necessary."""
     return key if _BARE_KEY.fullmatch(key) else _quoted(key)
 
 
 def _table(content: Mapping[str, Any], path: str) -> list[str]:
-    """Return the lines of a table: its values, then its tables, each below its heading."""
+    """Return the lines of a table: its values, then its subtables with headings."""
     below = {key: value for key, value in content.items() if _needs_heading(value, path)}
     if below:
-        # Inline tables would precede tables with headings, and the order of attributes can matter.
+        # Inline tables would precede tables with headings, but the order of attributes can matter.
         below = {key: value for key, value in content.items() if _holds_tables(value)}
     lines = [
         f"{toml_key(key)} = {_value(value)}" for key, value in content.items() if key not in below and value is not None
@@ -66,7 +66,7 @@ def _table(content: Mapping[str, Any], path: str) -> list[str]:
         place = f"{path}.{toml_key(key)}" if path else toml_key(key)
         if isinstance(value, Mapping):
             inner = _table(value, place)
-            # A table that holds nothing but headings needs none of its own.
+            # A table that contains only tables with headings needs no heading.
             bare = bool(inner) and inner[0] == ""
             heading = [] if bare else ["", f"[{place}]"]
             lines += [*heading, *inner]
@@ -77,7 +77,7 @@ def _table(content: Mapping[str, Any], path: str) -> list[str]:
 
 
 def _needs_heading(value: object, path: str) -> bool:
-    """Return whether a value needs a heading; within a section, short tables are inline."""
+    """Return whether a value needs a heading; short tables of a section are inline."""
     if not _holds_tables(value):
         return False
     entries = value if isinstance(value, list | tuple) else [value]
@@ -85,7 +85,7 @@ def _needs_heading(value: object, path: str) -> bool:
 
 
 def _holds_tables(value: object) -> bool:
-    """Return whether a value is a table, or a list of tables alone."""
+    """Return whether a value is a table or a list of only tables."""
     if isinstance(value, list | tuple):
         return len(value) > 0 and all(isinstance(entry, Mapping) for entry in value)
     return isinstance(value, Mapping)
@@ -106,5 +106,5 @@ def _escaped(sign: str) -> str:
     if sign.isprintable():
         return sign
     code = ord(sign)
-    # Half of a surrogate pair is no character, and TOML has no way to write it.
+    # TOML cannot represent one half of a surrogate pair.
     return "\\uFFFD" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

@@ -1,4 +1,4 @@
-"""Reading tables of statistical programs and spreadsheets, with the labels of their dictionaries."""
+"""Read tables of statistical programs and spreadsheets, with their labels."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from reidsim.file_sizes import require_workbook_fits
 from reidsim.memory import require_memory
 
 ENDINGS = TYPED_ENDINGS
-# Bytes of an empty cell of a workbook in memory: references in a row, in a table, and in a column of text.
+# Memory of an empty cell of a workbook, bytes: references in a row, in a table, and in a column of text.
 _CELL_BYTES = 32
-# Name of a file by ending, and the extra that reads it.
+# Description of a file by its ending, and the extra dependency that reads it.
 _KINDS = {
     **dict.fromkeys(STATA, ("a Stata file", "")),
     **dict.fromkeys(SPSS, ("an SPSS file", "statistics")),
@@ -31,22 +31,22 @@ _KINDS = {
 
 
 def read_typed_file(path: Path) -> pd.DataFrame:
-    """Read a Stata, SPSS, SAS or Excel file; of a workbook, the first sheet.
+    """Read a Stata, SPSS, SAS or Excel file; the first sheet of a workbook.
 
-    Codes with a label in the file's dictionary become the label; where two codes of a column have the same label, it is
-    followed by the code. Missing values of the dictionary are missing.
+    Codes with a label in the file's dictionary become the label; if two codes of a column have equal labels, the code
+    is added to the label. Missing values of the dictionary are missing.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or the library that reads it is not installed.
+        If the file cannot be read, or the library to read it is not installed.
     """
     frame: pd.DataFrame = _opened(path, _read)
     return frame
 
 
 def column_labels(path: Path) -> dict[str, str]:
-    """Return the labels of a file's columns by name; columns without a label are missing."""
+    """Return the labels of a file's columns, by name; omit unlabelled columns."""
     ending = path.suffix.lower()
     if ending not in ENDINGS or ending in EXCEL:
         return {}
@@ -60,7 +60,7 @@ def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
         raise InputError("is a folder" if path.is_dir() else "no such file", source=path, expected=kind)
     try:
         with warnings.catch_warnings():
-            # Libraries warn about details that do not matter here, such as styles of a workbook.
+            # Libraries warn about irrelevant details, such as styles of a workbook.
             warnings.simplefilter("ignore")
             return read(path)
     except ModuleNotFoundError as error:
@@ -69,7 +69,7 @@ def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
     except InputError:
         raise
     except Exception as error:
-        # Each library has its own errors, all about damaged files.
+        # Libraries raise different classes of errors for damaged files.
         reason = " ".join(str(error).split())
         raise InputError(f"not {kind} that can be read: {reason}", source=path) from None
 
@@ -82,7 +82,8 @@ def _read(path: Path) -> pd.DataFrame:
         frame = pd.read_stata(path, convert_categoricals=False)
         with StataReader(path) as reader:
             by_set = reader.value_labels()
-            # Labels go by the name of a set of labels, which several columns may have; pandas has no other way to it.
+            # Labels belong to a named label set, which columns may share; pandas has no public access to a column's
+            # set.
             sets = dict(zip(vars(reader)["_varlist"], vars(reader)["_lbllist"], strict=True))
         return _labelled(frame, {column: by_set[name] for column, name in sets.items() if name in by_set})
     frame, meta = _statistical(path, metadataonly=False)
@@ -112,7 +113,7 @@ def _labelled(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> p
     columns = {}
     for name in frame.columns:
         names = _distinct_labels(labels.get(str(name), {}))
-        # Codes without a label become text, too.
+        # In a column with labels, codes without a label become text, too.
         known = {code: names.get(code, _cell(code)) for code in frame[name].dropna().unique()} if names else {}
         columns[name] = frame[name].astype("object").map(known) if names else frame[name]
     return pd.DataFrame(columns)
@@ -129,7 +130,7 @@ def _workbook(path: Path) -> pd.DataFrame:
     require_workbook_fits(path)
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        # A sheet is as wide as its last formatted cell: without empty cells, rows stay small.
+        # A sheet is as wide as its last formatted cell; without the empty cells, rows stay small.
         cells = (list(map(_cell, row)) for row in book.worksheets[0].iter_rows(values_only=True))
         filled = ((row, [at for at, cell in enumerate(row, start=1) if cell.strip()]) for row in cells)
         rows = [row[: places[-1]] for row, places in filled if places]
@@ -144,7 +145,7 @@ def _workbook(path: Path) -> pd.DataFrame:
 
 
 def _cell(value: Any) -> str:
-    """Return a cell as text: dates without the time 00:00, whole numbers without decimals."""
+    """Return a cell as text: dates without the time 00:00, integers without decimals."""
     if value is None:
         return ""
     if isinstance(value, datetime) and value.time() == time():

@@ -1,4 +1,4 @@
-"""Validated, frozen objects from TOML and JSON files, with errors that name the key."""
+"""Build validated, frozen objects from TOML and JSON; errors name the key."""
 
 from __future__ import annotations
 
@@ -16,24 +16,27 @@ from reidsim.file_sizes import require_no_device
 
 
 class Section(BaseModel):
-    """A part of a scenario or recipe: unknown keys are errors, values are of the exact type and never change."""
+    """A part of a scenario or recipe.
+
+    Unknown keys are errors; values have exact types and cannot change.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-    # Keys of other sections, with the advice for their use here.
+    # Keys that belong in other sections, with advice for the error message.
     elsewhere: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return plain data with shared defaults written out; the same data, by default."""
+        """Return plain data with shared defaults written out; unchanged by default."""
         return data
 
     @classmethod
     def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
-        """Return an error about data that were written out as one about the original data."""
+        """Convert an error about written-out data to an error about the original data."""
         return error
 
 
-# Terms of pydantic, and terms of users of TOML.
+# Terms of pydantic, and the terms that TOML users know.
 _PLAIN = {
     "an object": "a section",
     "a valid (array|tuple|list)": "a list",
@@ -44,21 +47,21 @@ _PLAIN = {
 
 Model = TypeVar("Model", bound=BaseModel)
 _MOST_BYTES = 32 << 20
-# Most nested sections, and most dots before names in a line, which tomllib reads in quadratic time.
+# Maximum nesting of sections, and maximum number of dots before names in a line; tomllib's time is quadratic in dots.
 _DEEPEST, _MOST_DOTS = 50, 5_000
-# Most keys and sections on lines of their own; each takes some microseconds.
+# Maximum number of keys and sections on their own lines; each takes some microseconds.
 _MOST_KEYS = 100_000
 _KEY_OF_LINE = re.compile(r"^[ \t]*(?:([\w.\"'-][\w.\"' \t-]*)=|\[+([^\[\],=\n]+)\]+[ \t]*$)", re.MULTILINE)
 _DOT_OF_KEY = re.compile(r"\.[ \t]*[\"']?[A-Za-z_-]")
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file as `read_text` does; its content is plain data.
+    """Read a JSON file as `read_text` does; return plain data.
 
     Raises
     ------
     InputError
-        If it cannot be read, is larger, or no JSON.
+        If the file cannot be read, is too large, or is not valid JSON.
     """
     text = read_text(path)
     try:
@@ -68,12 +71,12 @@ def read_json(path: Path) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file in UTF-8 of at most 32 MiB, such as a scenario or a manifest.
+    """Read a UTF-8 text file of at most 32 MiB, such as a scenario or a manifest.
 
     Raises
     ------
     InputError
-        If it cannot be read, is larger, or is a pipe, device or socket.
+        If the file cannot be read, is too large, or is a pipe, device or socket.
     """
     require_no_device(path)
     try:
@@ -94,8 +97,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it cannot be read, is not TOML, or has too many or too deeply nested keys; names the file and, for syntax,
-        the line.
+        If the file cannot be read, is not TOML, or has too many or too deeply nested keys; names the file and, for a
+        syntax error, the line.
     """
     text = read_text(path)
     for number, line in enumerate(text.split("\n"), start=1):
@@ -103,13 +106,13 @@ def read_toml(path: Path) -> dict[str, Any]:
             raise _too_deep(path, f"line {number}")
     keys = [(key or section).strip() for key, section in _KEY_OF_LINE.findall(text)]
     if len(keys) > _MOST_KEYS:
-        # Names from the middle, where generated keys are likely.
+        # Show names from the middle, where generated keys are likely.
         some, expected = ", ".join(keys[len(keys) // 2 :][:3]), f"at most {_MOST_KEYS:,}"
         raise InputError(f"too many keys, {some} among them", source=path, found=len(keys), expected=expected)
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        # Besides syntax: numbers of thousands of digits, and tables nested a thousand deep.
+        # Besides syntax errors: numbers with thousands of digits, and tables with a thousand levels.
         raise InputError(f"not valid TOML: {error}", source=path) from None
     require_shallow(content, path)
     return content
@@ -121,7 +124,7 @@ def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
     Raises
     ------
     InputError
-        Names the key where it begins.
+        Names the top-level key of the nested data.
     """
     level: list[Any] = [content]
     names = [""]
@@ -153,7 +156,8 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     require_shallow(data, source)
     whole = model.spelled_out(data) if issubclass(model, Section) else data
     try:
-        # Through JSON, where strict validation still takes lists for tuples, so that objects can be frozen throughout.
+        # Validate JSON: there, strict validation still accepts lists for tuples, so that objects can be completely
+        # frozen.
         return model.model_validate_json(json_of(whole))
     except ValidationError as error:
         first = _first_error(error, model, source)
@@ -161,12 +165,14 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
 
 
 def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Path) -> Model:
-    """Build a validated object from values that were validated one by one, such as a changed copy.
+    """Build a validated object from individually validated values.
+
+    An example is a changed copy of an object.
 
     Raises
     ------
     InputError
-        If the values do not fit together; see `validated`.
+        If the values are inconsistent; see `validated`.
     """
     try:
         return model(**values)
@@ -175,18 +181,18 @@ def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Pat
 
 
 def json_of(data: object) -> str:
-    """Return plain data as the JSON that is validated."""
+    """Return plain data as the JSON text to validate."""
     return json.dumps(data, default=plain)
 
 
 def plain(value: object) -> object:
-    """Return a value as a TOML value: numbers of numpy as numbers, other objects as text."""
+    """Return a value as a TOML value: numpy scalars as numbers, other objects as text."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
 def _first_error(error: ValidationError, model: type[BaseModel], source: str | Path) -> InputError:
     details = error.errors()
-    # A misspelt key shows up twice, as unknown and as missing; the unknown key is more informative.
+    # A misspelt key causes two errors, an unknown and a missing key; the unknown key is more informative.
     detail = next((d for d in details if d["type"] == "extra_forbidden"), details[0])
     kind, context = detail["type"], detail.get("ctx", {})
     keys, valid, options = _resolve_location(model, detail["loc"])
@@ -210,7 +216,7 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
         return InputError("key missing", source=source, where=path, expected="a value")
     inner = context.get("error")
     if isinstance(inner, InputError):
-        # Validators of a section name keys within it.
+        # Validators of a section give the key within it.
         where = ".".join(part for part in (path, inner.where) if part) or None
         return inner.but(source=source, where=where)
     found = detail["input"]
@@ -232,7 +238,10 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
 def _resolve_location(
     model: type[BaseModel], location: tuple[int | str, ...]
 ) -> tuple[list[str], list[str], list[Any]]:
-    """Return a pydantic location as the key path in the file, with the valid keys and the sections to choose there."""
+    """Return a pydantic location as a key path in the file.
+
+    Also return the valid keys and, for a union, the sections to choose from at this location.
+    """
     keys: list[str] = []
     root = model.model_fields.get("root")
     current: Any = model if root is None else _inner_model(root.annotation)
@@ -245,7 +254,7 @@ def _resolve_location(
             keys.append(str(part))
             current = _inner_model(by_key[str(part)].annotation) if str(part) in by_key else None
         elif isinstance(current, list):
-            # A union of tagged sections: the part is the tag, which the user did not write as a key.
+            # In a union of tagged sections, this part is the tag, which is not a key in the file.
             tagged = [option for option in current if part in _tags(option)]
             if tagged:
                 current = tagged[0]
@@ -259,7 +268,10 @@ def _resolve_location(
 
 
 def _inner_model(annotation: Any) -> Any:
-    """Return the section class inside an annotation; a list for a union of classes; a 1-tuple inside a mapping."""
+    """Return the section class inside an annotation.
+
+    The result is a list for a union of classes, and a 1-tuple inside a mapping, list or tuple.
+    """
     arguments = getattr(annotation, "__args__", ())
     origin = getattr(annotation, "__origin__", None)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel) and not arguments:
@@ -272,7 +284,10 @@ def _inner_model(annotation: Any) -> Any:
 
 
 def _tags(option: Any, key: str | None = None) -> list[str]:
-    """Return the tags that distinguish a section in a union: the values of `key`, or of any key if not given."""
+    """Return the tags that distinguish a section in a union.
+
+    Tags are the values of the field `key`, or of any field without `key`.
+    """
     return [
         str(value)
         for name, field in getattr(option, "model_fields", {}).items()
@@ -288,7 +303,7 @@ def _toml_type(value: object) -> str:
 
 
 def section_classes(annotation: Any) -> list[type[Section]]:
-    """Return the classes of sections inside the annotation of a key, each once."""
+    """Return the section classes inside the annotation of a key, without repetition."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return [annotation]
     # A class that is also allowed in a list occurs twice.

@@ -1,4 +1,4 @@
-"""Numbers and names in sentences, and whole numbers in text."""
+"""Format numbers and names in sentences; read whole numbers from text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# As many digits as every 64-bit number has; Python itself refuses to read thousands.
+# Every number of 18 digits fits in 64 bits; Python refuses to convert strings of more than a few thousand digits.
 _MOST_DIGITS = 18
 
 
 @dataclass(frozen=True)
 class Code:
-    """A name or command inside a sentence, shown as it is."""
+    """A name or command inside a sentence, displayed verbatim as code."""
 
     text: str
 
@@ -30,42 +30,45 @@ def joined(parts: Iterable[Sentence], separator: str = ", ") -> list[Inline]:
 
 
 def codes(names: Iterable[object], separator: str = ", ") -> list[Inline]:
-    """Return names as code with commas, or something else, between them."""
+    """Return names as code, with a separator between them."""
     return joined(((Code(str(name)),) for name in names), separator)
 
 
 def counted(number: float, one: str, several: str | None = None) -> str:
-    """Return a number with what it counts, in the singular or the plural.
+    """Return a number and its noun, in the singular or the plural.
 
     Parameters
     ----------
     number : float
-        Written without decimals.
+        Rounded to a whole number.
     one : str
-        What one of them is called.
+        Noun in the singular.
     several : str, optional
-        What others are called; `one` with an s if not given.
+        Noun in the plural; `one` with an s if not given.
     """
     text = f"{number:,.0f}"
     return f"{text} {one if text == '1' else several or f'{one}s'}"
 
 
 def whole_number(text: str) -> int | None:
-    """Return what a value of a user's file says as a whole number, of at most 18 digits; None if it is none.
+    """Return the whole number in a text of at most 18 digits; None if it is not one.
 
     Parameters
     ----------
     text : str
-        ``90+`` reads as 90.
+        A trailing plus sign is ignored: ``90+`` reads as 90.
     """
     digits = text.removesuffix("+").removeprefix("-")
     return int(text.removesuffix("+")) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
 
 
 def number_text(value: object) -> str:
-    """Write a number of a table or a price: whole numbers whole, others with up to six digits."""
+    """Return a number as text for a table or a price.
+
+    Whole numbers have no decimals; other numbers have up to six significant digits.
+    """
     if hasattr(value, "item"):
-        # A number of numpy.
+        # Convert a NumPy scalar to the Python type.
         value = value.item()
     if isinstance(value, bool):
         return "yes" if value else "no"

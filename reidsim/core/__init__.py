@@ -1,1 +1,1 @@
-"""Parts that every other folder uses: registries, measures."""
+"""Components that all other subpackages use: registries and measures."""

@@ -1,4 +1,4 @@
-"""Declared compatibility: an entry needs capabilities that another entry of the scenario provides."""
+"""Check that one entry of a scenario provides the capabilities that another needs."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ def require_provided(
     where: str,
     found: object = None,
 ) -> None:
-    """Check that an entry's needs are provided.
+    """Check that an entry provides every capability that another entry needs.
 
     Parameters
     ----------
     needs, provided : collection of str
         Capabilities, as noun phrases.
     needed_by, provider : str
-        The two entries, such as ``rationality 'logit'`` and ``planner 'never'``.
+        Names of the two entries, such as ``rationality 'logit'`` and ``planner 'never'``.
     where : str
-        Key of the entry to change.
+        Key path of the entry to change.
     found : object, optional
-        Its value.
+        Value of that key.
 
     Raises
     ------
     InputError
-        For the first capability that is missing.
+        For the first missing capability.
     """
     missing = [capability for capability in needs if capability not in provided]
     if missing:

@@ -1,4 +1,4 @@
-"""Measures: columns of result tables with their label, format, definition and computation."""
+"""Define measures: result columns with label, format, definition and computation."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Measure:
     column : str
         Column of result tables.
     label : str
-        Begins with a capital.
+        Label; begins with a capital letter.
     format : str
-        Format of values, as of `str.format`.
+        Format string of values, as in `str.format`.
     definition : str
-        Without a full stop at the end.
+        Definition, without a final full stop.
     compute : callable, optional
-        Of an outcome per row and the number of records of each row, the measure over all records. Measures of other
-        tables than outcomes have none.
+        Function of an outcome per row and the number of records of each row; returns the measure over all records.
+        Measures of tables other than outcomes have none.
     """
 
     column: str
@@ -41,7 +41,7 @@ class Measure:
 
     @property
     def words(self) -> dict[str, str]:
-        """Everything but the computation, as plain data."""
+        """Column, label, format and definition as plain data."""
         return {name: getattr(self, name) for name in WORDS}
 
     @property
@@ -50,26 +50,29 @@ class Measure:
         return self.label[:1].lower() + self.label[1:]
 
     def text(self, value: float) -> str:
-        """Write a value; a dash if there is none."""
+        """Return a value as text; a dash for a missing value."""
         return "-" if math.isnan(value) else self.format.format(0.0 if math.isclose(value, 0, abs_tol=1e-12) else value)
 
 
 def columns_of(measures: Iterable[Measure]) -> list[str]:
-    """Return the columns of some measures."""
+    """Return the columns of measures."""
     return [measure.column for measure in measures]
 
 
 def measures_among(measures: Iterable[Measure], columns: Iterable[object]) -> dict[str, Measure]:
-    """Return the measures that a table contains, by column, in the order of the measures."""
+    """Return the measures whose columns a table contains, by column.
+
+    They are in the order of `measures`.
+    """
     present = set(columns)
     return {measure.column: measure for measure in measures if measure.column in present}
 
 
 def measures_worded(words: Mapping[str, Mapping[str, Any]]) -> dict[str, Measure]:
-    """Return the measures of a table of labels, formats and definitions, by column."""
+    """Return measures from a table of labels, formats and definitions, by column."""
     return {column: Measure(column, **told) for column, told in words.items()}
 
 
 def in_words(measures: Iterable[Measure], words: Mapping[str, Mapping[str, Any]]) -> tuple[Measure, ...]:
-    """Return measures with other labels or definitions where given, by column."""
+    """Return measures with the labels and definitions of `words`, by column."""
     return tuple(replace(measure, **words.get(measure.column, {})) for measure in measures)

@@ -1,7 +1,7 @@
-"""Registries: the named parts of the package and of installed packages, by name.
+"""Registries: components of reidsim and of installed packages, by name.
 
-A part is registered where it is defined, by a decorator. A registry names the modules that define the parts of the
-package once; it imports them when it is first read.
+A decorator registers a component where it is defined. A registry lists the modules that define reidsim's own
+components; it imports them when it is first read.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ D = TypeVar("D")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Named parts of one sort, in order of registration; a mapping of the parts of the package.
+    """Mapping of names to components, in order of registration.
+
+    The mapping contains only reidsim's own components.
 
     Parameters
     ----------
     sort : str
-        Noun for one part, for error messages.
+        Noun for one component, for error messages.
     group : str
-        Entry point group of parts that installed packages provide.
+        Entry point group of components in installed packages.
     modules : str
-        Modules that register the parts of the package; of a package, every module in its folder.
+        Modules that register reidsim's own components; for a package, all modules in its folder.
     """
 
     def __init__(self, sort: str, group: str, *modules: str) -> None:
@@ -40,12 +42,12 @@ class Registry(Mapping[str, T], Generic[T]):
         self._parts: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[D], D]:
-        """Return the decorator that adds a definition, usually a class, under a name.
+        """Return a decorator that registers a definition, usually a class, under a name.
 
         Raises
         ------
         ValueError
-            If the name is taken.
+            If the name is already registered.
         """
 
         def add(definition: D) -> D:
@@ -57,7 +59,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return add
 
     def _entry(self, name: str, part: Any) -> T:
-        """Return the entry of a definition: the definition itself."""
+        """Return the registry's entry for a definition: here the definition itself."""
         entry: T = part
         return entry
 
@@ -75,16 +77,16 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @property
     def installed(self) -> dict[str, EntryPoint]:
-        """Entry points of installed packages, in order of their names."""
+        """Entry points of installed packages, sorted by name."""
         return installed(self.group)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all parts, those of the package first."""
+        """Names of all components, reidsim's own first."""
         return (*self, *(name for name in self.installed if name not in self))
 
     def unknown(self, name: object, *, where: str | None = None, otherwise: str = "") -> InputError:
-        """Return the error of a name that no part has, with the nearest names."""
+        """Return the error for an unregistered name, with the nearest names."""
         names = self.names
         return InputError(
             "value not allowed",
@@ -109,12 +111,12 @@ def installed(group: str) -> dict[str, EntryPoint]:
 
 @lru_cache(maxsize=8)
 def _installed(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    # Figures look up a kind for each label; another `sys.path` may lead to other packages.
+    # Cached: figures look up a kind for each label. The key includes `sys.path`, which determines the packages found.
     return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda entry: entry.name)}
 
 
 def _with_folder(module: str) -> Iterator[str]:
-    """Yield a module, and the modules in its folder if it is a package."""
+    """Yield a module and, if it is a package, the modules in its folder."""
     yield module
     for found in iter_modules(getattr(sys.modules.get(module), "__path__", ())):
         yield f"{module}.{found.name}"

@@ -1,4 +1,4 @@
-"""Rounds of agents: what each policy leads to round by round, what the publisher comes to believe, who finds whom."""
+"""Draw rounds of agents: payoffs, beliefs and re-identifications by round."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.palette import BLACK, GREY
 
 _EXPOSED = "exposed"
-# Panels of the figures of rounds, and of several releases: column, title and what the axis says.
+# Panels of figures of rounds and of figures of releases: column, title and axis label.
 _PANELS = (
     (PUBLISHER_PAYOFF.column, "Publisher's payoff", style.UNIT),
     (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", style.UNIT),
@@ -35,7 +35,9 @@ _PANELS_OF_WAVES = (
 
 
 def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
-    """Draw payoffs, participation and risk of each policy over the rounds, as means over draws.
+    """Draw payoffs, participation and risk of each policy over the rounds.
+
+    Values are means over draws.
 
     Parameters
     ----------
@@ -52,7 +54,9 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
 
 
 def waves_by_policy(rounds: pd.DataFrame) -> Figure:
-    """Draw payoff, people exposed so far, size and risk of each policy over several releases, as means over draws.
+    """Draw payoff, exposure, participation and risk of each policy over releases.
+
+    Values are means over draws. Exposure is the cumulative share of people exposed in this and earlier releases.
 
     Parameters
     ----------
@@ -75,7 +79,7 @@ def waves_by_policy(rounds: pd.DataFrame) -> Figure:
 
 
 def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) -> Figure:
-    """Draw columns over the rounds in four panels, by policy."""
+    """Draw four columns over the rounds, one panel each and one line per policy."""
     columns = [column for column, _, _ in shown]
     means = rounds.groupby(["policy", "round"], sort=False, observed=True)[columns].mean().reset_index()
     look = style.looks(style.ordered_policies(means["policy"]))
@@ -101,7 +105,7 @@ def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) ->
 
 
 def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
-    """Draw what the publisher believes the weight of each adversary to be, over the rounds, beside the true weight.
+    """Draw the publisher's belief in each adversary, and the true weight, by round.
 
     Parameters
     ----------
@@ -112,7 +116,7 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per policy; the true weight is a thin line.
+        One panel per policy with means over draws; a thin line marks the true weight.
     """
     keys = ["policy", "round", "adversary"]
     means = adversaries.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
@@ -137,31 +141,31 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     return figure
 
 
-# Bars below this part of the highest stack cannot be seen.
+# Bars below this share of the highest stack are invisible.
 _SEEN = 0.005
-# Patterns tell bars apart where colours do not.
+# Hatches distinguish bars without colour.
 _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
 
 def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: str = "") -> Figure:
-    """Draw re-identifications in each round by adversary and resources, and distinct people so far.
+    """Draw re-identifications by adversary and resources, and distinct people so far.
 
     Parameters
     ----------
     through : DataFrame
-        One row per draw, policy, round, adversary and combination of resources, with columns ``policy``, ``round``,
-        ``adversary``, ``through`` and ``breaches``.
+        One row per draw, policy, round, adversary and combination of resources, with columns ``replication``, ``draw``,
+        ``policy``, ``round``, ``adversary``, ``through`` and ``breaches``.
     rounds : DataFrame
         One row per draw, policy and round, with columns ``policy``, ``round``, ``subjects`` and
         ``distinct_reidentified``.
     note : str
-        Written above the panels.
+        Text above the panels.
 
     Returns
     -------
     Figure
-        One column per policy, means over draws: above, stacked bars; below, a line of distinct people against the
-        number of data subjects.
+        One column of panels per policy, with means over draws. Upper panel: stacked bars of re-identifications in each
+        round. Lower panel: distinct people re-identified so far, and the number of data subjects as a dashed line.
     """
     n_draws = len(through[["replication", "draw"]].drop_duplicates())
     who = through["adversary"].astype(str)
@@ -169,7 +173,7 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     found = through.groupby(["policy", "finder", "round"], sort=False, observed=True)["breaches"].sum() / n_draws
     distinct = rounds.groupby(["policy", "round"], observed=True)[DISTINCT.column].mean()
     subjects = int(rounds["subjects"].max())
-    # Bars too low to be seen have their number in the legend.
+    # The legend gives the number for bars that are too low to see.
     totals = found.groupby(["policy", "finder"], observed=True).sum().groupby("finder", observed=True).max()
     low = totals < _SEEN * found.groupby(["policy", "round"], observed=True).sum().max()
     unseen = {str(finder): f" (at most {total:.2g} in all rounds)" for finder, total in totals[low].items()}

@@ -1,4 +1,4 @@
-"""What each quasi-identifier costs and brings, as bars."""
+"""Draw the contribution of each quasi-identifier to the measures as bars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from reidsim.palette import GREY
 
 
 def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure:
-    """Draw the Shapley share of each column in some measures, a panel each, with two standard errors where drawn.
+    """Draw the Shapley share of each column, one panel per measure.
+
+    Error bars of two standard errors are drawn where shares are estimates.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What each policy leads to: payoffs of both players, the risks of records, how many people are re-identified."""
+"""Draw payoffs, risks and numbers of re-identified people by policy."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from reidsim.scenarios.people import once_each
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 _RISKS = {"policy", "attacked", "success_probability"}
-# Inches of a policy.
+# Height of a policy's row, inches.
 _ROW = 0.45
 
 
 def figures_by_policy(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of what a run of any kind of scenario has: payoffs and people at risk."""
+    """Yield name and figure of payoffs and risks, for a run of any kind."""
     if {"policy", *_COLOURS} <= set(result.runs.columns):
         yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
     if set(result.records.columns) >= _RISKS and len(result.records):
@@ -36,14 +36,14 @@ def figures_by_policy(result: Shown) -> Iterator[tuple[str, Figure]]:
 
 
 def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:
-    """Draw the payoffs of both players under each policy as bars, with their amounts.
+    """Draw the payoffs of both players under each policy as bars with amounts.
 
     Parameters
     ----------
     summary : DataFrame
         One row per policy (and point): ``policy``, ``publisher_payoff`` and ``adversary_payoff``, money per record.
     measures : iterable of Measure
-        Those of the scenario's kind.
+        Measures of the scenario's kind.
     """
     names = [style.policy_name(policy) for policy in summary["policy"]]
     figure, grid = style.new_figure(1, 2, panel=(4.2, 0.8 + _ROW * len(summary)), sharey=True)
@@ -59,7 +59,7 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
 
 
 def _label_bars(axes: Axes, bars: BarContainer, texts: list[str]) -> None:
-    """Write amounts to the right of bars; that of a negative bar to the right of zero, clear of the axis."""
+    """Write amounts at the right end of bars, and right of zero for negative bars."""
     for bar, text in zip(bars, texts, strict=True):
         end = max(0.0, bar.get_x() + bar.get_width())
         axes.annotate(
@@ -72,7 +72,7 @@ def _label_bars(axes: Axes, bars: BarContainer, texts: list[str]) -> None:
 
 
 def risks_by_policy(records: pd.DataFrame) -> Figure:
-    """Draw for each policy the share of records whose risk of re-identification is at least so high.
+    """Draw, by policy, the share of records with at least a given risk.
 
     Parameters
     ----------
@@ -96,19 +96,19 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
     style.label_axes(
         axes, title="Risk by record", x="Probability of being re-identified", y="Share of records at or above"
     )
-    # Names of many policies are long ones.
+    # Names of policies are longer in scenarios with many policies.
     style.legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
     return figure
 
 
-# Beyond so many people, numbers are drawn by their logarithm, as policies differ by orders of magnitude.
+# Above this number of people, the axis is logarithmic, as policies differ by orders of magnitude.
 _MANY = 50
-# The axis ends at the smallest number of people at which every policy has reached this probability.
+# The axis ends at the smallest number of people at which every policy reaches this cumulative probability.
 _ALMOST_ALL = 0.999
 
 
 def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
-    """Draw for each policy the probability that at most so many people are re-identified.
+    """Draw, by policy, the distribution function of re-identified people.
 
     Parameters
     ----------

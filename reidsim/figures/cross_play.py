@@ -1,4 +1,4 @@
-"""Defenders against adversaries: heat maps of what each defender gets, and of the risk that it leaves."""
+"""Draw heat maps of payoff and risk for defenders against adversaries."""
 
 from __future__ import annotations
 
@@ -12,29 +12,32 @@ from reidsim.figures.style import UNIT, label_axes, new_figure, number_ticks
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.releases.strategy_space import Floats
 
-# Inches of a row and of a column.
+# Height of a row and width of a column, inches.
 _ROW, _COLUMN = 0.24, 0.78
-# Colour maps: the first is neutral in its middle, where payoffs are 0. Both can be told apart by colour-blind readers.
+# Colour maps: the first is neutral in its middle, where payoffs are 0. Both are distinguishable by colour-blind
+# readers.
 _PAYOFFS, _RISKS = "PuOr", "cividis"
 # Weights of red, green and blue in the brightness of a colour (ITU-R BT.601).
 _LUMINANCE = (0.299, 0.587, 0.114)
 
 
 def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
-    """Draw the defender's payoff and the risk of re-identification, defenders as rows and adversaries as columns.
+    """Draw the defender's payoff and the risk of re-identification as heat maps.
+
+    Rows are defenders; columns are adversaries.
 
     Parameters
     ----------
     payoff : DataFrame
         Defender's payoff in currency units per record.
     risk : DataFrame
-        Mean probability of re-identification, of the same rows and columns.
+        Mean probability of re-identification; same rows and columns as `payoff`.
 
     Returns
     -------
     Figure
-        Every cell has its number, except where nobody could play. Colours of payoffs diverge from 0 and reach the
-        largest absolute payoff on both sides, so that no value is clipped; risks are the brighter, the larger.
+        Every cell contains its number, except combinations that could not be played. The colour scale of payoffs is
+        symmetric around 0 up to the largest absolute payoff, so no value is clipped; larger risks are brighter.
     """
     rows, columns = payoff.shape
     figure, grid = new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))

@@ -1,4 +1,4 @@
-"""The equilibrium over a grid of the publisher's benefit and loss (Wan et al. 2015, Figs. 8 to 10)."""
+"""Draw the equilibrium over benefit and loss (Wan et al. 2015, Figs. 8 to 10)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from reidsim.figures.spacing import cell_edges, draw_cells
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.releases.strategy_space import Floats
 
-# What tables call averages over all records, in place of one record.
+# Value of the column `record` in tables of averages over all records.
 ALL_RECORDS = "all records"
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """What a panel shows: a column, drawn brighter where larger; the range of colours if it is not the data's."""
+    """Content of a panel: a column, in which larger values are brighter.
+
+    Without `limits`, the colours span the range of the data.
+    """
 
     column: str
     title: str
@@ -40,26 +43,28 @@ def parameter_maps(
     axes: tuple[str, str] = ("benefit", "loss"),
     title: str = "",
 ) -> Figure:
-    """Draw both players' strategies and payoffs over benefit and loss (Figs. 8 and 9; Fig. 10 for all records).
+    """Draw both players' strategies and payoffs over benefit and loss.
+
+    The figure corresponds to Figs. 8 and 9; for all records, to Fig. 10.
 
     Parameters
     ----------
     maps : DataFrame
         A full grid, one row per benefit and loss, with columns ``record`` (the same in every row: the record's label,
         or ``"all records"`` for averages), ``benefit``, ``loss``, ``publisher_payoff``, ``adversary_payoff`` (money
-        per record), ``generalization_intensity`` and ``share_attacked`` (of all records; 0 or 1 for one record).
+        per record), ``generalization_intensity`` and ``share_attacked`` (share of all records; 0 or 1 for one record).
     case : tuple of float, optional
-        Benefit and loss of a case study, marked by a cross (if outside the map, the legend says so instead).
+        Benefit and loss of a case study, marked by a cross (outside the map, the legend mentions it instead).
     axes : tuple of str
-        Columns in place of benefit and loss: upwards, and to the right.
+        Columns on the y axis and on the x axis, in place of benefit and loss.
     title : str
-        In place of the record's label.
+        Title in place of the record's label.
 
     Returns
     -------
     Figure
-        Loss on the x axis, benefit on the y axis, each logarithmic where its values grow by a factor; the brighter,
-        the larger.
+        Loss on the x axis, benefit on the y axis, each logarithmic if its values are spaced by a factor; larger values
+        are brighter.
     """
     record = str(maps["record"].iloc[0])
     upwards, rightwards = (np.unique(maps[name]) for name in axes)
@@ -81,7 +86,7 @@ def parameter_maps(
 
 
 def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
-    # Tenths, so that averages far below 1 can be told apart.
+    # Round up to tenths, so that averages far below 1 are distinguishable.
     brightest = min(1.0, max(0.1, float(np.ceil(10 * table["generalization_intensity"].max())) / 10))
     intensity = _Panel(
         GENERALIZATION_INTENSITY.column, "(a) Publisher's strategy", GENERALIZATION_INTENSITY.label, "gray",
@@ -126,7 +131,7 @@ def _is_inside(case: tuple[float, float], benefits: Floats, losses: Floats) -> b
 
 
 def _cross(x: list[float], y: list[float], label: str = "") -> Line2D:
-    # Black with a white rim is seen on black, on white and on every grey between; whole even at the map's border.
+    # Black with a white rim is visible on black, white and grey, and is not clipped at the map's border.
     rim = [withStroke(linewidth=5, foreground="white")]
     return Line2D(
         x, y, linestyle="none", marker="x", markersize=9, markeredgewidth=2, color="black", path_effects=rim,

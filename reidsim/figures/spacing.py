@@ -1,4 +1,4 @@
-"""Axes that follow the spacing of the values tried: evenly spaced, or by a factor."""
+"""Choose linear or logarithmic axes by the spacing of the values."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from reidsim.releases.strategy_space import Floats
 
 
 def is_geometric(values: Floats) -> bool:
-    """Tell whether increasing values are spaced more evenly by factors than by differences."""
+    """Return whether increasing values are spaced more evenly by factor than by step."""
     if len(values) < 3 or values[0] <= 0:
         return False
     steps, factors = np.diff(values), np.diff(np.log(values))
-    # The margin is for rounding: of two spacings that are both even, the plain one is taken.
+    # The margin absorbs rounding: if both spacings are even, use the linear axis.
     return bool(factors.max() / factors.min() < steps.max() / steps.min() * (1 - 1e-9))
 
 
 def cell_edges(values: Floats) -> Floats:
-    """Return the borders of the cells around increasing values, shape (n + 1,): halfway, on the axis they suit."""
+    """Return the cell borders around increasing values, shape (n + 1,).
+
+    Borders are midway between values, on a linear or logarithmic scale, as `is_geometric` decides.
+    """
     if len(values) == 1:
-        # Nothing tells how wide the only cell is; any width shows its value.
+        # A single cell has no natural width; any width shows its value.
         return values[0] * np.array([0.5, 1.5]) if values[0] else np.array([0.0, 1.0])
     geometric = is_geometric(values)
     positions = np.log(values) if geometric else values
@@ -35,7 +38,7 @@ def cell_edges(values: Floats) -> Floats:
     first = positions[0] - (middle[0] - positions[0])
     last = positions[-1] + (positions[-1] - middle[-1])
     if not geometric and positions[0] >= 0:
-        # Half a cell below the smallest amount of money there would be negative ones.
+        # Half a cell below the smallest amount of money would be negative.
         first = max(first, 0.0)
     edges = np.concatenate([[first], middle, [last]])
     return np.exp(edges) if geometric else edges
@@ -44,7 +47,22 @@ def cell_edges(values: Floats) -> Floats:
 def draw_cells(
     axes: Axes, x: Floats, y: Floats, surface: Floats, colours: str | Colormap, limits: tuple[float, float]
 ) -> QuadMesh:
-    """Draw values (n_y, n_x) over two increasing parameters, on axes that suit them, in colours between two limits."""
+    """Draw values over two increasing parameters as coloured cells.
+
+    Parameters
+    ----------
+    axes : Axes
+    x, y : ndarray
+        Increasing values of the parameters, shapes (n_x,) and (n_y,); each axis is linear or logarithmic.
+    surface : ndarray, shape (n_y, n_x)
+    colours : str or Colormap
+    limits : tuple of float
+        Values of the first and the last colour.
+
+    Returns
+    -------
+    QuadMesh
+    """
     edges, (low, high) = (cell_edges(x), cell_edges(y)), limits
     mesh = axes.pcolormesh(*edges, surface, cmap=colours, vmin=low, vmax=high, rasterized=True)
     scale_axis(axes, "x", x)
@@ -53,7 +71,7 @@ def draw_cells(
 
 
 def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
-    """Make the ``"x"`` or ``"y"`` axis linear or logarithmic, as suits the values, and write its numbers out."""
+    """Set a linear or logarithmic scale that suits the values, and format its numbers."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     if not is_geometric(values):
         number_ticks(axis)
@@ -63,7 +81,7 @@ def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
 
 
 def log_ticks(axis: Axis, factor: float) -> None:
-    """Write out the numbers of a logarithmic axis whose largest value is so many times the smallest."""
+    """Format a logarithmic axis; `factor` is its largest value over its smallest."""
     axis.set_major_locator(LogLocator(subs=(1.0,) if factor >= 100 else (1.0, 2.0, 5.0)))
     write_out(axis)
     axis.set_minor_formatter(NullFormatter())

@@ -1,4 +1,4 @@
-"""Figures of a stress test: indices, payoffs over the uncertainty, mistaken beliefs, the best policy where."""
+"""Draw the results of a stress test: indices, regret, beliefs and best policies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reidsim.figures.spacing import draw_cells
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.palette import GREY
 
-# The index drawn as a bar, and the one that is marked on it.
+# Index drawn as a bar, and the index that is marked on it.
 _BARS = {
     "total": ("total (bar) and first-order (mark)", "first-order"),
     "mu_star": ("mu* (bar) and sigma (mark)", "sigma"),
@@ -24,14 +24,16 @@ _COLUMNS = 3
 
 
 def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
-    """Draw the indices of every output, one panel each, parameters side by side, a bar per policy.
+    """Draw the sensitivity indices of every output, with a bar per policy.
+
+    Each output has one panel, in which the parameters are side by side.
 
     Parameters
     ----------
     indices : DataFrame
         Table ``sensitivity`` of a stress test.
     measures : mapping of str to Measure
-        The outputs, by column.
+        Outputs by column.
     """
     single = indices[(indices["other"] == "") & indices["value"].notna()]
     table = single
@@ -61,7 +63,7 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
 
 
 def regret_curves(regrets: pd.DataFrame) -> Figure:
-    """Draw the distribution of payoff and regret of each policy over the points.
+    """Draw the distribution of payoff and regret over the points, by policy.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        The share of points (y) at which payoff, or regret, is at most the value (x).
+        The share of points (y) with a payoff, or regret, of at most the value (x).
     """
     complete = regrets[regrets["regret"].notna()]
     table = complete
@@ -92,19 +94,19 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
 
 
 def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> Figure:
-    """Draw what mistaken publishers get, over the true value and over the error.
+    """Draw the payoff of mistaken publishers over the true value and over the error.
 
     Parameters
     ----------
     curves : DataFrame
-        Rows of one key of table ``belief_curves`` of a stress test, whose values are numbers.
+        Rows of a single key in the table ``belief_curves`` of a stress test. The values of the key are numbers.
     payoff : Measure
-        Of who is mistaken.
+        Payoff of the mistaken player.
 
     Returns
     -------
     Figure
-        One panel per value believed in, where the true value changes, and per true value, where the belief does.
+        One panel per believed value, over the true value; and one panel per true value, over the believed value.
     """
     curves = curves.drop_duplicates()
     name = str(curves["key"].iloc[0])
@@ -120,7 +122,7 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
         if rows["believed"].min() < rows["believed"].max()
     ]
     drawn = drawn or [(style.sentence(words), "true", true, curves)]
-    # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
+    # A grid of beliefs and truths has too many panels; draw the first few.
     drawn = drawn[: 2 * _COLUMNS]
     look = style.looks(style.ordered_policies(curves["policy"]))
     figure, every = style.panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
@@ -140,7 +142,9 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
 
 
 def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
-    """Draw which policy is best over two parameters, and by how much; by how much only, if one is best everywhere.
+    """Draw the best policy, and its margin, over two parameters.
+
+    If one policy is best everywhere, draw only the margin.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-"""What all figures share: names, units, and looks that survive grey print and colour blindness.
+"""Provide the style of all figures: names, units, colours, markers and legends.
 
-Everything is set on the figure itself and never through matplotlib's global settings, which other figures use too.
+Styles are readable in grey print and by colour-blind readers. They are set on each figure and never in matplotlib's
+global settings, which other figures use too.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, 
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kinds_at_hand
 
-# The scenario says in which currency.
+# The scenario names the currency.
 UNIT = "per record"
 
-# Inches free on either side of a legend.
+# Margin on either side of a legend, inches.
 _LEGEND_EDGE = 0.1
 
 _COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
@@ -43,7 +44,7 @@ _DASHES: tuple[Dashes, ...] = (
     "-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (10, 4)), (0, (3, 3)),
 )  # fmt: skip
 
-# Under this name a figure draws the loss where the gain goes with it.
+# Parameter name in figures in which the gain equals the loss.
 LOSS_AND_GAIN = "loss and gain"
 _PARAMETER_LABELS = {
     "loss": f"Publisher's loss, L ({UNIT})",
@@ -64,7 +65,7 @@ _KEY_WORDS = {
 
 _NAMED_SECTIONS = ("resources", "adversaries")
 
-# Choices of stress tests, which no kind has.
+# Robust choices of stress tests; no kind of scenario defines them.
 _ROBUST = {
     "robust-maximin": "Robust: best worst case",
     "robust-minimax-regret": "Robust: least regret",
@@ -74,7 +75,7 @@ _ROBUST = {
 
 @dataclass(frozen=True)
 class Look:
-    """How a policy is drawn; line style and marker tell it apart without the colour."""
+    """Style of a policy; line style and marker identify it without colour."""
 
     colour: str
     dashes: Dashes
@@ -82,18 +83,21 @@ class Look:
 
 
 def policy_name(policy: str) -> str:
-    """Return the name of a policy as shown to readers; unknown ones as they are."""
+    """Return the displayed name of a policy; unknown names are unchanged."""
     label = next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
     return _ROBUST.get(policy, label)
 
 
 def _fixed_looks() -> tuple[str, ...]:
-    """Return the policies of the default kind that come first in rows and legends, each with a colour of its own."""
+    """Return the policies of the default kind that have a fixed colour each.
+
+    They come first in rows and legends.
+    """
     return tuple(kind_named(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
 
 
 def _own_looks() -> dict[str, Look]:
-    """Return the looks of policies whose kind says how they are drawn."""
+    """Return the styles of policies that define their own."""
     return {
         name: Look(policy.look.colour, _DASHES[place % len(_DASHES)], policy.look.marker)
         for kind in kinds_at_hand()
@@ -103,15 +107,16 @@ def _own_looks() -> dict[str, Look]:
 
 
 def parameter_label(parameter: str) -> str:
-    """Return the axis label of a parameter of the game, or of a key of a scenario in words."""
+    """Return the axis label of a game parameter or of a scenario key."""
     name = parameter.removeprefix("economics.")
     return _PARAMETER_LABELS.get(name) or sentence(key_words(parameter))
 
 
 def key_words(key: str) -> str:
-    """Return a key of a scenario as readers call it, such as ``"believed cost"`` for ``beliefs.cost``.
+    """Return a scenario key in words: ``"believed cost"`` for ``beliefs.cost``.
 
-    Sections with names of their own are told, as in ``"size of registry"``: there may be several with the same key.
+    The words include the name of a named section, as in ``"size of registry"``, because several sections may have the
+    same key.
     """
     section, _, name = key.rpartition(".")
     words = _KEY_WORDS.get(name, name.replace("_", " "))
@@ -122,40 +127,40 @@ def key_words(key: str) -> str:
 
 
 def with_unit(words: str, key: str) -> str:
-    """Return words about a key of a scenario, with the unit of amounts of the game."""
+    """Return the words for a scenario key, with the unit if it is a payoff parameter."""
     section, _, name = key.rpartition(".")
-    # What a resource costs is paid once.
+    # The cost of a resource is paid once, not per record.
     return f"{words} ({UNIT})" if name in _PARAMETER_LABELS and not section.startswith("resources") else words
 
 
 def given_name(name: str) -> str:
-    """Return a name that a scenario gives, such as ``"voter-list"``, in words."""
+    """Return a name from a scenario, such as ``"voter-list"``, in words."""
     return name.replace("-", " ")
 
 
 def sentence(words: str) -> str:
-    """Return words with a capital letter, as titles and labels of axes begin."""
+    """Return words with a first capital letter, for titles and axis labels."""
     return words[:1].upper() + words[1:]
 
 
 def ordered_policies(policies: Iterable[str]) -> list[str]:
-    """Return distinct policies, the known ones first and in their fixed order, the others as they come."""
+    """Return distinct policies: known ones in fixed order, then the others."""
     return known_first(policies, _fixed_looks())
 
 
 def ordered_parameters(parameters: Iterable[str]) -> list[str]:
-    """Return distinct parameters of the game in the order of the paper's Fig. 11, the others as they come."""
+    """Return distinct parameters: in the order of the paper's Fig. 11, then others."""
     return known_first(parameters, _PARAMETER_LABELS)
 
 
 def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return distinct names, the known ones first and in their order, the others as they come."""
+    """Return distinct names: known ones in their order, then the others."""
     distinct = list(dict.fromkeys(names))
     return [name for name in known if name in distinct] + [name for name in distinct if name not in known]
 
 
 def looks(policies: Sequence[str]) -> dict[str, Look]:
-    """Give each policy a look: known ones always the same, the others what is left."""
+    """Return a style per policy: a fixed one for known policies, else a free one."""
     fixed = {policy: number for number, policy in enumerate(_fixed_looks()) if policy in policies}
     own = {policy: look for policy, look in _own_looks().items() if policy not in fixed}
     others = [policy for policy in policies if policy not in fixed and policy not in own]
@@ -165,7 +170,7 @@ def looks(policies: Sequence[str]) -> dict[str, Look]:
 
 
 def _look(number: int) -> Look:
-    # After a round the three lists are shifted against each other, so that no combination comes back soon.
+    # After each cycle of colours, the three lists shift against each other, so that combinations repeat late.
     turn, place = divmod(number, len(_COLOURS))
     return Look(
         _COLOURS[(place + turn) % len(_COLOURS)],
@@ -182,8 +187,11 @@ def new_figure(
     sharex: bool | Literal["col"] = False,
     sharey: bool | Literal["col"] = False,
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Make a figure of rows x columns panels, each about ``panel`` (width, height) inches with its labels."""
-    # Room for the legend and the title of the whole figure is added to that of the panels.
+    """Make a figure of rows x columns panels.
+
+    `panel` is the approximate width and height of a panel with its labels, inches.
+    """
+    # Add height for the figure's legend and title.
     engine = ConstrainedLayoutEngine(hspace=0.06, wspace=0.04)
     figure = Figure(figsize=(columns * panel[0], rows * panel[1] + 0.6), layout=engine, facecolor="white")
     grid: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey).tolist()
@@ -195,7 +203,7 @@ def new_figure(
 
 
 def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Make a figure of so many panels in rows of at most `columns`; see `new_figure`."""
+    """Make a figure of `number` panels in at most `columns` columns; see `new_figure`."""
     figure, grid = new_figure(-(-number // columns), min(number, columns), panel=panel)
     every = [axes for row in grid for axes in row]
     for spare in every[number:]:
@@ -204,20 +212,20 @@ def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Fi
 
 
 def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int = 12, **more: Any) -> list[Line2D]:
-    """Draw a line; of its points at most about `marks` are marked, as on every point of a long line it is a blur."""
+    """Draw a line with about `marks` markers: more markers blur a long line."""
     every = max(1, len(x) // marks)
     own = {"color": look.colour, "linestyle": look.dashes, "marker": look.marker, "markevery": every}
     return axes.plot(x, y, **{**own, "markersize": 5, "markerfacecolor": "white", "label": label, **more})
 
 
 def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line2D]:
-    """Draw the share of values that are at most so large."""
+    """Draw the distribution function of values."""
     shares = np.arange(1, len(values) + 1) / len(values)
     return axes.step(np.sort(values), shares, where="post", color=look.colour, linestyle=look.dashes, label=label)
 
 
 def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None:
-    """Set the texts of a panel; a currency sign in them is not read as the start of a formula."""
+    """Set the title and axis labels of a panel, with currency signs as plain text."""
     plain: dict[str, Any] = {"parse_math": False}
     if title:
         axes.set_title(title, fontsize=10, loc="left", **plain)
@@ -228,7 +236,7 @@ def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None
 
 
 def number_ticks(*axes: Axis) -> None:
-    """Put at most seven numbers on each linear axis, written out with commas between thousands."""
+    """Put at most seven numbers on each linear axis, with thousands separators."""
     for axis in axes:
         axis.set_major_locator(MaxNLocator(6))
         write_out(axis)
@@ -240,30 +248,30 @@ def write_out(axis: Axis) -> None:
 
 
 def number_text(value: float) -> str:
-    """Write a number as on an axis, such as ``"25,000"``, ``"0.5"``, ``"\N{MINUS SIGN}3"``."""
+    """Return a number as on an axis: ``"25,000"``, ``"0.5"``, ``"\N{MINUS SIGN}3"``."""
     return f"{value:,.10g}".replace("-", "\N{MINUS SIGN}")
 
 
 def money_text(value: float) -> str:
-    """Write an amount with two decimals, such as ``"1,049.70"``."""
+    """Return an amount with two decimals, such as ``"1,049.70"``."""
     return f"{value:,.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def patches(look: Mapping[str, Look], **more: Any) -> list[Patch]:
-    """Return what stands in the legend for the colour of each policy."""
+    """Return the legend handles for the colour of each policy."""
     return [Patch(color=own.colour, label=policy_name(policy), **more) for policy, own in look.items()]
 
 
 def zero_line(axes: Axes) -> None:
-    """Draw a thin line where the payoff, or the difference between two, is nothing."""
+    """Draw a thin horizontal line at zero."""
     axes.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) -> None:
-    """Put one legend for all panels under them, in at most so many columns, where it hides nothing and is whole.
+    """Put one legend for all panels below them, in at most `columns` columns.
 
-    It has as many columns as the figure has room for; a figure that is too narrow for one, or too low, grows. Of a
-    single line the name is the title of a figure that has none.
+    The legend has as many columns as fit into the figure's width. The figure grows if it is too narrow for one column
+    or too low for the rows. For a single line, its name becomes the title of a figure without one.
     """
     if len(handles) == 1 and not figure.get_suptitle():
         only = handles[0]
@@ -282,7 +290,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
             legend.remove()
         else:
             figure.set_figwidth(width + 2 * _LEGEND_EDGE)
-    # A figure comes with room for two rows.
+    # New figures have room for two rows.
     rows = -(-len(handles) // number)
     figure.set_figheight(figure.get_figheight() + 0.19 * max(0, rows - 2))
 
@@ -303,21 +311,24 @@ def _legend(figure: Figure, handles: Sequence[Artist], columns: int) -> Legend:
 
 @contextmanager
 def own_settings() -> Iterator[None]:
-    """Draw with matplotlib's defaults: a ``matplotlibrc`` of the user may need LaTeX, or change the look."""
+    """Draw with matplotlib's defaults, whatever the user's ``matplotlibrc``.
+
+    A ``matplotlibrc`` may change the style or need LaTeX.
+    """
     with rc_context({key: value for key, value in rcParamsDefault.items() if not key.startswith("backend")}):
         yield
 
 
 def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -> None:
-    """Write a figure as PNG, the same bytes every time.
+    """Write a figure as PNG; equal figures give equal bytes.
 
     Parameters
     ----------
     figure : Figure
     path : str or Path
-        In a folder that exists; a file that is there is replaced.
+        Path in an existing folder; an existing file is replaced.
     dots_per_inch : int
-        160 for print.
+        Resolution; 160 for print.
 
     Raises
     ------
@@ -325,5 +336,5 @@ def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -
         If the file cannot be written.
     """
     with writing(path), own_settings():
-        # The version of matplotlib is all that would tell two files of the same pixels apart.
+        # Without this, the file would contain matplotlib's version and differ between versions with equal pixels.
         figure.savefig(path, format="png", dpi=dots_per_inch, metadata={"Software": None})

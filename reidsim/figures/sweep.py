@@ -1,4 +1,4 @@
-"""Figures of a sweep: outcomes along each key that changes, one line per policy, or maps over two of them."""
+"""Draw the outcomes of a sweep: lines along each swept key, or maps over two keys."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ from reidsim.validation import validated
 
 _PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
 _MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *_PAYOFFS]
-# Two axes make a map if both have more values than could be told apart as lines.
+# Draw a map over two axes if the second has more values than can be distinguished as lines.
 _MOST_LINES = 6
 _FILES = (".csv", ".csv.gz", ".parquet", ".toml")
-# Figures of the other values of a sweep; the first few tell the story.
+# Maximum number of figures, one for each combination of the sweep's other values.
 _MOST_FIGURES = 6
 
 
 @dataclass(frozen=True)
 class Swept:
-    """A sweep as figures see it.
+    """A sweep arranged for drawing.
 
     Parameters
     ----------
     table : DataFrame
         One row per point and policy: keys, ``policy``, means of the measures.
     along : tuple of str
-        Keys with numbers along which lines are drawn, one at a time.
+        Numeric keys along which lines are drawn, one at a time.
     others : tuple of str
-        Keys that tell lines, or figures, apart.
+        Keys that distinguish lines or figures.
     second : str
-        Key of the second axis of a map; empty if lines are drawn.
+        Key of the second axis of a map; empty for lines.
     in_turn : tuple of tuple of str
-        Groups of keys of which one changes at a time, if lines are drawn along them.
+        For lines: groups of keys; a single group changes at a time.
     content : mapping
-        The scenario.
+        The scenario as plain data.
     """
 
     table: pd.DataFrame
@@ -60,12 +60,18 @@ class Swept:
     content: Mapping[str, Any]
 
     def line(self, key: str) -> pd.DataFrame:
-        """Return the rows in which the keys that change in turn with `key` have the scenario's own values."""
+        """Return the rows for a line along a key.
+
+        In these rows, the keys that change in turn with `key` have the scenario's own values.
+        """
         group = next((group for group in self.in_turn if key in group), ())
         return rows_along(self.table, self.in_turn, group, self.content).sort_values(key, kind="stable")
 
     def lines(self, measures: list[str]) -> pd.DataFrame:
-        """Return all lines below each other, with columns ``key``, ``value``, ``setting`` and ``policy``."""
+        """Return all lines in one table.
+
+        It has the columns ``key``, ``value``, ``setting``, ``policy``, the other keys and the measures.
+        """
         parts = []
         for key in self.along:
             rows = self.line(key)
@@ -82,14 +88,14 @@ class Swept:
 
 
 def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of lines of payoffs by policy along every key with numbers, or maps over two of them."""
+    """Yield name and figure of payoffs along numeric keys, or of maps over two keys."""
     swept = swept_of(result)
     if swept is not None:
         yield from lines_or_maps(swept)
 
 
 def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
-    """Yield maps over two keys that are crossed, if there are two with many values, or lines along every key."""
+    """Yield name and figure of maps, if the sweep has a second axis, else of lines."""
     if swept.second:
         yield from _numbered("sweep-map", _maps(swept))
     elif set(_PAYOFFS) <= set(swept.table):
@@ -97,7 +103,7 @@ def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
 
 
 def swept_of(result: ShownSweep) -> Swept | None:
-    """Arrange the statistics of a batch for drawing; None if there is nothing to draw along."""
+    """Arrange the statistics of a batch for drawing; None without a numeric key."""
     content, found = result.manifest["content"], result.statistics
     if "sweep" not in content or found.empty or "policy" not in found or "records" in found:
         return None
@@ -124,12 +130,12 @@ def swept_of(result: ShownSweep) -> Swept | None:
 
 
 def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
-    """Return the first key of a group that has several numbers, by which it can be drawn; empty if there is none."""
+    """Return the first numeric key of a group that identifies its points; "" if none."""
     for key in group:
         column = table[key]
         if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
             continue
-        # A key whose values repeat does not tell what the group's other keys are.
+        # If the values of a key repeat, they do not identify the values of the group's other keys.
         if np.isfinite(column).all() and column.nunique() == len(table[list(group)].drop_duplicates()) > 1:
             return key
     return ""
@@ -164,18 +170,18 @@ def _maps(swept: Swept) -> Iterator[Figure]:
 
 
 def named_lines(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return lines with the names under which figures know their keys."""
+    """Return lines with the column ``parameter``: the short names of their keys."""
     return lines.assign(parameter=lines["key"].map(short_name))
 
 
 def value_words(value: object) -> str:
-    """Return a value of a key as titles say it: a file by its name, in words."""
+    """Return a value of a key as a title shows it; a file by its name, in words."""
     name = str(value).rpartition("/")[2]
     return name.partition(".")[0].replace("-", " ") if name.endswith(_FILES) else name
 
 
 def short_name(key: str) -> str:
-    """Return the name under which figures know a price; other keys as they are."""
+    """Return the short name of a payoff parameter's key; other keys unchanged."""
     return key.removeprefix("economics.")
 
 
@@ -189,7 +195,7 @@ _SIDES = ((PUBLISHER_PAYOFF, "Publisher"), (ADVERSARY_PAYOFF, "Adversary"))
 
 
 def sensitivity_lines(lines: pd.DataFrame) -> Figure:
-    """Draw how the payoffs under each policy change with one parameter at a time (Fig. 11).
+    """Draw the payoffs under each policy against one parameter at a time (Fig. 11).
 
     Parameters
     ----------
@@ -200,8 +206,8 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One row per parameter, the publisher on the left, the adversary on the right, one line per policy; the x axis
-        is logarithmic where the values grow by a factor.
+        One row per parameter, with the publisher on the left and the adversary on the right, and one line per policy.
+        The x axis is logarithmic if the values are spaced by a factor.
     """
     parameters = style.ordered_parameters(lines["parameter"])
     look = style.looks(style.ordered_policies(lines["policy"]))

@@ -1,4 +1,4 @@
-"""What policies pay along one amount of money, and which pays most where."""
+"""Draw the payoffs of policies against one amount of money, and the best policy."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from reidsim.figures import style
 from reidsim.palette import GREY
 from reidsim.scenarios.asked import loss_text
 
-# A switch is named by its amount unless it is nearer than this part of the axis to the one before.
+# A switch point has a label unless it is within this share of the axis of the previous label.
 _APART = 0.1
 
 
 def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, own: float) -> Figure:
-    """Draw what each policy pays along an amount, over bands of the policy that pays most.
+    """Draw payoffs against an amount, over bands of the best policy.
 
     Parameters
     ----------
     lines : DataFrame
         Columns ``value``, ``policy`` and ``publisher_payoff``.
     bands : DataFrame
-        Columns ``low``, ``high`` and ``policy``, one row per interval; the policy is empty where nothing is known.
+        Columns ``low``, ``high`` and ``policy``, one row per interval; the policy is empty where it is unknown.
     parameter : str
         The amount, such as ``"loss"``.
     own : float

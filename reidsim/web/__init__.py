@@ -1,1 +1,1 @@
-"""The web page: sliders over a scenario's prices and adversary, live figures, and rounds of the agent model."""
+"""Serve a web page: sliders for payoffs and adversary, figures, agent rounds."""

@@ -1,4 +1,4 @@
-"""What the page shows: a scenario solved under the values that were set, and the rounds of its agents."""
+"""Solve a scenario under the values set on the page; play rounds of its agents."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from reidsim.scenarios.study import Study
 
 Values = Mapping[str, Value]
 
-# Sections and keys that a single look at a scenario does not need.
+# Sections and keys that a single solution of a scenario does not need.
 _LEFT_OUT = ("figures", "replications", "sweep", "uncertainty", "stress")
 
 
 @dataclass(frozen=True, eq=False)
 class Explored:
-    """What comes of a scenario under some values.
+    """The result of a scenario under a set of values.
 
     Parameters
     ----------
     result : RunResult
     problem : str
-        Why the values cannot be used; then the result is that of the scenario as it is.
+        Error message if the values cannot be used; the result is then the result of the unchanged scenario.
     """
 
     result: RunResult
@@ -52,7 +52,7 @@ class Explored:
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """The scenario as played."""
+        """The scenario of the result, as plain data."""
         content: Mapping[str, Any] = self.result.manifest["content"]
         return content
 
@@ -68,36 +68,39 @@ class Explored:
 
     @property
     def best(self) -> str:
-        """The policy that pays most."""
+        """The policy with the largest payoff."""
         return best_policy(self.measures, self.content)
 
     @property
     def attributes(self) -> list[str]:
-        """Columns of the records that hold quasi-identifiers as released."""
-        # Attributes have these names only where records do not name people and households.
+        """Columns of the records that contain released quasi-identifiers."""
+        # Without keys for persons and households, columns with these names are ordinary attributes.
         named = {"person", "household"} & set(self.content.get("release", {}))
         told = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
         return [column for column in self.result.records.columns if column not in told]
 
     @cached_property
     def releases(self) -> Releases | None:
-        """Releases of the policies, read back in memory; None if the records are from no file.
+        """Releases of the policies, read back in memory; None without a file of records.
 
         Raises
         ------
         InputError
-            If the records cannot be shared as they are.
+            If the records cannot be released.
         """
         return releases_of(RunInMemory.of(self.result))
 
     @property
     def rounds(self) -> pd.DataFrame | None:
-        """Measures by policy and round, if agents played."""
+        """Measures by policy and round; None without agents."""
         return self.result.analysis.tables().get("rounds")
 
 
 def read_back_html(shown: Explored) -> str:
-    """Return the unit, the recommended release and the read-back as the report shows them; empty without a file."""
+    """Return the HTML of the recommended release and its read-back check.
+
+    It includes the unit sentence, as in the report. The text is empty if the records do not come from a file.
+    """
     run = RunInMemory.of(shown.result)
     context: dict[str, Any] = {"problem": "", "releases": None, "unit": run.units[0], "kind": ""}
     try:
@@ -113,32 +116,34 @@ def read_back_html(shown: Explored) -> str:
 
 
 class Explorer:
-    """Solves a scenario under one set of values after the other; what these do not change is read once.
+    """Solve one scenario repeatedly under different values.
+
+    Data that do not depend on the values are read once.
 
     Parameters
     ----------
     loaded : LoadedScenario
-        Its ``[figures]``, design and replications are left out.
+        Scenario to solve; ``[figures]``, the experimental design and replications are ignored.
     """
 
     def __init__(self, loaded: LoadedScenario[ScenarioHead]) -> None:
         self.loaded = loaded
         self._kept: tuple[str, Study[Any]] | None = None
-        # The page asks from threads.
+        # The page calls the explorer from several threads.
         self._lock = threading.Lock()
 
     @property
     def n_rounds(self) -> int:
-        """Rounds that the scenario's agents play; 0 if it has none."""
+        """Number of rounds that the scenario's agents play; 0 without agents."""
         agents = getattr(self.loaded.scenario, "agents", None)
         return 0 if agents is None else int(agents.rounds)
 
     def solve(self, values: Values) -> Explored:
-        """Solve the game once under some values, without rounds."""
+        """Solve the game once under a set of values, without rounds."""
         return self._explored(values, one_game)
 
     def play(self, values: Values) -> Explored:
-        """Play all rounds of every policy under some values."""
+        """Play all rounds of every policy under a set of values."""
         return self._explored(values, lambda loaded: loaded)
 
     def _explored(
@@ -158,16 +163,16 @@ class Explorer:
 
 
 def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScenario[ScenarioHead]:
-    """Return a scenario under some values, without what only batches and analyses need.
+    """Return a scenario with changed values, without sections for batches only.
 
     Raises
     ------
     InputError
-        If the values do not go together.
+        If the values are inconsistent.
     """
     kept = without(loaded, *_LEFT_OUT)
     content = deepcopy(kept.content)
-    # A key without a value is taken out: another one then counts in its place.
+    # Remove keys without a value, so that the scenario uses the key or default that replaces them.
     stated = {key: value for key, value in values.items() if value is not None}
     override(content, stated)
     for key in values.keys() - stated.keys():
@@ -178,7 +183,11 @@ def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScena
 
 
 def one_game(loaded: LoadedScenario[ScenarioHead]) -> LoadedScenario[ScenarioHead]:
-    """Return a scenario without rounds; with one of them, where adversaries say what they are in rounds alone."""
+    """Return a scenario without rounds, or with one round if it cannot do without.
+
+    One round is needed if adversaries own or buy resources, or if all adversaries attack together: rounds define these
+    adversaries.
+    """
     agents = loaded.content.get("agents")
     if agents is None or not (are_equipped(loaded.scenario) or _each_comes(loaded.scenario)):
         return without(loaded, "agents")
@@ -187,7 +196,7 @@ def one_game(loaded: LoadedScenario[ScenarioHead]) -> LoadedScenario[ScenarioHea
 
 
 def _each_comes(scenario: Any) -> bool:
-    """Tell whether weights of the scenario's adversaries need not sum to 1."""
+    """Return whether all adversaries attack together: weights may not sum to 1."""
     return bool(getattr(scenario, "adversaries", None)) and scenario.agents.together == "all"
 
 

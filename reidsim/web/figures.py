@@ -1,4 +1,4 @@
-"""The live figures of the web page, drawn from the tables of a result."""
+"""Draw the figures of the web page from the tables of a result."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _WITHHELD = "withheld"
 
 
 def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd.DataFrame:
-    """Tell in what form a policy shares each attribute.
+    """Return the share of records by form of release, for each attribute.
 
     Parameters
     ----------
     records : DataFrame
         One row per record and policy, as in a results folder.
     attributes : list of str
-        Columns of the quasi-identifiers as released, in the order of the strategies' levels.
+        Columns of the released quasi-identifiers, in the order of the strategies' levels.
     policy : str
 
     Returns
     -------
     DataFrame
-        Indexed by attribute, a column for each of `FORMS`: shares of records, which sum to 1.
+        Index: attribute. One column for each of `FORMS`: share of records; each row sums to 1.
     """
     chosen = records[records["policy"] == policy]
     strategies = chosen["strategy"].astype(str)
@@ -53,7 +53,10 @@ def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd
 
 
 def _levels(strategies: pd.Series, attributes: list[str]) -> pd.DataFrame:
-    """Return the level of each attribute that is neither suppressed nor withheld, from the names of strategies."""
+    """Return the level of each attribute of each record, from the strategy's name.
+
+    Suppressed and withheld attributes have arbitrary levels.
+    """
     rows = {}
     for strategy in strategies.unique():
         if all(part.isdigit() for part in strategy.split(",")):
@@ -65,7 +68,7 @@ def _levels(strategies: pd.Series, attributes: list[str]) -> pd.DataFrame:
 
 
 def form_bars(shares: pd.DataFrame, policy: str) -> Figure:
-    """Draw the table of `form_shares` as bars."""
+    """Draw the table of `form_shares` as stacked bars."""
     figure, [[axes]] = new_figure(1, 1, panel=(_PANEL[0], max(_PANEL[1], 0.24 * len(shares) + 1)))
     places, left = np.arange(len(shares)), np.zeros(len(shares))
     handles = []

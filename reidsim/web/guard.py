@@ -1,7 +1,7 @@
-"""Who may drive the page: the browser that was given its address, at that address, and no page of another site.
+"""Restrict the page to browsers that opened the printed address.
 
-Any site that a user visits can send requests to this machine. Those carry the site's name in ``Origin``; a site whose
-name is bound anew to this machine shows it in ``Host``; and neither knows the token.
+Any site that a user visits can send requests to this machine. Such requests carry the site's name in ``Origin``; a
+site that rebinds its name to this machine sends that name in ``Host``; and neither kind of request contains the token.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# What uvicorn closes a websocket with that is refused before it is opened: as HTTP, 403.
+# Code with which a websocket is rejected before it opens; uvicorn answers with HTTP status 403.
 _POLICY_VIOLATION = 1008
 _INVALID_DATA = 1007
 
@@ -29,16 +29,16 @@ _log = logging.getLogger("reidsim")
 
 
 class Guard:
-    """Lets requests through to an application that come from its own page.
+    """ASGI middleware that lets only requests from its own page reach an application.
 
-    The first one has the token in its address, as printed, and is given a cookie in return; all others need the cookie.
+    The first request carries the token in the printed address and receives a cookie; all others need the cookie.
 
     Parameters
     ----------
     application : callable
-        Of ASGI.
+        ASGI application.
     host : str
-        Under which alone it is reached, ``localhost`` aside.
+        The only host name that is accepted, besides ``localhost``.
     port : int
     """
 
@@ -50,7 +50,7 @@ class Guard:
         self.address = f"http://{host}:{port}/?token={self._token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of ASGI."""
+        """Answer an ASGI request."""
         if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
             return
@@ -67,18 +67,18 @@ class Guard:
             await self._pass_on(scope, receive, send)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the application answer; close the connection over a message that it cannot read."""
+        """Forward a request; close the connection if the application cannot read it."""
         try:
             await self._application(scope, receive, send)
-        except Exception as error:  # whatever was sent, the page goes on
+        except Exception as error:  # the page must survive any malformed message
             _log.warning("closed a connection after a malformed message", exc_info=error)
             if scope["type"] == "websocket":
-                # The application may have closed it.
+                # The application may already have closed the connection.
                 with contextlib.suppress(Exception):
                     await send({"type": "websocket.close", "code": _INVALID_DATA})
 
     def _problem(self, headers: dict[bytes, str]) -> str:
-        """Tell why a request is not from the page's own address; nothing if it is."""
+        """Return why a request does not come from the page's address; "" if it does."""
         if headers.get(b"host", "") not in self._hosts:
             return f"this page is at {self._hosts[0]} only"
         origin = headers.get(b"origin")
@@ -90,7 +90,10 @@ class Guard:
         return hmac.compare_digest(text.encode(), self._token.encode())
 
     async def _enter(self, send: Send) -> None:
-        """Give the cookie, and go on at an address without the token, which so stays out of what browsers remember."""
+        """Set the cookie and redirect to an address without the token.
+
+        The token therefore does not stay in the browser's history.
+        """
         cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Lax"
         headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 303, "headers": headers})

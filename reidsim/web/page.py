@@ -1,4 +1,4 @@
-"""The page itself: controls on the left; the verdict, measures and figures beside them."""
+"""The web page: controls on the left; verdict, measures and figures on the right."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _STYLESHEET = Path(__file__).with_suffix(".css")
 
 @solara.component
 def Page() -> None:  # noqa: N802 - solara's name for the component that is served
-    """Show the scenario that is served."""
+    """Show the scenario that the server offers."""
     explorer = served.explorer()
     values: solara.Reactive[dict[str, Value]] = solara.use_reactive({})
-    # The values under which rounds were asked for; those of other values are not shown.
+    # The values for which rounds were requested; rounds of other values are hidden.
     asked: solara.Reactive[dict[str, Value] | None] = solara.use_reactive(None)
     solved = use_task(lambda: explorer.solve(values.value), dependencies=[values.value])
     played = use_task(lambda: None if asked.value is None else explorer.play(asked.value), dependencies=[asked.value])
@@ -57,7 +57,7 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
         solara.Text("Solving the scenario.")
         return
     rounds = played.value if asked.value is not None else None
-    # Numbers of other values stay in sight, and are seen to be such.
+    # While a new result is computed, the previous numbers stay visible and are faded.
     with solara.Column(classes=["reidsim-stale"] if solved.pending or played.pending else []):
         _answer(rounds or shown)
         _read_back(shown)
@@ -81,7 +81,7 @@ def _control(control: Control, values: Mapping[str, Value], change: Callable[[st
     amount = float(value or 0.0)
     label = f"{control.label} (0 to {number_text(control.high)})"
     solara.InputFloat(f"{label}, moves with the loss" if linked else label, amount, set_value, disabled=linked)
-    # A slider ends where it does; a number beyond that can still be typed.
+    # Larger numbers than the end of the slider can be typed.
     solara.SliderFloat(
         "", value=min(max(amount, 0.0), control.high), min=0.0, max=control.high, step=control.step,
         on_value=set_value, disabled=linked,
@@ -106,7 +106,7 @@ def _answer(shown: Explored) -> None:
 
 @solara.component
 def _read_back(shown: Explored) -> None:
-    """Count in the rows of each release in the background."""
+    """Show the read-back check of the releases, computed in the background."""
     found = use_task(lambda: read_back_html(shown), dependencies=[shown])
     _busy(found.pending)
     if found.latest:
@@ -115,7 +115,7 @@ def _read_back(shown: Explored) -> None:
 
 @solara.component
 def _figures(shown: Explored) -> None:
-    """Draw in the background: numbers are there before."""
+    """Show the figures, drawn in the background so that the numbers appear first."""
     chosen: solara.Reactive[str | None] = solara.use_reactive(None)
     policy = chosen.value if chosen.value in shown.policies else shown.best
     drawn = use_task(lambda: _by_policy(shown), dependencies=[shown])
@@ -125,7 +125,7 @@ def _figures(shown: Explored) -> None:
         for source, description in drawn.latest or ():
             _picture(source, description)
     if not shown.attributes:
-        # Records of some kinds have no attributes, and are shared as they are or not.
+        # Records of some kinds of scenario have no attributes: they are released unchanged or not at all.
         return
     with Tabs(shown.policies.index(policy), on_value=lambda at: chosen.set(shown.policies[at or 0])):
         for name in shown.policies:
@@ -135,7 +135,7 @@ def _figures(shown: Explored) -> None:
 
 
 def _busy(pending: bool) -> None:
-    # Always there, so that nothing moves when it comes and goes.
+    # The bar is always part of the page, so that the layout does not move when it appears or disappears.
     solara.ProgressLinear(pending, style={"visibility": "visible" if pending else "hidden"})
 
 

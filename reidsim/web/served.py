@@ -1,4 +1,4 @@
-"""The scenario that the running server shows."""
+"""Store the scenario of the running server."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _served: list[Explorer] = []
 
 
 def offer(loaded: LoadedScenario[ScenarioHead]) -> None:
-    """Make a scenario the one that is shown, and begin to solve it before the page is opened."""
+    """Set the scenario to show, and start to solve it before the page is opened."""
     explorer = Explorer(loaded)
     _served[:] = [explorer]
     threading.Thread(target=explorer.solve, args=({},), daemon=True).start()
 
 
 def explorer() -> Explorer:
-    """Return what solves the scenario that is shown.
+    """Return the explorer of the scenario to show.
 
     Raises
     ------
     InputError
-        If none was offered: the page is opened by `reidsim serve` only.
+        If `offer` was not called: only `reidsim serve` can open the page.
     """
     if not _served:
         raise InputError("no scenario is served", expected="reidsim serve SCENARIO")

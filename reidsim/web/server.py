@@ -1,4 +1,4 @@
-"""The server of the web page: on this machine only, for its user, and with nothing fetched from anywhere else."""
+"""Serve the web page on this machine, to its user, without any remote resource."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
     ----------
     loaded : LoadedScenario
     port : int
-        On the loopback interface; 0 for any that is free.
+        Port on the loopback interface; 0 for any free port.
     started : callable
-        Called with the page's address, the token included without which nobody is let in, once the server listens.
+        Called with the page's address, which includes the required token, when the server listens.
 
     Raises
     ------
     InputError
-        If the extra ``web`` is not installed, the port is taken, or the scenario has nothing to change.
+        If the extra ``web`` is not installed, the port is in use, or the scenario has no parameter to change.
     """
     if any(find_spec(name) is None for name in _NEEDED):
         raise InputError("the web page is not installed", expected="pip install 'reidsim[web]'")
@@ -61,7 +61,7 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
 
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
         server = uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on"))
-        # What cannot be imported is told here, before the address is.
+        # Import errors must appear before the address is printed.
         import_module(_PAGE)
         started(guard.address)
         with own_settings():
@@ -69,7 +69,7 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
 
 
 class _OneLine(logging.Formatter):
-    """A line per event: no traceback, and no control characters of a message that was received."""
+    """Format each event as one line without traceback and control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of an event, with its error."""
@@ -82,10 +82,10 @@ class _OneLine(logging.Formatter):
 
 
 def _log_in_lines() -> None:
-    """Print what libraries log about messages of the browser in lines; tracebacks would be of no use to the reader."""
+    """Log messages of libraries as single lines, without tracebacks."""
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine())
-    # The page has a cookie of its own, and is never embedded in another.
+    # Irrelevant here: the page has its own cookie and is never embedded in another page.
     warnings.filterwarnings("ignore", message="Cookies with samesite=none")
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
@@ -103,18 +103,18 @@ def _listen(port: int) -> socket.socket:
 
 
 def _stay_on_this_machine() -> None:
-    """Set solara up, before it is imported, so that it neither reports home nor fetches what is missing."""
+    """Configure solara, before its import, to send no telemetry and fetch no assets."""
     os.environ.update(
         {
             "SOLARA_APP": _PAGE,
             "SOLARA_TELEMETRY_MIXPANEL_ENABLE": "false",
             "SOLARA_ASSETS_PROXY": "true",
-            # What the installed assets lack is not there, instead of being fetched.
+            # Assets that are not installed are missing; solara does not fetch them.
             "SOLARA_ASSETS_CDN": f"http://{HOST}:9/",
             "SOLARA_MODE": "production",
             "SOLARA_THEME_SHOW_BANNER": "false",
             "SOLARA_SESSION_SAME_SITE": "lax",
-            # What a page that was closed has computed is dropped, and there are not many at a time.
+            # Discard the state of closed pages, and limit the number of open pages.
             "SOLARA_KERNEL_CULL_TIMEOUT": "10m",
             "SOLARA_KERNEL_MAX_COUNT": "8",
         }
