@@ -1,1 +1,1 @@
-"""What matches whom: group sizes and success probabilities."""
+"""Record linkage: group sizes and success probabilities."""

@@ -1,8 +1,8 @@
-"""How many released records a person could be, for many sets of known attributes.
+"""Number of released records that match a person, by set of known attributes.
 
-A record matches a person when each of its known values includes the person's: the same value, or a group of a value
-tree that holds it (Xia et al. 2021). Persons with equal values share one question, and so do records with equal values;
-the questions and the records are the elements that are split, attribute after attribute, into groups that agree.
+A record matches a person if each of its known values is the person's value, or a group of a value tree that contains
+it (Xia et al. 2021). People with equal values are one query, and records with equal values are one record element.
+Queries and records are the elements that are split, attribute by attribute, into groups that agree.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ NOBODY = -1
 
 
 class Holders(NamedTuple):
-    """Whose the records of elements are, where people have several; people alike are one row set.
+    """The people behind the records of each element, if people have several records.
 
     Attributes
     ----------
     start : ndarray of int64, shape (n_elements + 1,)
-        Where the row sets of each element begin; of no length if each record is a person.
+        First position in `row_set` of each element; empty if each record is a different person.
     row_set : ndarray of int
-        Element after element.
+        Row sets with a record in the element, element by element; see `RowSets`.
     people : ndarray of int64, shape (n_sets,)
-        People of each row set.
+        Number of people with each row set.
     last : ndarray of int64, shape (n_sets + 1,)
-        To count with: the group in which each set was last counted, and the number of groups so far.
+        Work array: the group in which each set was last counted and, at the end, the number of groups so far.
     """
 
     start: Integers
@@ -52,21 +52,22 @@ _NO_HOLDERS = Holders(*(np.zeros(0, dtype=kind) for kind in (np.int64, np.intp, 
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """Questions about persons, and records that may answer them.
+    """Queries for people, and the records that may match them.
 
     Parameters
     ----------
     columns : tuple of ndarray of int32, shape (n_elements,)
-        One per attribute: elements that agree have equal numbers, 0 and up.
+        One array per attribute; elements that agree have equal numbers, 0 or more.
     asks : ndarray of int32, shape (n_elements,)
-        The person that the element asks for; ``NOBODY`` (-1) if none.
+        The person that the element queries; ``NOBODY`` (-1) if the element is no query.
     records : ndarray of int64, shape (n_elements,)
-        Released records that the element stands for.
+        Number of released records that the element represents.
     pattern : ndarray of int32, shape (n_elements,)
-        Elements of different patterns never match: a pattern is how far records are generalized.
+        Generalization pattern of the element; elements of different patterns never match.
     n_persons : int
+        Number of people queried.
     holders : Holders, optional
-        Where people have several records, and those who match are to be counted.
+        The people behind the records, if people have several records and matching people are to be counted.
     """
 
     columns: tuple[Positions, ...]
@@ -78,7 +79,7 @@ class Elements:
 
     @property
     def n_elements(self) -> int:
-        """Number of questions and records."""
+        """Number of queries and record elements."""
         return len(self.asks)
 
 
@@ -89,21 +90,21 @@ def make_elements(
     trees: Mapping[int, ValueTree] | None = None,
     row_sets: RowSets | None = None,
 ) -> Elements:
-    """Put together the elements of some distinct persons and the released records.
+    """Return the elements for some distinct people and the released records.
 
     Parameters
     ----------
     persons : ndarray of int32, shape (n_persons, n_attributes)
-        True values of the persons; nodes of the value tree where an attribute has one.
+        True values of the people; nodes of the value tree for an attribute that has one.
     records : ndarray of int32, shape (n_records, n_attributes), optional
-        Released values; those of the persons themselves, if not given.
+        Released values; by default the true values of `persons`.
     counts : ndarray of int64, shape (n_records,), optional
-        Records that each row of `records` stands for (one each, if not given).
+        Number of records that each row of `records` represents; 1 if not given.
     trees : mapping of int to ValueTree, optional
-        Value tree by position of the attribute; without one, only equal values match.
+        Value tree by position of the attribute; without a tree, only equal values match.
     row_sets : RowSets, optional
-        Whose the records are, over the rows of `records`; all records of one person are generalized alike. Each is
-        somebody else's, if not given.
+        Row sets of the people over the rows of `records`. All records of a person must be generalized equally. If not
+        given, each record belongs to a different person.
     """
     n = len(persons)
     counted = np.ones(n if records is None else len(records), dtype=np.int64) if counts is None else counts
@@ -117,7 +118,7 @@ def make_elements(
         columns = tuple(np.ascontiguousarray(persons[:, j], dtype=np.int32) for j in range(persons.shape[1]))
         holders = _holders(row_sets, n, 0)
         return Elements(columns, np.arange(n, dtype=np.int32), counted, np.zeros(n, dtype=np.int32), n, holders)
-    # Elements of one pattern are at the same depth of every tree, so that values of theirs that match are equal.
+    # Elements with the same pattern are at the same depth of every tree, so their values match only if they are equal.
     depths = np.zeros(released.shape, dtype=np.int32)
     for position, tree in used.items():
         depths[:, position] = tree.depth[released[:, position]]
@@ -127,7 +128,7 @@ def make_elements(
         values = persons.copy()
         for position, tree in used.items():
             above = tree.chain[persons[:, position], pattern[position]]
-            # A person known by a larger group than the records' matches none of them, once the attribute is known.
+            # A person known by a group larger than the records' groups matches no record once the attribute is known.
             values[:, position] = np.where(above >= 0, above, tree.n_nodes)
         questions.append(values)
     rows = np.concatenate([*questions, released])
@@ -145,7 +146,7 @@ def make_elements(
 
 
 def _holders(row_sets: RowSets | None, n_records: int, before: int) -> Holders:
-    """Return whose the records are, of elements that begin with others who are none."""
+    """Return the holders of elements whose first `before` elements are not records."""
     if row_sets is None:
         return _NO_HOLDERS
     start, row_set = row_sets.by_cell(n_records)
@@ -154,7 +155,7 @@ def _holders(row_sets: RowSets | None, n_records: int, before: int) -> Holders:
 
 
 def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
-    """Tell whether a record is released with a group that holds a person's value."""
+    """Return whether any released value is a group that contains a person's value."""
     groups_above = tree.parent[np.unique(persons)]
     holds_somebody = np.zeros(tree.n_nodes, dtype=np.bool_)
     while (groups_above != TOP).any():
@@ -165,16 +166,16 @@ def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
 
 
 class Split(NamedTuple):
-    """Elements that still matter, in groups that agree on the attributes split so far.
+    """Remaining elements, in groups that agree on the attributes split so far.
 
     Attributes
     ----------
     order : ndarray of int32
-        Elements, group after group.
+        Elements, group by group.
     starts : ndarray of int64, shape (n_groups + 1,)
-        Where each group begins in `order`.
+        First position of each group in `order`.
     persons : ndarray of int32
-        Persons asked for who match two records or more.
+        Queried people who match two records or more.
     """
 
     order: Positions
@@ -183,7 +184,7 @@ class Split(NamedTuple):
 
 
 def whole(elements: Elements) -> Split:
-    """Return the elements unsplit but for their patterns, with everybody asked for."""
+    """Return the elements split only by pattern, with all people queried."""
     order = np.argsort(elements.pattern, kind="stable").astype(np.int32)
     sizes = np.bincount(elements.pattern)
     starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
@@ -199,9 +200,9 @@ def split_groups(order: Positions, starts: Integers, column: Positions, count: I
     order, starts : ndarray
         See `Split`.
     column : ndarray of int32, shape (n_elements,)
-        The attribute.
+        Values of the attribute.
     count : ndarray of int64, shape (n_values,)
-        Zeros, to work with; zeros again afterwards.
+        Work array of zeros; zeros again on return.
 
     Returns
     -------
@@ -241,7 +242,7 @@ def split_groups(order: Positions, starts: Integers, column: Positions, count: I
 def matching_records(
     order: Positions, starts: Integers, asks: Positions, records: Integers, wanted: NDArray[np.bool_], matches: Integers
 ) -> None:
-    """Count the records that each wanted person matches, into `matches` (n_persons,)."""
+    """Add each wanted person's number of matching records to `matches` (n_persons,)."""
     for group in range(len(starts) - 1):
         total = 0
         asked = False
@@ -260,7 +261,10 @@ def matching_records(
 def matching_people(
     order: Positions, starts: Integers, asks: Positions, holders: Holders, wanted: NDArray[np.bool_], matches: Integers
 ) -> None:
-    """Count the different people of whom a record is one that each wanted person matches, into `matches`."""
+    """Add each wanted person's number of matching people to `matches` (n_persons,).
+
+    Only wanted people are counted; the other arguments are as in `matching_records`.
+    """
     number = len(holders.last) - 1
     for group in range(len(starts) - 1):
         asked = False
@@ -289,7 +293,10 @@ def matching_people(
 def keep_groups(
     order: Positions, starts: Integers, asks: Positions, records: Integers, wanted: NDArray[np.bool_]
 ) -> tuple[Positions, Integers]:
-    """Keep the groups in which a wanted person matches a record, without what neither asks for one nor is one."""
+    """Keep only groups that contain at least one wanted person and one record.
+
+    Elements that are neither records nor queries for a wanted person are dropped.
+    """
     kept = np.empty_like(order)
     ends = np.empty(len(starts), dtype=np.int64)
     ends[0] = 0
@@ -315,12 +322,12 @@ def keep_groups(
 
 
 def require_matches(matches: Integers) -> None:
-    """Check that everybody matches a record.
+    """Check that every person matches at least one record.
 
     Raises
     ------
     InputError
-        Names the first who does not.
+        If a person matches no record; the message names the first such person.
     """
     if len(matches) and matches.min() < 1:
         raise InputError(

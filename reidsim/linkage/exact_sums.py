@@ -1,4 +1,4 @@
-"""Sums of many floats rounded once, as by `math.fsum`, of arrays and without a list of their numbers."""
+"""Exactly rounded sums of float arrays, equal to `math.fsum` without a list."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-# Floats that do not overlap cover all exponents with fewer.
+# Fewer non-overlapping floats than this cover all exponents of float64.
 _MOST_PARTIALS = 64
 
 
 @numba.njit(cache=True)
 def exact_sum(values: NDArray[np.float64]) -> float:
-    """Return the float nearest to the sum of finite numbers, shape (n,): that of `math.fsum`.
+    """Return the float nearest to the exact sum of finite numbers, as `math.fsum`.
 
-    The sum so far is kept exactly, as floats that do not overlap (Shewchuk 1997).
+    The running sum is kept exactly, as a list of non-overlapping floats (Shewchuk 1997).
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n,)
     """
     partials = np.empty(_MOST_PARTIALS)
     n = 0
@@ -38,7 +42,7 @@ def exact_sum(values: NDArray[np.float64]) -> float:
         total = rounded + partials[n]
         rest = partials[n] - (total - rounded)
         rounded = total
-    # Half-way cases are rounded by what is left.
+    # In a half-way case, the sign of the remainder decides the rounding.
     if n > 0 and (rest < 0.0) == (partials[n - 1] < 0.0) and rest != 0.0 and partials[n - 1] != 0.0:
         double = 2.0 * rest
         beyond = rounded + double

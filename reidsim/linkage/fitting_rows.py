@@ -1,13 +1,13 @@
-"""How many shared rows fit a known person, where every record may be shared in a generalization of its own.
+"""Number of released rows that match a person, with a generalization per record.
 
-Somebody who looks a person up in a shared file compares the person's true values with every row. A row fits if the
-person's values, generalized as the row is, read like it. Rows of one form are counted by their values; persons with
-equal values share one answer, and so do the rows that come of equal values. A change of one row alters the counts of
-those values alone that fit the row before or after it.
+An adversary who looks up a person in a released file compares the person's true values with every row. A row matches if
+the person's values, generalized to the levels of the row, equal the row. Rows with the same generalization are counted
+by their values. Counts are computed once for people with equal values, and once for rows with equal true values. A
+change of one row changes only the counts of values that match the row before or after the change.
 
-A person with several rows is found by the values of any of them, and all its rows are generalized alike. Then people
-with a row that fits are counted, each once. Here a `record` is all the rows of a person, and an `entry` one of its
-distinct rows; a record of one row is one entry.
+A person with several rows is found by the values of any of them, and all rows of the person are generalized equally.
+The counts are then numbers of distinct people with a matching row. In this module, a `record` is the set of all rows of
+a person, and an `entry` is one of its distinct rows; a record with one row has one entry.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 
-# Forms in use times distinct values of persons: beyond it, counting takes a minute.
+# Limit on generalizations in use times distinct values; beyond it, counting takes more than a minute.
 MOST_LOOK_UPS = 1_000_000_000
-# Generalized values are counted in an array with a place for each combination if these are at most so many times the
-# distinct records, and else sorted.
+# Generalized values are counted in an array with one place per combination if there are at most this many combinations
+# per distinct record; otherwise they are sorted.
 _MOST_PLACES = 8
 
 Integers = NDArray[np.int64]
@@ -37,14 +37,14 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class FittingRows:
-    """The rows that fit the persons of a release, each of whom is a record of the lattice.
+    """Counts of the released rows that match each person of a release.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Over the records, one row each, unless there are row sets.
+        Lattice over the records, one row each; with `row_sets`, over the cells of the row sets.
     row_sets : RowSets, optional
-        Of each person, over the codes of the lattice.
+        Row set of each person, over the codes of the lattice.
     """
 
     lattice: GeneralizationLattice
@@ -56,13 +56,13 @@ class FittingRows:
 
     @cached_property
     def cell_of_entry(self) -> Integers:
-        """The distinct values of each entry, shape (n_entries,)."""
+        """The cell (distinct combination of values) of each entry, shape (n_entries,)."""
         cells = self._distinct[1]
         return (cells if self.row_sets is None else cells[self.row_sets.cells]).astype(np.int64)
 
     @cached_property
     def begin(self) -> Integers:
-        """Where the entries of each record begin, shape (n_records + 1,)."""
+        """The first entry of each record, shape (n_records + 1,)."""
         return np.arange(len(self.cell_of_entry) + 1) if self.row_sets is None else self.row_sets.start
 
     @cached_property
@@ -72,12 +72,15 @@ class FittingRows:
 
     @cached_property
     def cells(self) -> Codes:
-        """The distinct values, shape (n_cells, n_attributes)."""
+        """The distinct combinations of values, shape (n_cells, n_attributes)."""
         return np.ascontiguousarray(self.lattice.codes[self._distinct[0]])
 
     @cached_property
     def groups(self) -> NDArray[np.int32]:
-        """The group of each value, shape (n_attributes, most levels, most values); -1 where there is none."""
+        """The group of each value at each level, shape (n_attributes, n_levels, n_values).
+
+        The array is as wide as the attribute with most levels and values; unused places are -1.
+        """
         hierarchies = self.lattice.hierarchies
         widest = max(hierarchy.attribute.size for hierarchy in hierarchies)
         groups = np.full((len(hierarchies), max(self.lattice.shape), widest), -1, dtype=np.int32)
@@ -93,38 +96,46 @@ class FittingRows:
         ]
 
     def of_cells(self, strategies: Strategies) -> Counts:
-        """Return how many of the shared rows fit each of the distinct values, shape (n_cells,).
+        """Return the number of released rows that match each cell, shape (n_cells,).
+
+        With row sets, these are numbers of distinct people with a matching row.
 
         Parameters
         ----------
         strategies : ndarray of int64, shape (n_records,)
-            The form of each record's row; negative where it is not shared.
+            Node of each record; negative if the record is withheld.
 
         Raises
         ------
         InputError
-            If there are too many forms in use and distinct values to compare.
+            If generalizations in use times distinct cells exceed `MOST_LOOK_UPS`.
         """
         return self._sums(strategies, np.ones(len(self.cell_of_entry))).astype(np.int64)
 
     def weight_of_entries(self, strategies: Strategies, weights: Floats) -> Floats:
-        """Return the sum of weights of the rows that fit each entry's values, shape (n_entries,).
+        """Return the total weight of the rows that match each entry, shape (n_entries,).
 
-        `weights` are those of entries; entries of a person that read alike have one weight, which counts once.
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n_records,)
+            Node of each record; negative if the record is withheld.
+        weights : ndarray of float64, shape (n_entries,)
+            Weight of each entry. Entries of a person that are equal when generalized must have equal weights and count
+            once.
         """
         return self._sums(strategies, weights)[self.cell_of_entry]
 
     def least(self, amounts: Counts) -> Counts:
-        """Return the least amount (n_entries,) of the entries of each record, shape (n_records,)."""
+        """Return the smallest amount over the entries of each record, shape (n_records,)."""
         return amounts if self.row_sets is None else np.asarray(np.minimum.reduceat(amounts, self.begin[:-1]))
 
     def _sums(self, strategies: Strategies, weights: Floats) -> Floats:
-        """Return the weights of the shared rows that fit each of the distinct values, shape (n_cells,).
+        """Return the total weight of the released rows that match each cell, (n_cells,).
 
         Raises
         ------
         InputError
-            If there are too many forms in use and distinct values to compare.
+            If generalizations in use times distinct cells exceed `MOST_LOOK_UPS`.
         """
         sums = np.zeros(len(self.cells))
         forms, form_of_row = np.unique(strategies, return_inverse=True)
@@ -154,14 +165,15 @@ class FittingRows:
         return sums
 
     def of_records(self, strategies: Strategies) -> Counts:
-        """Return how many of the shared rows fit the true values of each record's person, shape (n_records,).
+        """Return the number of rows that match each record's person, (n_records,).
 
-        Of a person with several rows, how many people have a row that fits, by the values that fewest fit.
+        For people with several rows, this is the number of distinct people with a matching row, for the entry of the
+        person that the fewest people match.
         """
         return self.least(self.of_cells(strategies)[self.cell_of_entry])
 
     def _keys(self, form: int) -> Integers:
-        """Return a number for each of the distinct values as shared in a form, equal where they read alike."""
+        """Return a key for each cell, equal for cells that are equal at the node `form`."""
         levels = self.lattice.levels(form)
         columns = [groups[level] for groups, level in zip(self._by_cell, levels, strict=True)]
         return row_keys(columns, len(self.cells))
@@ -174,18 +186,18 @@ def agreement(
     levels: Integers,
     least: NDArray[np.int16],
 ) -> None:
-    """Find for each value of each attribute the lowest level at which it reads like a record's.
+    """Find the lowest level at which each value agrees with the record's value.
 
     Parameters
     ----------
     values : ndarray of int32, shape (n_attributes,)
-        Of the record.
-    groups : ndarray of int32
-        See `FittingRows`.
+        Values of the record.
+    groups : ndarray of int32, shape (n_attributes, n_levels, n_values)
+        See `FittingRows.groups`.
     levels : ndarray of int64, shape (n_attributes,)
-        Levels of each attribute.
-    least : ndarray of int16, shape (n_attributes, most values)
-        Is filled; the number of levels where they never agree.
+        Number of levels of each attribute.
+    least : ndarray of int16, shape (n_attributes, n_values)
+        Output: the lowest level; the number of levels for values that are never in the same group.
     """
     for attribute in range(len(values)):
         own = values[attribute]
@@ -200,9 +212,18 @@ def agreement(
 
 @numba.njit(cache=True)
 def fits_any(values: NDArray[np.int32], least: NDArray[np.int16], entries: int, form: Integers) -> bool:
-    """Tell whether a record's row, shared at the levels of a form, fits a person with some values.
+    """Return whether a record released at some levels matches a person's values.
 
-    `least` is that of each entry of the record, of which any may fit; see `agreement`.
+    Parameters
+    ----------
+    values : ndarray of int32, shape (n_attributes,)
+        True values of the person.
+    least : ndarray of int16, shape (n_entries, n_attributes, n_values)
+        Lowest level of agreement of each entry of the record; see `agreement`. One matching entry is enough.
+    entries : int
+        Number of entries of the record.
+    form : ndarray of int64, shape (n_attributes,)
+        Levels of the release.
     """
     found = False
     for entry in range(entries):
@@ -225,29 +246,29 @@ def change_row(
     fitting: Counts,
     changed: NDArray[np.int64],
 ) -> int:
-    """Change one record's row from one form to another; update how many rows fit each of the distinct values.
+    """Update the counts of matching rows after one record moves to another node.
 
     Parameters
     ----------
     cells : ndarray of int32, shape (n_cells, n_attributes)
-        The distinct values.
-    least : ndarray of int16
-        Of the entries of the record whose row it is; see `agreement`.
+        The distinct combinations of values.
+    least : ndarray of int16, shape (n_entries, n_attributes, n_values)
+        Lowest level of agreement of each entry of the record; see `agreement`.
     entries : int
-        How many they are.
+        Number of entries of the record.
     before, after : ndarray of int64, shape (n_attributes,)
-        Levels of the two forms.
+        Levels of the record before and after the change.
     was_shared, is_shared : bool
-        Whether there is a row before and after.
+        Whether the record is released before and after the change.
     fitting : ndarray of int64, shape (n_cells,)
-        Is changed.
+        Number of rows that match each cell; updated in place.
     changed : ndarray of int64, shape (n_cells,)
-        Is filled with the cells whose count changes.
+        Output: the cells whose count changes.
 
     Returns
     -------
     int
-        How many they are.
+        Number of cells in `changed`.
     """
     n_changed = 0
     for cell in range(len(cells)):

@@ -1,4 +1,4 @@
-"""How many groups of each size a file holds: all that uniqueness and k-anonymity depend on."""
+"""Number of groups by size, on which uniqueness and k-anonymity depend."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from reidsim.errors import InputError
 
 @dataclass(frozen=True)
 class GroupFrequencies:
-    """Groups of indistinguishable records, counted by size; a file of 10**8 records takes one number per size.
+    """Number of groups of indistinguishable records, by group size.
+
+    The memory does not depend on the number of records: a file of 10**8 records takes one pair of numbers per size.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (n_sizes,)
-        Records in a group: 1 or more, ascending, each once.
+        Group sizes in records, 1 or more, ascending, without repetition.
     frequencies : ndarray of int64, shape (n_sizes,)
-        Groups of each size: 1 or more.
+        Number of groups of each size, 1 or more.
 
     Raises
     ------
@@ -48,12 +50,17 @@ class GroupFrequencies:
 
     @classmethod
     def from_group_sizes(cls, group_sizes: ArrayLike) -> GroupFrequencies:
-        """Count groups given one by one, shape (n_groups,); empty groups are passed over.
+        """Count groups by size, given the size of each group.
+
+        Parameters
+        ----------
+        group_sizes : array_like of int, shape (n_groups,)
+            Group sizes, in records; empty groups are ignored.
 
         Raises
         ------
         InputError
-            If a size is negative or not a whole number, or no group holds anybody.
+            If a size is negative or not a whole number, or all groups are empty.
         """
         values = _whole(group_sizes, "group sizes")
         if values.size and values.min() < 0:
@@ -63,27 +70,30 @@ class GroupFrequencies:
 
     @classmethod
     def from_mapping(cls, frequency_of: Mapping[int, int]) -> GroupFrequencies:
-        """Take the number of groups by size."""
+        """Return the frequencies from a mapping of group size to number of groups."""
         sizes = sorted(frequency_of)
         return cls(np.array(sizes), np.array([frequency_of[size] for size in sizes]))
 
     @property
     def records(self) -> int:
-        """Records in all groups."""
+        """Number of records in all groups."""
         return int(self.sizes @ self.frequencies)
 
     @property
     def groups(self) -> int:
-        """Groups of any size."""
+        """Number of groups."""
         return int(self.frequencies.sum())
 
     @property
     def uniques(self) -> int:
-        """Groups of one record."""
+        """Number of groups with a single record."""
         return self.groups_between(1, 1)
 
     def groups_between(self, smallest: int, largest: int | None = None) -> int:
-        """Return how many groups have from `smallest` to `largest` records, both included; no upper end if None."""
+        """Return the number of groups with `smallest` to `largest` records.
+
+        Both ends are included; there is no upper end if `largest` is None.
+        """
         inside = self.sizes >= smallest
         if largest is not None:
             inside &= self.sizes <= largest

@@ -1,9 +1,9 @@
-"""How many people share a record's released values, for every node of a generalization lattice.
+"""Population group sizes of records at every node of a generalization lattice.
 
-One table of the population is rolled up from node to node: going one level up in one attribute only merges cells,
-so a node's table is made from that of a node just below it, which is smaller than the population. Tables that have
-been made are kept within a memory limit and made again when they were dropped: of whole counts from the smallest one
-just below that is kept.
+One table of the population is rolled up from node to node. Raising one attribute by one level only merges cells, so a
+node's table is computed from the table of a node just below it, which is smaller than the population. Computed tables
+are kept within a memory limit, and recomputed after they were dropped. Tables of whole counts are computed from the
+smallest table just below that is still kept.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows, Strategies
 
-# Bytes of tables that are kept: never more than the most, and no fewer than the least or a thousand of the population.
+# Memory for kept tables, in bytes: a thousand times the population's table, but within the minimum and the maximum.
 _MOST_KEPT, _LEAST_KEPT, _MANY_TABLES = 256 * 2**20, 32 * 2**20, 1_000
-# A key space this many times larger than the table is still merged by direct addressing rather than by sorting.
+# Keys are merged by direct addressing up to this ratio of key space to table size, and by sorting above it.
 _DIRECT_ADDRESSING_FACTOR = 8
 
 
 @dataclass(frozen=True)
 class NodeTable:
-    """The population as seen at one node.
+    """The groups of the population at one node.
 
     Parameters
     ----------
     keys : ndarray of int64, shape (n_groups,)
-        Number of each occupied group, ascending in the order of its values: a mixed-radix number over the numbers of
-        groups at the node's levels or, in a domain too large for these, the first of the group's cells.
+        Key of each occupied group, ascending in the order of its values. A key is a mixed-radix number over the numbers
+        of groups at the node's levels or, in a domain too large for such numbers, the first of the group's cells.
     counts : ndarray, shape (n_groups,)
-        People in each group.
+        Number of people in each group.
     group_of : ndarray of int32, shape (n_records,)
         Position of each record's group in `keys`.
     people : ClassedPeople, optional
-        In groups; of a population whose people have rows in several cells.
+        People by group, if people have rows in several cells.
     """
 
     keys: NDArray[np.int64]
@@ -56,31 +56,33 @@ class NodeTable:
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Memory of the arrays, in bytes."""
         people = 0 if self.people is None else self.people.nbytes
         return self.keys.nbytes + self.counts.nbytes + self.group_of.nbytes + people
 
 
 class GroupSizes:
-    """Population group sizes (n_p in Wan et al. 2015, Eq. 4) of the records of a lattice.
+    """Population group sizes of the records of a lattice.
 
-    A record is itself a person of the population, so a group that the counts leave empty (or, with expected counts,
-    below one) has size one; `outside` tells which records the population does not hold. In a registry, which need not
-    hold the record's person, a group may be empty.
+    This is n_p in Wan et al. 2015, Eq. 4.
+
+    The person of a record belongs to the population. So a group with a count of 0 (or, with expected counts, below 1)
+    has size 1; `outside` marks records that have no person in the population. A registry need not contain the record's
+    person, so there a group may be empty.
 
     Parameters
     ----------
     population : Population
-        Must have every attribute of the lattice, with the same categories. Of `PeopleOfRows`, a group's size is the
-        number of different people who have a row in it.
+        Must have every attribute of the lattice, with the same categories. For `PeopleOfRows`, the size of a group is
+        the number of distinct people with a row in it.
     lattice : GeneralizationLattice
     memory_limit : int, optional
-        Bytes that kept tables may take together; `most_kept` of those who can be looked up, if not given.
+        Memory limit for all kept tables, in bytes; by default `most_kept` of the population's table.
     holds_records : bool
         Whether every record's person is in the population.
     """
 
-    # Whether sizes are one over the probability that a guess is right, rather than counts of people.
+    # Whether sizes are reciprocals of the probability of a right guess, instead of counts of people.
     by_chance: ClassVar[bool] = False
 
     def __init__(
@@ -106,18 +108,21 @@ class GroupSizes:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """Records whose cell holds nobody in the population, shape (n_records,)."""
+        """Whether the population has no person in the record's cell, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
     def at(self, strategy: int, rows: Rows | None = None) -> Counts:
-        """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
+        """Return the group size of each record (or of `rows`) at a node, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
         return _looked_up_from(self._smallest, table.counts, group_of)
 
     @cached_property
     def rollup(self) -> Rollup | None:
-        """The people by value, to be split; None if they are not whole numbers or a person has several rows."""
+        """The people by value, for `each`.
+
+        None if counts are fractional or people have several rows.
+        """
         base, lattice = self._base, self._lattice
         if type(self) is not GroupSizes or base.counts.dtype.kind not in "iu" or base.people is not None:
             return None
@@ -131,19 +136,31 @@ class GroupSizes:
         return rollup_of(lattice, others, people)
 
     def each(self, strategies: Strategies, rows: Rows) -> Counts | None:
-        """Return the group sizes of some different records, each released as a strategy of its own.
+        """Return the group sizes of distinct records, each released at its own node.
 
-        Nothing where no `rollup` is made. The table of no strategy is made: with 8,000 strategies on 300,000 records
-        this takes seconds instead of minutes.
+        No table of any node is computed: with 8,000 strategies on 300,000 records this takes seconds instead of
+        minutes. The result is None if there is no `rollup`.
+
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n,)
+            Node of each of `rows`.
+        rows : ndarray of int, shape (n,)
+            The records, without repetition.
         """
         if self.rollup is None:
             return None
         return np.maximum(group_sizes_of(self.rollup, strategies, rows), self._smallest)
 
     def among(self, people: Counts) -> GroupSizes:
-        """Return the sizes of groups among other people on the same records, so many on each (n_records,).
+        """Return the group sizes for another population on the same records.
 
-        Who is in one group stays; people are counted anew in the groups of each node that is asked for.
+        The groups stay the same; only the people are counted again at each node.
+
+        Parameters
+        ----------
+        people : ndarray, shape (n_records,)
+            Number of people of the other population with the values of each record.
         """
         return _SizesAmong(self, people)
 
@@ -161,8 +178,8 @@ class GroupSizes:
     def _made(self, strategy: int) -> NodeTable:
         below = list(self._lattice.predecessors(strategy))
         source = below[-1]
-        # Sums of whole numbers do not depend on the table they are made from. Others are always made from the same one,
-        # whichever tables are kept.
+        # Sums of whole numbers do not depend on the source table. Other sums always use the same source table, so that
+        # they do not depend on which tables are kept.
         if self._base.counts.dtype.kind in "iu":
             kept = [s for s in below if s == 0 or s in self._kept]
             source = min(kept, key=lambda s: len(self.table(s).keys), default=source)
@@ -188,7 +205,7 @@ class GroupSizes:
         if space <= _DIRECT_ADDRESSING_FACTOR * len(keys):
             merged, inverse = _merge_by_address(keys, space)
         else:
-            # Regrouped in ascending order, keys come in a few ascending runs for each outer one: this sort merges runs.
+            # Regrouped keys consist of a few ascending runs for each outer key, which a stable sort merges quickly.
             merged, inverse = _merge_in_order(keys, np.argsort(keys, kind="stable"))
         return self._rolled_up(below, merged, inverse)
 
@@ -207,7 +224,7 @@ class GroupSizes:
 
 
 class _SizesAmong(GroupSizes):
-    """Group sizes of the records of a lattice among so many people on each, (n_records,), in groups made before."""
+    """Group sizes for another population in the groups of an existing `GroupSizes`."""
 
     def __init__(self, groups: GroupSizes, people: Counts) -> None:
         self._groups, self._people, self._smallest = groups, people, groups._smallest
@@ -226,7 +243,7 @@ class _SizesAmong(GroupSizes):
 
 @numba.njit(cache=True)
 def _people_in(group_of: NDArray[np.int32], people: Counts, n_groups: int) -> Counts:
-    """Count people in groups, shape (n_groups,), given so many in the group of each record."""
+    """Sum the people of the records in each group, shape (n_groups,)."""
     counts = np.zeros(n_groups, dtype=np.int64)
     for record in range(len(group_of)):
         counts[group_of[record]] += people[record]
@@ -234,12 +251,15 @@ def _people_in(group_of: NDArray[np.int32], people: Counts, n_groups: int) -> Co
 
 
 def most_kept(base: int) -> int:
-    """Return how many bytes of tables are kept together, by the bytes of that of the population."""
+    """Return the memory limit for kept tables, given the population table's bytes."""
     return min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * base))
 
 
 def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple[NodeTable, Codes | None]:
-    """Return the ungeneralized table and, in a domain too large for mixed-radix keys, the cells that keys number."""
+    """Return the ungeneralized table, and its cells in a domain too large for keys.
+
+    The cells are None if mixed-radix keys can number all combinations of values.
+    """
     marginal = population.marginal(lattice.domain.names)
     if marginal.domain != lattice.domain:
         raise InputError(
@@ -263,7 +283,7 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple
 
 @numba.njit(cache=True)
 def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
-    """Return the values at some places, as numpy does after it has made other numbers of the places."""
+    """Return the values at some places without numpy's conversion of the places."""
     found = np.empty(len(places), dtype=values.dtype)
     for i in range(len(places)):
         found[i] = values[places[i]]
@@ -272,7 +292,7 @@ def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArra
 
 @numba.njit(cache=True)
 def _looked_up_from(least: int, values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
-    """Do the same for values of which none counts as less than the least."""
+    """Return the values at some places, but at least `least`."""
     found = np.empty(len(places), dtype=values.dtype)
     for i in range(len(places)):
         found[i] = max(values[places[i]], least)
@@ -294,7 +314,10 @@ def _regroup(
 
 @numba.njit(cache=True)
 def _merge_in_order(keys: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Find the distinct keys and where each key went, given the positions of the keys in ascending order."""
+    """Return the distinct keys, and the position of each key among them.
+
+    `order` lists the positions of the keys in ascending order of the keys.
+    """
     merged, inverse, found = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int32), 0
     for place in order:
         if found == 0 or merged[found - 1] != keys[place]:
@@ -306,7 +329,10 @@ def _merge_in_order(keys: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[N
 
 @numba.njit(cache=True)
 def _merge_by_address(keys: NDArray[np.int64], space: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Find the distinct keys, all below `space`, in ascending order, and where each key went."""
+    """Return the distinct keys, ascending, and the position of each key among them.
+
+    All keys must be below `space`.
+    """
     slots = np.full(space, -1, dtype=np.int32)
     for key in keys:
         slots[key] = 0

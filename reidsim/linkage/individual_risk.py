@@ -1,16 +1,16 @@
-"""The individual risk of sampled records: one over their group's size in the population, estimated from the sample.
+"""Individual risk of sampled records: expected reciprocal population group size.
 
-A group of f sampled records stands for F people; F - f of them are not in the sample, and how many these are is not
-known exactly. The individual risk is the expectation of one over the number of all.
+A group of f sampled records represents an estimated F people, of whom F - f are not in the sample. The true number of
+unsampled people is not known. The individual risk r is the expectation of one over the true size of the group.
 
 - Benedetti and Franconi (1998), as in mu-Argus and sdcMicro: F is the sum of the records' weights, so that each person
   is sampled with probability f / F. Given f, the size of the group is then the number of draws until the f-th success,
   negative binomial, with ``r = integral from 0 to 1 of dz / (f + (F - f) z^(1/f))``.
-- By a log-linear model (Skinner and Holmes 1998): those who are not sampled are Poisson with mean F - f, whatever f is,
-  with ``r = integral from 0 to 1 of z^(f - 1) exp(-(F - f) (1 - z)) dz``.
+- By a log-linear model (Skinner and Holmes 1998): the number of unsampled people is Poisson with mean F - f,
+  independent of f, with ``r = integral from 0 to 1 of z^(f - 1) exp(-(F - f) (1 - z)) dz``.
 
-Either way r is 1 / f where nobody is missing, at most 1 / f and at least 1 / F otherwise. If two groups are merged,
-neither f nor F - f falls, as every weight is 1 or more; both integrands fall at every z as f or F - f rises. So
+In both models r equals 1 / f if F = f, and is at most 1 / f and at least 1 / F otherwise. If two groups are merged,
+neither f nor F - f falls, because every weight is 1 or more. Both integrands fall at every z as f or F - f rises. So
 generalization never raises the individual risk of a record.
 """
 
@@ -32,33 +32,33 @@ from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows
 
-# Distribution of those of a group who are not sampled.
+# Distribution of the number of unsampled people of a group.
 Missing = Literal["negative-binomial", "poisson"]
 
-# A sum of falling terms ends where one adds less than this share.
+# A sum of falling terms ends at a term below this share of the sum.
 _NEGLIGIBLE = 1e-17
-# From that many records on, the series takes few terms whatever the weights are.
+# From this number of records on, the series needs few terms for any weights.
 _MANY_RECORDS = 20
-# Up to that mean, a Poisson number is summed over from 0 on.
+# Up to this mean, sums over a Poisson number start at 0.
 _SMALL_MEAN = 50.0
 
 
 def individual_risk(records: Counts, people: Counts, missing: Missing = "negative-binomial") -> Floats:
-    """Return the expectation of one over the size of groups in the population.
+    """Return the expected reciprocal of the population size of each group.
 
     Parameters
     ----------
     records : ndarray, shape (n,)
-        Sampled records of each group, 1 or more.
+        Number of sampled records of each group (f), 1 or more.
     people : ndarray, shape (n,)
-        People that they stand for, no fewer than the records.
+        Number of people that these records represent (F), at least the number of records.
     missing : {"negative-binomial", "poisson"}
-        Distribution of those who are not sampled: by weights, or by a log-linear model.
+        Distribution of the number of unsampled people: by weights, or by a log-linear model.
 
     Returns
     -------
     ndarray of float64, shape (n,)
-        In (0, 1].
+        Individual risk of each group, in (0, 1].
 
     Examples
     --------
@@ -78,13 +78,13 @@ def _negative_binomial(records: Floats, beyond: Floats) -> Floats:
         f, people = records[i], records[i] + beyond[i]
         missing = beyond[i] / people
         if f < _MANY_RECORDS and missing > 0.5:
-            # Integrals over y^(f - 1) / (1 + c y), each from the one before; stable as c = F / f - 1 is above 1.
+            # Integrals of y^(f - 1) / (1 + c y) by recurrence in f; stable because c = F / f - 1 is above 1.
             c = beyond[i] / f
             risk[i] = np.log1p(c) / c
             for below in range(1, int(f)):
                 risk[i] = (1.0 / below - risk[i]) / c
             continue
-        # (1 / F) 2F1(1, 1; f + 1; 1 - f / F).
+        # Series of (1 / F) 2F1(1, 1; f + 1; 1 - f / F).
         total, term, k = 1.0, 1.0, 0
         while term > _NEGLIGIBLE * total:
             term *= (k + 1.0) * missing / (f + k + 1.0)
@@ -100,12 +100,12 @@ def _poisson(records: Floats, beyond: Floats) -> Floats:
     for i in range(len(records)):
         f, mean = records[i], beyond[i]
         if mean > _SMALL_MEAN and f < mean:
-            # Integration by parts, from one record to the next; stable as the mean is larger.
+            # Integration by parts as a recurrence in f; stable because the mean is larger than f.
             risk[i] = -np.expm1(-mean) / mean
             for below in range(1, int(f)):
                 risk[i] = (1.0 - below * risk[i]) / mean
             continue
-        # Probabilities of the Poisson number, from far below its mean on.
+        # Sum over the Poisson number, starting 12 standard deviations below its mean.
         number = 0.0 if mean <= _SMALL_MEAN else max(np.floor(mean - 12.0 * np.sqrt(mean)), 0.0)
         chance = np.exp(number * np.log(mean) - mean - math.lgamma(number + 1.0)) if number > 0.0 else np.exp(-mean)
         total = 0.0
@@ -119,21 +119,21 @@ def _poisson(records: Floats, beyond: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SampledPeople(Population):
-    """The people whom the records of a sample stand for.
+    """A population estimated from the records of a sample.
 
     Parameters
     ----------
     domain, cells, name, source
         See `Population`.
     counts : ndarray of float64, shape (n_cells,)
-        People whom each cell's records stand for: the sum of their weights, or as a model has it.
+        Estimated number of people in each cell: the sum of the records' weights, or a model's estimate.
     records : ndarray of int64, shape (n_cells,)
-        The records themselves; with a model there are cells without any.
+        Number of sampled records in each cell; may be 0 if `counts` come from a model.
     missing : {"negative-binomial", "poisson"}
-        Distribution of those who are not sampled.
+        Distribution of the number of unsampled people.
     sampled, row_sets : RowSets, optional
-        Sampled people who may have records in several cells, and the people of the population whom they stand for; a
-        cell's `records` and `counts` are then people with a record in it.
+        Row sets of sampled people who may have records in several cells, weighted by sampled people and by the people
+        they represent. `records` and `counts` are then numbers of people with a record in the cell.
     """
 
     records: Counts = ()  # type: ignore[assignment]
@@ -150,17 +150,19 @@ class SampledPeople(Population):
         name: str,
         person: NDArray[np.intp] | None = None,
     ) -> SampledPeople:
-        """Add up records.
+        """Count records and sum their weights in each cell.
 
         Parameters
         ----------
         domain : Domain
         codes : ndarray of int32, shape (n, n_attributes)
+            Values of each record.
         weights : ndarray of float64, shape (n,)
-            People whom the person of each record stands for, 1 or more.
+            Number of people that the person of each record represents, 1 or more.
         name : str
         person : ndarray of int, shape (n,), optional
-            Number of each record's person, whose records have one weight; each record is a person if not given.
+            Person number of each record; all records of a person have the same weight. If not given, each record is a
+            different person.
         """
         if person is None:
             people = Population.from_records(domain, codes, weights, name=name)
@@ -188,11 +190,11 @@ class SampledPeople(Population):
 
     @property
     def total(self) -> float:
-        """People whom all records stand for."""
+        """Estimated number of people in the population."""
         return super().total if self.row_sets is None else float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> SampledPeople:
-        """Return the people counted by some of the attributes, in the order given."""
+        """Return the population over some attributes, in the order of `names`."""
         if self.sampled is not None and self.row_sets is not None:
             columns = [self.domain.position(name) for name in names]
             domain, codes = self.domain.select(names), self.cells[:, columns]
@@ -202,14 +204,16 @@ class SampledPeople(Population):
 
     @property
     def sample(self) -> Population:
-        """The sampled people alone."""
+        """The sampled people only, without weights."""
         if self.sampled is not None:
             return PeopleOfRows.of(self.domain, self.cells, self.sampled, name=self.name)
         return Population(self.domain, self.cells, self.records, name=self.name)
 
 
 class EstimatedSizes(GroupSizes):
-    """Sizes of groups in which a uniform guess succeeds as often as the individual risk of their records says.
+    """Effective group sizes: one over the individual risk of the records.
+
+    A uniform guess in a group of this size succeeds with a probability equal to the individual risk.
 
     Parameters
     ----------
@@ -225,9 +229,12 @@ class EstimatedSizes(GroupSizes):
         self._sampled = GroupSizes(people.sample, lattice)
 
     def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
-        """Return one over the individual risk of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
+        """Return one over the individual risk of each record released as `strategy`, (n,).
+
+        Only the records `rows` are returned, if given.
+        """
         table, sampled = self.table(strategy), self._sampled.table(strategy)
-        # A group of which the sample has nobody counts as one record that stands for one person.
+        # A group without sampled people counts as one record that represents one person.
         records = np.ones(len(table.keys))
         records[table.group_of] = np.maximum(sampled.counts[sampled.group_of], 1)
         sizes = 1.0 / individual_risk(records, np.maximum(table.counts, records), self._missing)
@@ -235,7 +242,7 @@ class EstimatedSizes(GroupSizes):
 
 
 def sizes_among(people: Population, lattice: GeneralizationLattice, *, holds_records: bool = True) -> GroupSizes:
-    """Return the sizes of groups among people, estimated where these are known from a sample."""
+    """Return group sizes in a population; effective sizes if it is known by a sample."""
     if isinstance(people, SampledPeople):
         return EstimatedSizes(people, lattice)
     return GroupSizes(people, lattice, holds_records=holds_records)

@@ -1,4 +1,4 @@
-"""How well records hide among those that look like them: k-anonymity and the risk of a uniform guess."""
+"""Group sizes of records as k-anonymity and as risk of a uniform guess."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.risk import UniformGuess
 from reidsim.populations.domain import added_up
 
-# Customary: 3, 5, 10, 11 and 20 are thresholds of data holders and regulators.
+# 3, 5, 10, 11 and 20 are thresholds that data holders and regulators use.
 THRESHOLDS = (2, 3, 5, 10, 11, 20)
 # The smallest group size of each band.
 BANDS = (1, 2, 3, 5, 11, 21, 101, 1001)
@@ -28,11 +28,11 @@ class SizeBand:
     ----------
     smallest : int
     largest : int or None
-        Of the range, both included; None where it is open.
+        Smallest and largest group size of the range, both included; None if the range has no upper end.
     records : int
-        Records in groups of such sizes.
+        Number of records in groups of these sizes.
     share : float
-        Of all records, in [0, 1].
+        Share of all records, in [0, 1].
     """
 
     smallest: int
@@ -43,18 +43,18 @@ class SizeBand:
 
 @dataclass(frozen=True)
 class KAnonymityProfile:
-    """Records by the size of the group that each hides in.
+    """Number of records by group size.
 
-    Sizes counted in the records themselves give prosecutor risk (the attacker knows that the person is in the file);
-    sizes counted in the population give journalist risk. The average over records is the marketer risk: the share that
-    an attacker who guesses for every record would name rightly.
+    Group sizes counted in the file itself give the prosecutor risk (the adversary knows that the person is in the
+    file). Group sizes counted in the population give the journalist risk. The average over records is the marketer
+    risk: the expected share of correct names if the adversary guesses for every record.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (n_sizes,)
-        Group sizes, 1 or more, ascending, each once.
+        Group sizes, 1 or more, ascending, without repetition.
     records : ndarray of int64, shape (n_sizes,)
-        Records in groups of each size.
+        Number of records in groups of each size.
     """
 
     sizes: NDArray[np.int64]
@@ -62,12 +62,17 @@ class KAnonymityProfile:
 
     @classmethod
     def of_file(cls, frequencies: GroupFrequencies) -> KAnonymityProfile:
-        """Count group sizes in the records themselves."""
+        """Return the profile with group sizes counted in the file itself."""
         return cls(frequencies.sizes, frequencies.sizes * frequencies.frequencies)
 
     @classmethod
     def of_records(cls, group_sizes: ArrayLike) -> KAnonymityProfile:
-        """Take the size of each record's group, shape (n_records,), such as counted in the population.
+        """Return the profile for a given group size of each record.
+
+        Parameters
+        ----------
+        group_sizes : array_like of int, shape (n_records,)
+            Group sizes, for example counted in the population.
 
         Raises
         ------
@@ -81,42 +86,47 @@ class KAnonymityProfile:
 
     @property
     def total(self) -> int:
-        """Records in all."""
+        """Number of records."""
         return int(self.records.sum())
 
     @property
     def smallest(self) -> int:
-        """Size of the smallest group: the file is k-anonymous for k up to it."""
+        """Size of the smallest group: the largest k for which the file is k-anonymous."""
         return int(self.sizes[0])
 
     @property
     def median(self) -> float:
-        """Median over records of the size of their group."""
+        """Median group size over records."""
         below = np.cumsum(self.records)
         middle = [(self.total - 1) // 2, self.total // 2]
         return float(self.sizes[np.searchsorted(below, middle, side="right")].mean())
 
     @property
     def unique_share(self) -> float:
-        """Share of records that are alone, in [0, 1]."""
+        """Share of records that are alone in their group, in [0, 1]."""
         return self.share_below(2)
 
     @property
     def highest_risk(self) -> float:
-        """Probability that a uniform guess names the person of the most exposed record."""
+        """Largest success probability of a uniform guess over all records."""
         return float(self._success().max())
 
     @property
     def average_risk(self) -> float:
-        """Mean over records of the probability that a uniform guess names the right person."""
+        """Mean success probability of a uniform guess over all records."""
         return float(self._success() @ self.records) / self.total
 
     def share_below(self, k: int) -> float:
-        """Return the share of records in groups of fewer than `k`, in [0, 1]."""
+        """Return the share of records in groups smaller than `k`, in [0, 1]."""
         return int(self.records[self.sizes < k].sum()) / self.total
 
     def bands(self, starts: Sequence[int] = BANDS) -> tuple[SizeBand, ...]:
-        """Add up records over ranges of group size, each from one of `starts` (ascending, the first 1) to the next.
+        """Return the number of records in each range of group sizes.
+
+        Parameters
+        ----------
+        starts : sequence of int
+            Smallest group size of each range, ascending from 1; a range ends below the next start.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Checks of the numbers that people and their attributes are coded by."""
+"""Checks of numeric inputs: shares and whole numbers."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ def check_share(name: str, value: float) -> None:
 
 
 def most_within(share: float, total: float) -> int:
-    """Return the most records that are no more than a share of all of them.
+    """Return a share of all records as a number of records, rounded down.
 
     Parameters
     ----------
     share : float
-        In [0, 1].
+        Share, in [0, 1].
     total : float
-        All records, fewer than 10**11.
+        Number of all records, below 10**11.
     """
-    # In binary 0.29 x 100 is a little less than 29.
+    # The factor corrects rounding: in binary floating point, 0.29 x 100 is slightly less than 29.
     return math.floor(share * total * (1 + 1e-12))
 
 
 def check_whole(name: str, values: NDArray[np.generic]) -> Integers:
-    """Return values as whole numbers.
+    """Check that values are whole numbers and return them as int64.
 
     Raises
     ------
     InputError
-        If one is not a whole number of 0 or more, or is 2**31 or more; names the row.
+        If a value is not a whole number from 0 to 2**31 - 1; the message names the row.
     """
     given = np.asarray(values)
     if given.dtype.kind not in "iuf":

@@ -1,9 +1,9 @@
-"""Records split by generalized values, attribute after attribute, with as few passes as the question allows.
+"""Recursive partition of records by generalized values, one attribute at a time.
 
-The nodes of a lattice form a tree: the children of a vertex fix the level of one more attribute, and attributes that
-are not fixed yet are left out. The records of a group at a vertex are a contiguous part of an array; a child splits
-them by counting. A group that cannot matter is left with all nodes beneath it, as in iceberg cubes (Beyer and
-Ramakrishnan 1999), so no table of records by nodes is ever made.
+The nodes of a lattice form a tree: the children of a vertex fix the level of another attribute, and attributes without
+a fixed level are ignored. The records of a group at a vertex are a contiguous part of an array; a child splits them by
+counting. A group that cannot affect the result is skipped with all nodes beneath it, as in iceberg cubes (Beyer and
+Ramakrishnan 1999). So no table of records by nodes is ever computed.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ Positions = NDArray[np.int32]
 
 
 class Rollup(NamedTuple):
-    """Rows, and the levels of each attribute, in the order in which attributes split the rows.
+    """Rows and hierarchies, with attributes in the order in which they split the rows.
 
     Attributes
     ----------
     codes : ndarray of int32, shape (n_attributes, n_rows)
         The records of a lattice first, then people whose values no record has.
     people : ndarray of int64, shape (n_rows,)
-        People that a row stands for; 0 for a record whose people an earlier record stands for.
+        Number of people that a row represents; 0 for a record if an earlier record represents its people.
     groups : ndarray of int32, shape (n_attributes, n_levels, n_values)
-        Group of each value.
+        Group of each value at each level.
     losses : ndarray of float64, shape (n_attributes, n_levels, n_values)
-        Information loss of each value.
+        Information loss of each value at each level.
     least_losses : ndarray of float64, same shape
-        Least information loss of a value of the same group.
+        Smallest information loss of any value in the same group.
     n_groups : ndarray of int64, shape (n_attributes, n_levels)
+        Number of groups at each level.
     shape, strides : ndarray of int64, shape (n_attributes,)
-        Levels of each attribute, and how far the number of a strategy moves by a level.
+        Number of levels of each attribute, and the step in the strategy number for one level.
     """
 
     codes: Positions
@@ -54,17 +55,19 @@ class Rollup(NamedTuple):
 
 
 def rollup_of(lattice: GeneralizationLattice, others: NDArray[np.int32], people: Integers) -> Rollup:
-    """Put together the rows of a lattice, and of people whose values no record has.
+    """Combine the records of a lattice with people whose values no record has.
 
-    Attributes that lose most come first: information loss bounds the nodes beneath a vertex early, and groups become
-    small early. On 300,000 records and 12 attributes this order takes a sixth of the time of its reverse.
+    Attributes with the largest information loss come first. Information loss then bounds the nodes beneath a vertex
+    early, and groups become small early. On 300,000 records and 12 attributes this order takes a sixth of the time of
+    the reverse order.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
     others : ndarray of int32, shape (n_others, n_attributes)
+        Values of the people whose values no record has.
     people : ndarray of int64, shape (n_records + n_others,)
-        See `Rollup`.
+        Number of people that each row represents; see `Rollup`.
     """
     hierarchies, losses = lattice.hierarchies, lattice.losses
     order = sorted(range(len(hierarchies)), key=lambda at: -float(losses[at][-1].max()))
@@ -88,23 +91,25 @@ def rollup_of(lattice: GeneralizationLattice, others: NDArray[np.int32], people:
 
 
 def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts:
-    """Count the people who share the released values of some records, each released as a strategy of its own.
+    """Return the group sizes of records, each released at its own node.
 
-    A group is split further only for the levels that a record in it is released at.
+    A group is split further only at levels at which one of its records is released.
 
     Parameters
     ----------
     rollup : Rollup
     strategies : ndarray of int64, shape (n,)
+        Node of each of `rows`.
     rows : ndarray of int, shape (n,)
-        The records, each once.
+        The records, without repetition.
 
     Returns
     -------
     ndarray of int64, shape (n,)
+        Number of people who share the released values of each record.
     """
     shape, n_rows = rollup.shape, rollup.codes.shape[1]
-    # Strategies numbered anew, by the order of the attributes here.
+    # Renumber strategies by the order of attributes in the roll-up.
     path = np.zeros(n_rows, dtype=np.int64)
     path[:] = -1
     number = np.zeros(len(rows), dtype=np.int64)
@@ -120,7 +125,7 @@ def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts
 
 
 def _counts(rollup: Rollup) -> Integers:
-    """Return zeros to count with: rows, people and wanted rows of each group."""
+    """Return a zero work array for `split`: rows, people and wanted rows per group."""
     return np.zeros((int(rollup.n_groups.max(initial=1)), 3), dtype=np.int64)
 
 
@@ -139,28 +144,29 @@ def split(
     least: int,
     counts: Integers,
 ) -> tuple[Integers, Integers]:
-    """Split some rows into groups, and leave out those that do not matter.
+    """Split some rows into groups, and drop groups that cannot affect the result.
 
     Parameters
     ----------
     order, target : ndarray of int32, shape (n_rows,)
-        Rows before, from `begin` to `end`, and in groups.
+        Input: the rows, at positions `begin` to `end`. Output: the rows of the kept groups, group by group.
     column, groups : ndarray of int32
         The value of each row, and the group of each value.
     people : ndarray of int64, shape (n_rows,)
+        Number of people that each row represents.
     path : ndarray of int64, shape (n_rows,)
-        Groups matter if they hold a row for which this is at least `low` and below `high`.
+        A group is kept only if `path` of one of its rows is at least `low` and below `high`.
     least : int
-        Fewest people of a group that matters.
+        Minimum number of people in a kept group.
     counts : ndarray of int64, shape (n_groups, 3)
-        Zeros to count with; zeros again afterwards.
+        Work array of zeros; zeros again on return.
 
     Returns
     -------
     starts : ndarray of int64, shape (n_kept + 1,)
-        Where each group begins in `target`.
+        First position of each kept group in `target`.
     sizes : ndarray of int64, shape (n_kept,)
-        People in each.
+        Number of people in each kept group.
     """
     seen, n_seen = np.empty(min(len(counts), end - begin), dtype=np.int64), 0
     for place in range(begin, end):
@@ -209,7 +215,10 @@ def _count_on_paths(
     counts: Integers,
     sizes: Integers,
 ) -> None:
-    """Count people in the groups of a vertex, for the rows whose path begins with it; `first` is its number."""
+    """Count people in groups beneath a vertex, for rows with a path through it.
+
+    `first` is the smallest number of a node beneath the vertex.
+    """
     wanted = np.zeros(rollup.shape[depth], dtype=np.bool_)
     beyond, width = first + strides[depth] * rollup.shape[depth], strides[depth]
     for place in range(begin, end):
@@ -237,7 +246,10 @@ def _count_on_paths(
 
 
 def vertices(shape: Sequence[int], fewest: int) -> list[tuple[int, ...]]:
-    """Return the levels of the first attributes in all combinations, of as many attributes as make so many of them."""
+    """Return at least `fewest` combinations of levels of the first attributes.
+
+    As few attributes as possible are combined; there are fewer combinations if all attributes do not suffice.
+    """
     found: list[tuple[int, ...]] = [()]
     for levels in shape:
         if len(found) >= fewest:

@@ -1,9 +1,9 @@
-"""People who have several rows: how many of them are in a class, and the rows by which each is found.
+"""People with several rows: distinct people per class, and best row per person.
 
-The adversary of a file in which a person has several rows looks for people, not for rows. A class of rows that look
-alike is as large as the number of different people who have a row in it, whatever number of rows they have there; and a
-person can be found by any of their rows. People whose rows fall into the same cells equally often are alike in all that
-counts, so they share a `row set`, and what holds of one is computed once.
+In a file with several rows per person, the adversary searches for people, not for rows. The size of an equivalence
+class is the number of distinct people with a row in it, however many rows they have there. A person can be found by any
+of their rows. People whose rows fall into the same cells equally often are interchangeable. They share a `row set`, so
+that results are computed once for all of them.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ Positions = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class RowSets:
-    """The different sets of rows that people have, by the cells that the rows are in, and how many people have each.
+    """The distinct sets of rows that people have, and the number of people per set.
 
-    Entries are the cells of all sets, one after the other; those of set i are ``start[i]`` to ``start[i + 1]``.
+    A set is a list of entries, one for each cell that contains rows of the person. The entries of set i are
+    ``start[i]`` to ``start[i + 1]``.
 
     Parameters
     ----------
     start : ndarray of int64, shape (n_sets + 1,)
-        No set is empty.
+        First entry of each set; no set is empty.
     cells : ndarray of int64, shape (n_entries,)
+        Cell of each entry.
     rows : ndarray of int64, shape (n_entries,)
-        How many rows a person of the set has in the cell.
+        Number of rows that a person of the set has in the cell.
     people : ndarray of int64, shape (n_sets,)
-        People of each set; float64 where a sampled person stands for several.
+        Number of people with each set; float64 if a sampled person represents several people.
     """
 
     start: Integers
@@ -49,19 +51,20 @@ class RowSets:
 
     @classmethod
     def of(cls, cell_of_record: Positions, person_of_record: Positions) -> tuple[RowSets, Positions]:
-        """Put together the rows of each person.
+        """Group the rows of each person into row sets.
 
         Parameters
         ----------
         cell_of_record : ndarray of int, shape (n_records,)
+            Cell of each row.
         person_of_record : ndarray of int, shape (n_records,)
-            Numbers from 0 on, each of somebody.
+            Person of each row: 0, 1, ..., without gaps.
 
         Returns
         -------
-        RowSets
-            Those of one row come in the order of their cells.
-        ndarray of int, shape (n_people,)
+        row_sets : RowSets
+            Sets with a single row are in the order of their cells.
+        set_of_person : ndarray of int, shape (n_people,)
             The set of each person.
         """
         order = np.lexsort((cell_of_record, person_of_record))
@@ -73,7 +76,7 @@ class RowSets:
         positions, _ = ranges(begin[first], lengths[first])
         row_set = np.repeat(np.arange(len(first)), lengths[first])
         row_cells = cells[positions]
-        # A cell that holds several rows of a person is one entry.
+        # Several rows of a person in the same cell form one entry.
         new = np.ones(len(positions), dtype=np.bool_)
         new[1:] = (row_set[1:] != row_set[:-1]) | (row_cells[1:] != row_cells[:-1])
         entries = np.flatnonzero(new)
@@ -84,12 +87,12 @@ class RowSets:
 
     @property
     def n_sets(self) -> int:
-        """Number of sets."""
+        """Number of row sets."""
         return len(self.people)
 
     @cached_property
     def lengths(self) -> Integers:
-        """Cells of each set, shape (n_sets,)."""
+        """Number of cells of each set, shape (n_sets,)."""
         return np.diff(self.start)
 
     @property
@@ -99,47 +102,51 @@ class RowSets:
 
     @property
     def rows_of_person(self) -> Integers:
-        """Rows that a person of each set has, shape (n_sets,)."""
+        """Number of rows of a person of each set, shape (n_sets,)."""
         return np.add.reduceat(self.rows, self.start[:-1])
 
     def entries_of(self, sets: Positions) -> tuple[Positions, Integers]:
-        """Return the entries of some sets, one set after the other, and where each begins, shape (n + 1,)."""
+        """Return the entries of some sets, set by set, and each set's start, (n + 1,)."""
         return ranges(self.start[sets], self.lengths[sets])
 
     def of_neighbours(self, sets: slice) -> RowSets:
-        """Return some neighbouring sets."""
+        """Return a slice of consecutive sets."""
         start = self.start[sets.start : sets.stop + 1]
         entries = slice(start[0], start[-1])
         return RowSets(start - start[0], self.cells[entries], self.rows[entries], self.people[sets])
 
     def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Counts:
-        """Count the different people who have a row in each class, shape (n_classes,)."""
+        """Return the number of distinct people with a row in each class, (n_classes,)."""
         return self.classed(class_of_cell, n_classes).counts
 
     def classed(self, class_of_cell: NDArray[np.integer], n_classes: int) -> ClassedPeople:
-        """Return who has a row in each class, in a form in which classes can be merged."""
-        # Nobody has been found alone in a class of cells yet.
+        """Return the people of each class, in a form that allows classes to be merged."""
+        # So far no person is known to have all rows in one class.
         nobody = np.zeros(0, dtype=self.people.dtype)
         return ClassedPeople(*_merged(nobody, self.start, self.cells, self.people, class_of_cell, n_classes))
 
     def by_cell(self, n_cells: int) -> tuple[Integers, Positions]:
-        """Return the sets that have a row in each cell, cell after cell, and where each cell begins, (n_cells + 1,)."""
+        """Return the sets with a row in each cell, cell by cell.
+
+        The first result, shape (n_cells + 1,), is the start of each cell in the second result.
+        """
         order = np.argsort(self.cells, kind="stable")
         start = np.searchsorted(self.cells[order], np.arange(n_cells + 1)).astype(np.int64)
         return start, self.owner[order]
 
     def onto(self, cell: NDArray[np.integer]) -> RowSets:
-        """Return the same people on other cells, given that of each; a set may then hold a cell more than once."""
+        """Map each cell to another cell; a set may then contain a cell more than once."""
         return replace(self, cells=cell[self.cells].astype(np.intp))
 
     def means(self, amounts: Floats, weights: Floats | None = None) -> Floats:
-        """Return the mean over each set's rows of amounts of cells (..., n_cells), shape (..., n_sets).
+        """Return the mean amount over the rows of each set, shape (..., n_sets).
 
         Parameters
         ----------
-        amounts : ndarray of float64
+        amounts : ndarray of float64, shape (..., n_cells)
+            Amount of each cell.
         weights : ndarray of float64, shape (n_cells,), optional
-            How much a row in each cell counts; all the same, if not given or if those of a set sum to 0.
+            Weight of a row in each cell. Weights are equal if not given, and for a set whose weights sum to 0.
         """
         each = self.rows.astype(np.float64)
         if weights is not None:
@@ -151,19 +158,23 @@ class RowSets:
 
 
 class ClassedPeople(NamedTuple):
-    """People by the classes that their rows are in: the wider the classes, the fewer people are in several.
+    """Distinct people by class.
+
+    People whose rows are all in one class are only counted. Row sets are kept for people with rows in several classes,
+    who become fewer as classes are merged.
 
     Attributes
     ----------
     counts : ndarray of int64, shape (n_classes,)
-        Different people who have a row in the class.
+        Number of distinct people with a row in the class.
     alone : ndarray of int64, shape (n_classes,)
-        Those all of whose rows are in it.
+        Number of people with all rows in the class.
     start : ndarray of int64, shape (n_sets + 1,)
-        Where the classes of each set of people begin who have rows in several.
+        First entry of each row set with rows in several classes.
     classes : ndarray of int32, shape (n_entries,)
-        Set after set.
+        Class of each entry, set by set.
     people : ndarray of int64, shape (n_sets,)
+        Number of people with each of these row sets.
     """
 
     counts: Counts
@@ -174,42 +185,52 @@ class ClassedPeople(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Memory held besides that of the counts, which tables hold as well."""
+        """Memory in bytes without `counts`, which tables also hold."""
         return sum(each.nbytes for each in self[1:])
 
     def merged(self, class_of_class: NDArray[np.integer], n_classes: int) -> ClassedPeople:
-        """Return the same people in wider classes, given that of each class."""
+        """Merge classes, given the merged class of each class."""
         return ClassedPeople(*_merged(*self[1:], class_of_class, n_classes))
 
 
 @dataclass(frozen=True)
 class PeopleOfRows(Population):
-    """People of whom some have rows in several cells: a person counts in each of these once, and once in all.
+    """A population in which people may have rows in several cells.
 
-    The other parameters are those of `Population`. `counts` are the people who have a row in each cell.
+    A person counts once in each cell with a row of theirs, and once in the total. For the other parameters see
+    `Population`; `counts` are the numbers of people with a row in each cell.
 
     Parameters
     ----------
     row_sets : RowSets
-        Over the population's cells.
+        Row sets over the population's cells.
     """
 
     row_sets: RowSets = field(kw_only=True, compare=False)
 
     @classmethod
     def of(cls, domain: Domain, codes: Codes, row_sets: RowSets, *, name: str = "population") -> PeopleOfRows:
-        """Count people by the codes (n_cells, n_attributes) of the cells of their rows, of which some may be equal."""
+        """Count people by the codes of their rows' cells.
+
+        Parameters
+        ----------
+        domain : Domain
+        codes : ndarray of int32, shape (n_cells, n_attributes)
+            Codes of the cells of `row_sets`; several cells may have equal codes.
+        row_sets : RowSets
+        name : str
+        """
         first, cell = distinct_rows(list(codes.T), len(codes))
         onto = row_sets.onto(cell)
         return cls(domain, codes[first], onto.in_classes(np.arange(len(first)), len(first)), name, row_sets=onto)
 
     @property
     def total(self) -> float:
-        """People in all cells."""
+        """Number of distinct people."""
         return float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> PeopleOfRows:
-        """Return the people counted by some of their attributes, in the order given."""
+        """Return the population over some attributes, in the order of `names`."""
         if tuple(names) == self.domain.names:
             return self
         columns = [self.domain.position(name) for name in names]
@@ -217,19 +238,22 @@ class PeopleOfRows(Population):
 
 
 def distinct_people(population: Population) -> RowSets | None:
-    """Return the row sets of a population in which people have several rows; None of one in which each has one."""
+    """Return the row sets of a population; None if each person has one row."""
     return getattr(population, "row_sets", None)
 
 
 @numba.njit(cache=True, nogil=True)
 def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Positions:
-    """Return the entry of each set whose group is believed to be the smallest, of equals that of the smallest in truth.
+    """Return the entry of each set with the smallest group size.
+
+    Group sizes are compared as the adversary believes them to be; of equal believed sizes, the smallest true size wins.
 
     Parameters
     ----------
     start : ndarray of int64, shape (n + 1,)
-        Where the entries of each set begin.
+        First entry of each set.
     believed, true : ndarray, shape (n_entries,)
+        Believed and true group sizes, in people.
     """
     least = np.empty(len(start) - 1, dtype=np.intp)
     for row_set in range(len(least)):
@@ -245,20 +269,21 @@ def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Position
 def best_entries(
     start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
 ) -> Positions:
-    """Return the entry of each set by which an adversary goes for the person.
+    """Return the entry of each set that the adversary uses against the person.
 
-    An entry that it attacks comes before one that it does not; then the one by which it believes to succeed most, of
-    equals the one by which it does, of these the one that pays it most, then the first.
+    The adversary prefers, in this order: an entry that it attacks, the highest believed success probability, the
+    highest true success probability, the highest payoff, the first entry.
 
     Parameters
     ----------
     start : ndarray of int64, shape (n + 1,)
-        Where the entries of each set begin.
+        First entry of each set.
     attacks : ndarray of bool, shape (n_entries,)
+        Whether the adversary attacks the entry.
     believed, true : ndarray of float64, shape (n_entries,)
-        Probabilities of success, in [0, 1].
+        Believed and true success probabilities, in [0, 1].
     payoff : ndarray of float64, shape (n_entries,)
-        The adversary's.
+        The adversary's payoff, in currency units.
     """
     found = np.empty(len(start) - 1, dtype=np.intp)
     for row_set in range(len(found)):
@@ -279,22 +304,31 @@ def best_entries(
 
 
 def largest_in_groups(amounts: Floats, group: Positions) -> Floats:
-    """Return for each member the largest amount in its group: groups (n,) are numbers from 0 on, amounts 0 or more."""
+    """Return for each member the largest amount in its group.
+
+    Parameters
+    ----------
+    amounts : ndarray of float64, shape (n,)
+        Amount of each member, 0 or more.
+    group : ndarray of int, shape (n,)
+        Group number of each member, 0 or more.
+    """
     largest = np.zeros(int(group.max(initial=-1)) + 1)
     np.maximum.at(largest, group, amounts)
     return np.asarray(largest[group])
 
 
 def ranges(begin: Integers, lengths: Integers) -> tuple[Positions, Integers]:
-    """Return the positions of several ranges one after the other, and where each begins among them, shape (n + 1,)."""
+    """Return the concatenated positions of ranges, and the start of each, (n + 1,)."""
     start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return np.arange(start[-1]) + np.repeat(begin - start[:-1], lengths), start
 
 
 def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions:
-    """Return a number for each person, the same for the same sorted cells; those of person i are from ``begin[i]`` on.
+    """Return a number for each person, equal for people with equal cells.
 
-    Cell after cell, people who have been alike so far get numbers anew, so that numbers stay small.
+    The sorted cells of person i start at ``begin[i]``. People are renumbered after every cell, so that numbers stay
+    small.
     """
     radix = int(cells.max(initial=0)) + 1
     alike = np.zeros(len(lengths), dtype=np.int64)
@@ -322,14 +356,17 @@ def _merged(
     class_of_class: NDArray[np.integer],
     n_classes: int,
 ) -> tuple[Counts, Counts, Integers, NDArray[np.int32], Counts]:
-    """Return the fields of `ClassedPeople` in wider classes; those who are in one class then are alone in it."""
+    """Return the fields of `ClassedPeople` after classes are merged.
+
+    People whose rows are now all in one class are counted in `alone` and lose their row set.
+    """
     now_alone = np.zeros(n_classes, dtype=people.dtype)
     for each in range(len(alone)):
         now_alone[class_of_class[each]] += alone[each]
     counts = now_alone.copy()
     now_start, now_people = np.zeros(len(start), dtype=np.int64), np.empty(len(people), dtype=people.dtype)
     now_classes = np.empty(len(classes), dtype=np.int32)
-    # The set that was last met in each class.
+    # The set that was last counted in each class, so that a set counts once per class.
     last = np.full(n_classes, -1, dtype=np.int64)
     n_sets, end = 0, 0
     for each in range(len(people)):

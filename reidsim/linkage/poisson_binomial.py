@@ -1,18 +1,18 @@
-"""The number of successes among independent attempts of different probabilities (Poisson-binomial distribution).
+"""Poisson-binomial distribution: successes of attempts of unequal probability.
 
-The characteristic function ``phi(w) = product of 1 + p (exp(iw) - 1)`` is taken at the frequencies of a window of whole
-numbers and transformed back (Fernandez and Williams 2010; Hong 2013). Three things make that take time in proportion to
-the number of attempts, and each has a bound:
+The characteristic function ``phi(w) = product of 1 + p (exp(iw) - 1)`` is evaluated at the frequencies of a window of
+whole numbers and transformed back (Fernandez and Williams 2010; Hong 2013). Three approximations, each with an error
+bound, make the time proportional to the number of attempts:
 
-- The window leaves out a probability of at most 1e-14, by Bernstein's inequality.
+- The window omits a probability of at most 1e-14, by Bernstein's inequality.
 - Since ``|phi(w)| <= exp(-2 v sin(w/2)^2)``, with v the variance, frequencies beyond ``2 v sin(w/2)^2 = 40 + ln M``
-  are 0 to within 4e-18 over all M numbers of the window. A few dozen are left, however many attempts there are.
-- With probabilities above 1/2 counted as failures, ``|p u|`` for ``u = exp(iw) - 1`` is mostly small, and the sum of
-  ``log(1 + p u)`` is a series in the sums of powers of p. Its 20 terms leave out less than 1e-17 of phi; the few
-  attempts with ``|p u| > 0.1`` are summed as they are.
+  are 0 to within 4e-18 over all M numbers of the window. A few dozen frequencies remain for any number of attempts.
+- For probabilities above 1/2, failures are counted instead of successes. Then ``|p u|`` for ``u = exp(iw) - 1`` is
+  mostly small, and the sum of ``log(1 + p u)`` is a series in the sums of powers of p. The error of its 20 terms is
+  below 1e-17 of phi. The few attempts with ``|p u| > 0.1`` are summed directly.
 
-Together that is less than 1e-12 of the probability, besides the rounding of floating-point numbers, which is less still
-as every factor is taken around its mean.
+The total error is below 1e-12 of the probability. The error of floating-point rounding is smaller, because every factor
+is computed around its mean.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from reidsim.linkage.exact_sums import exact_sum
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-# Probability that the window leaves out at most.
+# Largest probability that the window omits.
 LEFT_OUT = 1e-14
-# Natural logarithm of one over what is left out of the characteristic function.
+# Frequencies are omitted if the characteristic function is below exp(-_VANISHED) over the size of the window.
 _VANISHED = 40.0
-# The series is used where no probability times `u` exceeds this; so many terms leave out less than 1e-17.
+# The series is used for attempts with |p u| up to _SMALL; the error of _TERMS terms is then below 1e-17.
 _SMALL = 0.1
 _TERMS = 20
-# Terms of sums that are computed at once: what is kept of them stays in the cache.
+# Terms computed at once; intermediate results of this size stay in the processor's cache.
 _AT_ONCE = 2**14
-# Sums of probabilities may be below a level by rounding.
+# Tolerance for sums of probabilities that fall short of a level by rounding.
 _ROUNDING = 1e-9
 
 
@@ -52,9 +52,9 @@ class Successes:
     Parameters
     ----------
     start : int
-        The least number that has a probability.
+        The smallest number in `masses`.
     masses : ndarray of float64, shape (n_numbers,)
-        Of `start`, the number after it, and so on; they sum to 1.
+        Probabilities of ``start``, ``start + 1``, ...; they sum to 1.
     """
 
     start: int
@@ -62,12 +62,12 @@ class Successes:
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """The numbers that `masses` belong to, shape (n_numbers,)."""
+        """Number of successes of each entry of `masses`, shape (n_numbers,)."""
         return self.start + np.arange(len(self.masses))
 
     @cached_property
     def at_most(self) -> Floats:
-        """Probability of at most each number, shape (n_numbers,)."""
+        """Cumulative probability of each number, shape (n_numbers,)."""
         return np.minimum(np.cumsum(self.masses), 1.0)
 
     @property
@@ -77,13 +77,18 @@ class Successes:
 
     @property
     def any(self) -> float:
-        """Probability of one success at least."""
+        """Probability of at least one success."""
         return min(float(self.masses[1:].sum()), 1.0) if self.start == 0 else 1.0
 
     def quantile(self, level: float) -> int:
-        """Return the least number that is not exceeded with probability `level`, in [0, 1].
+        """Return the smallest number that is not exceeded with probability `level`.
 
-        Numbers at either end whose probabilities sum to less than 1e-9 do not count.
+        Numbers at either end with a total probability below 1e-9 are ignored.
+
+        Parameters
+        ----------
+        level : float
+            Probability, in [0, 1].
         """
         place = int(np.searchsorted(self.at_most, max(level - _ROUNDING, _ROUNDING)))
         return self.start + min(place, len(self.masses) - 1)
@@ -95,9 +100,9 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
     Parameters
     ----------
     probabilities : ndarray of float64, shape (n,)
-        Of success, in [0, 1].
+        Success probabilities, in [0, 1].
     numbers : ndarray of int64, shape (n,), optional
-        How many attempts have each; one, if not given.
+        Number of attempts with each probability; 1 if not given.
 
     Raises
     ------
@@ -121,13 +126,14 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
 
 
 def mixture(weights: Sequence[float], parts: Sequence[Successes]) -> Successes:
-    """Return the distribution of a number that is one of several, each with its own probability.
+    """Return the mixture of distributions.
 
     Parameters
     ----------
     weights : sequence of float
-        Probabilities, which sum to 1.
+        Probability of each distribution; they sum to 1.
     parts : sequence of Successes
+        The distributions.
     """
     first = min(part.start for part in parts)
     last = max(part.start + len(part.masses) for part in parts)
@@ -138,12 +144,14 @@ def mixture(weights: Sequence[float], parts: Sequence[Successes]) -> Successes:
 
 
 def reach_of(variance: float, span: float = 1.0) -> float:
-    """Return how far a sum of independent terms may be from its mean, but for a probability of 1e-14 (Bernstein).
+    """Return a bound on the distance of a sum of independent terms from its mean.
+
+    The sum exceeds the bound with probability at most 1e-14 (Bernstein's inequality).
 
     Parameters
     ----------
     variance : float
-        Of the sum.
+        Variance of the sum.
     span : float
         Largest distance of a term from its own mean.
     """
@@ -153,7 +161,7 @@ def reach_of(variance: float, span: float = 1.0) -> float:
 
 
 def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
-    """Return the distribution where no probability is 0 or 1."""
+    """Return the distribution for probabilities strictly between 0 and 1."""
     if not len(chance):
         return Successes(0, np.ones(1))
     expected = each * chance
@@ -161,7 +169,7 @@ def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
     reach = reach_of(variance)
     start, last = max(0, floor(mean - reach)), min(int(each.sum()), ceil(mean + reach))
     size = last - start + 1
-    # Frequencies at which anything is left, of the half that the others mirror.
+    # Last frequency at which the characteristic function is not negligible, in the lower half of the spectrum.
     vanishing = (_VANISHED + log(size)) / (2 * variance)
     most = size // 2 if vanishing >= 1 else min(size // 2, ceil(size * asin(sqrt(vanishing)) / np.pi))
     frequency = 2 * np.pi * np.arange(most + 1) / size
@@ -176,7 +184,7 @@ def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
 
 
 def _log_around_mean(chance: Floats, each: NDArray[np.int64], frequency: Floats) -> Complex:
-    """Return the sum of ``log(1 + p u) - iwp`` over attempts at each frequency w, shape (n_frequencies,)."""
+    """Return the sum of ``log(1 + p u) - iwp`` over attempts at each frequency w."""
     half = np.sin(frequency / 2)
     step = -2 * half * half + 1j * np.sin(frequency)
     by_series = chance * (2 * half.max()) <= _SMALL
@@ -194,7 +202,7 @@ def _log_around_mean(chance: Floats, each: NDArray[np.int64], frequency: Floats)
         terms[0] = sums[0] * (-2 * half * half + 1j * _sine_less_itself(frequency))
         total += terms.sum(axis=0)
     others, of_others = _those(~by_series, chance, each)
-    # Attempts share few chances, such as one over the size of a group.
+    # Many attempts have equal probabilities, such as one over the size of a group.
     distinct, which = np.unique(others, return_inverse=True)
     at_once = max(_AT_ONCE // max(len(others), 1), 1)
     for begin in range(0, len(frequency) if len(others) else 0, at_once):
@@ -207,12 +215,12 @@ def _log_around_mean(chance: Floats, each: NDArray[np.int64], frequency: Floats)
 def _those(
     chosen: NDArray[np.bool_], chance: Floats, each: NDArray[np.int64]
 ) -> tuple[Floats, NDArray[np.int64]]:  # fmt: skip
-    # Of all of them nothing is copied.
+    # Avoid a copy if all attempts are chosen.
     return (chance, each) if chosen.all() else (chance[chosen], each[chosen])
 
 
 def _sine_less_itself(angle: Floats) -> Floats:
-    """Return ``sin(w) - w``, of small angles by its series, as the two are almost equal."""
+    """Return ``sin(w) - w``, by its series for small angles to avoid cancellation."""
     square = angle * angle
     series = -angle * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72 * (1 - square / 110))))
     return np.where(angle < 0.1, series, np.sin(angle) - angle)

@@ -1,9 +1,9 @@
-"""How near relatives are, and how likely a search of a genomic database matches them.
+"""Relatedness of relatives, and match probabilities in a genomic database.
 
-Matches follow Erlich et al. 2018 (doi:10.1126/science.aau4832, supplement, section 3): of two people who are M meioses
-apart, the genome of L Morgans falls into ``L M + 22`` blocks, each shared with probability ``2 r exp(-m M)`` in a
-segment of m Morgans or longer, where r is their relatedness; a match takes several such segments. M is that of the
-shortest path between them, r counts all paths.
+Matches follow Erlich et al. 2018 (doi:10.1126/science.aau4832, supplement, section 3). For two people who are M meioses
+apart, a genome of L Morgans consists of ``L M + 22`` blocks. The two share each block in a segment of m Morgans or
+longer with probability ``2 r exp(-m M)``, where r is their relatedness. A match requires several such segments. M is
+the length of the shortest path between the two people; r includes all paths.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _CHROMOSOMES = 22
 
 @dataclass(frozen=True)
 class Matching:
-    """What a search of the database takes for a match.
+    """Definition of a match in a search of the database.
 
     Parameters
     ----------
     genome : float
         Length of the genome, in Morgans (L).
     segment : float
-        Least length of a segment that is detected, in Morgans (m).
+        Minimum length of a detected segment, in Morgans (m).
     segments : int
-        Segments that make a match (n_s).
+        Minimum number of shared segments in a match (n_s).
     """
 
     genome: float = 35.0
@@ -42,14 +42,14 @@ class Matching:
     segments: int = 2
 
     def probability(self, meioses: NDArray[np.generic], relatedness: Floats) -> Floats:
-        """Return the probability that two people match, of arrays of any one shape.
+        """Return the probability that two people match, elementwise.
 
         Parameters
         ----------
         meioses : ndarray
-            Meioses between the two.
-        relatedness : ndarray of float64
-            Expected share of the genome that they share, 1/2 of full siblings.
+            Number of meioses between the two people (M).
+        relatedness : ndarray of float64, same shape
+            Expected fraction of the genome shared by the two people (r); 1/2 for full siblings.
         """
         distance = np.asarray(meioses, dtype=np.float64)
         blocks = self.genome * distance + _CHROMOSOMES
@@ -58,32 +58,33 @@ class Matching:
 
 
 def at_least(number: int, trials: Floats | float, chance: Floats | float) -> Floats:
-    """Return how likely so many of independent trials succeed at least; trials need not be whole, nor as many.
+    """Return the probability of at least `number` successes in independent trials.
 
     Parameters
     ----------
     number : int
-        1 or more.
+        Minimum number of successes, 1 or more.
     trials, chance : float or ndarray of float64
-        Of one shape.
+        Number of trials and success probability of each, of equal shape. The number of trials need not be a whole
+        number and may be smaller than `number`.
     """
     others = np.maximum(np.asarray(trials, dtype=np.float64) - number + 1.0, 0.0)
-    # The upper tail of the binomial distribution.
+    # Upper tail of the binomial distribution as an incomplete beta function.
     return np.where(others > 0, betainc(float(number), np.maximum(others, 1e-300), chance), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Relatives:
-    """Pairs of relatives, each both ways, in order of the first.
+    """Pairs of relatives, in both directions, sorted by the first person.
 
     Parameters
     ----------
     starts : ndarray of int64, shape (n_people + 1,)
-        Where the relatives of each person start.
+        The relatives of person i are pairs ``starts[i]`` to ``starts[i + 1]``.
     other : ndarray of int64, shape (n_pairs,)
-        The relative.
+        The relative of each pair.
     meioses : ndarray of int64, shape (n_pairs,)
-        Of the shortest way through common ancestors.
+        Number of meioses on the shortest path through a common ancestor.
     relatedness : ndarray of float64, shape (n_pairs,)
         Wright's coefficient of relationship, through all common ancestors in the pedigree.
     """
@@ -95,26 +96,27 @@ class Relatives:
 
 
 def relatives_within(father: Ints, mother: Ints, rows: Ints, generations: int) -> Relatives:
-    """Return who of some people is a relative of whom, by the shortest path through a common ancestor.
+    """Return all pairs of relatives up to a number of generations.
 
-    Relatedness is Wright's coefficient of relationship (1922), ``2 k / sqrt((1 + F_i) (1 + F_j))``, with k the kinship
-    of persons i and j and F the inbreeding coefficient. Founders are unrelated, and not inbred.
+    Distance is the shortest path through a common ancestor. Relatedness is Wright's coefficient of relationship (1922),
+    ``2 k / sqrt((1 + F_i) (1 + F_j))``, with k the kinship of persons i and j and F the inbreeding coefficient.
+    Founders are unrelated and not inbred.
 
     Parameters
     ----------
     father, mother : ndarray of int64, shape (n_pedigree,)
-        Rows of the parents; -1 if unknown.
+        Pedigree row of each person's parents; -1 if unknown.
     rows : ndarray of int64, shape (n_people,)
-        The people among whom relatives are found.
+        Pedigree rows of the people among whom relatives are searched.
     generations : int
-        Pairs at most twice so many meioses apart: 2 reaches first cousins.
+        Generations back. Pairs are at most ``2 * generations`` meioses apart; 2 generations reach first cousins.
     """
     n, furthest = len(father), 2 * generations
     known = [np.flatnonzero(parent != NO_PARENT) for parent in (father, mother)]
     child = np.concatenate(known)
     parent = np.concatenate([father[known[0]], mother[known[1]]])
     above = sparse.csr_array((np.ones(len(child)), (child, parent)), shape=(n, n))
-    # Ways from each person to each ancestor who lived so many generations earlier, from 0 on: the person itself.
+    # ways[g] counts the paths from each person to each ancestor g generations earlier; generation 0 is the person.
     ways = [sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), n))]
     while len(ways) <= furthest and ways[-1].nnz:
         ways.append(sparse.csr_array(ways[-1] @ above))
@@ -139,10 +141,13 @@ def relatives_within(father: Ints, mother: Ints, rows: Ints, generations: int) -
 
 
 def _relationships(father: Ints, mother: Ints, rows: Ints, starts: Ints, other: Ints) -> Floats:
-    """Return Wright's coefficient of relationship of each pair, shape (n_pairs,); see `Relatives`."""
+    """Return Wright's coefficient of relationship of each pair, shape (n_pairs,).
+
+    See `relatives_within` and `Relatives` for the arguments.
+    """
     generation = np.zeros(len(father), dtype=np.int64)
     while True:
-        # A parent of -1 adds nothing.
+        # An unknown parent counts as one generation before the founders.
         of_parents = [np.where(parent == NO_PARENT, -1, generation[parent]) for parent in (father, mother)]
         later = np.maximum(*of_parents) + 1
         if np.array_equal(later, generation):
@@ -161,24 +166,29 @@ def _relationships(father: Ints, mother: Ints, rows: Ints, starts: Ints, other: 
 def _twice_kinship(
     father: Ints, mother: Ints, order: Ints, place: Ints, rows: Ints, starts: Ints, other: Ints
 ) -> tuple[Floats, Floats]:
-    """Return twice the kinship of each pair, shape (n_pairs,), and the inbreeding of each person, (n_pedigree,).
+    """Return twice the kinship of each pair, and the inbreeding of each person.
 
-    Twice the kinship of everybody is the matrix ``T D T'``, with T the shares of genes by descent and D the variance
-    that each person's own meioses add (Henderson 1976). Two passes over the pedigree yield one row (Colleau 2002).
+    The matrix of twice the kinships is ``T D T'``, with T the shares of genes by descent and D the variance that each
+    person's own meioses add (Henderson 1976). Two passes over the pedigree yield one row (Colleau 2002).
 
     Parameters
     ----------
     order : ndarray of int64, shape (n_pedigree,)
-        Rows of the pedigree, parents before children.
+        Pedigree rows, parents before children.
     place : ndarray of int64, shape (n_pedigree,)
-        Number of each person among `rows`; -1 for others.
-    others
+        Position of each person in `rows`; -1 for people who are not in `rows`.
+    father, mother, rows, starts, other
         See `relatives_within` and `Relatives`.
+
+    Returns
+    -------
+    twice_kinship : ndarray of float64, shape (n_pairs,)
+    inbreeding : ndarray of float64, shape (n_pedigree,)
     """
     n = len(father)
     inbreeding, added = np.zeros(n), np.ones(n)
     twice = np.empty(len(other))
-    # Children by father: a person's inbreeding is the kinship of the parents.
+    # Linked list of children by father, because a person's inbreeding is the kinship of the parents.
     first, following = np.full(n, -1), np.full(n, -1)
     for child in range(n):
         if father[child] >= 0 and mother[child] >= 0:
@@ -219,14 +229,16 @@ def _twice_kinship(
 
 @dataclass(frozen=True)
 class Ancestry:
-    """A population of monogamous couples whose parents are drawn at random (Wright-Fisher), of full cousins only.
+    """A Wright-Fisher population of monogamous couples.
+
+    Parents are drawn at random. All cousins are full cousins.
 
     Parameters
     ----------
     couples : float
-        Of the present generation (N_0).
+        Number of couples in the present generation (N_0).
     children : float
-        Of each couple (r), so that earlier generations were smaller by 2 / r.
+        Children per couple (r); each earlier generation is smaller by the factor 2 / r.
     """
 
     couples: float = 90_000_000.0
@@ -234,13 +246,14 @@ class Ancestry:
 
     @property
     def people(self) -> float:
-        """How many people live in the present generation."""
+        """Number of people in the present generation."""
         return 2.0 * self.couples
 
     def sharing(self, generations: int) -> Floats:
-        """Return how likely two people share their nearest ancestral couple 1, 2, ... generations ago, (generations,).
+        """Return the distribution of the nearest shared ancestral couple, (generations,).
 
-        Siblings share it one generation ago, first cousins two. (Erlich et al. 2018, equation 2.)
+        Entry g - 1 is the probability that two people share their nearest ancestral couple g generations ago: 1 for
+        siblings, 2 for first cousins (Erlich et al. 2018, equation 2).
         """
         back = np.arange(1, generations + 1)
         each = np.minimum(4.0 ** (back - 1) / (self.couples * (2.0 / self.children) ** back), 1.0)

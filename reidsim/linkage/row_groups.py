@@ -1,4 +1,4 @@
-"""Rows of a table that agree in some columns: how many there are, and what most of them have in common."""
+"""Groups of table rows that agree in some columns: sizes and most frequent values."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ from reidsim.releases.lattice import GeneralizationLattice
 
 Integers = NDArray[np.int64]
 
-# Numbers up to so many times as many as there are, or up to so many, are counted instead of sorted.
+# Numbers are counted instead of sorted if they are at most `_DENSE` times their count, or at most `_FEW`.
 _DENSE, _FEW = 8, 4096
 
 
 class Common(NamedTuple):
-    """The most frequent value in each group, shape (n_groups,), and the share of its rows that have it."""
+    """Most frequent value of each group, and its share of the group's people.
+
+    Both arrays have shape (n_groups,).
+    """
 
     values: Integers
     shares: NDArray[np.float64]
 
 
 class RowGroups:
-    """Groups of rows of a table that have equal values in all of some columns.
+    """Groups of table rows that have equal values in all given columns.
 
     Parameters
     ----------
     columns : sequence of ndarray of int, shape (n_rows,)
-        Without columns all rows are one group.
+        Values of each column; without columns all rows form one group.
     n_rows : int
     counts : ndarray of int64, shape (n_rows,), optional
-        People that each row stands for; one each, if not given.
+        Number of people that each row represents; 1 if not given.
     """
 
     def __init__(self, columns: Sequence[Integers], n_rows: int, counts: Integers | None = None) -> None:
@@ -41,7 +44,7 @@ class RowGroups:
         group = np.zeros(n_rows, dtype=np.int64)
         for column in columns:
             values, code = numbered(column)
-            # Numbered anew at each column, so that keys stay small however many columns there are.
+            # Renumber after each column, so that keys stay small for any number of columns.
             keys, group = numbered(group * len(values) + code)
             self._steps.append((values, keys))
         self.group_of_row = group
@@ -49,7 +52,15 @@ class RowGroups:
         self.sizes = _sums(group, counts, minlength=1)
 
     def find(self, columns: Sequence[Integers], n: int) -> Integers:
-        """Return the group that has the values of each query, shape (n,); -1 where there is none."""
+        """Return the group with the values of each query, shape (n,); -1 if there is none.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray of int, shape (n,)
+            Values of the queries, in the order of the columns of the table.
+        n : int
+            Number of queries.
+        """
         group = np.zeros(n, dtype=np.int64)
         for (values, keys), column in zip(self._steps, columns, strict=True):
             code, known = _place(values, column)
@@ -58,11 +69,18 @@ class RowGroups:
         return group
 
     def sizes_of(self, groups: Integers) -> Integers:
-        """Return the sizes of groups, 0 for -1."""
+        """Return the sizes of groups, in people; 0 for group -1."""
         return np.where(groups >= 0, self.sizes[np.maximum(groups, 0)], 0)
 
     def most_frequent(self, values: Integers) -> Common:
-        """Return the most frequent of `values`, shape (n_rows,), in each group; of equals the one in the first row."""
+        """Return the most frequent value in each group.
+
+        Of equally frequent values, the value with the earliest row is returned.
+
+        Parameters
+        ----------
+        values : ndarray of int, shape (n_rows,)
+        """
         distinct, code = np.unique(values, return_inverse=True)
         pairs, first, number = np.unique(
             self.group_of_row * len(distinct) + code, return_index=True, return_inverse=True
@@ -75,18 +93,19 @@ class RowGroups:
 
 
 class OpenRowGroups:
-    """Rows of a table that agree with a query in some columns, where a missing value agrees with every other.
+    """Table rows that agree with a query; a missing value agrees with all values.
 
     Parameters
     ----------
     columns : sequence of ndarray of int, shape (n_rows,)
+        Values of each column.
     missing : sequence of ndarray of bool, shape (n_rows,), or None
-        Of each column: where it lacks values; None where it has them all.
+        Whether the value is missing, for each column; None for a column without missing values.
     n_rows : int
     """
 
     def __init__(self, columns: Sequence[Integers], missing: Sequence[NDArray[np.bool_] | None], n_rows: int) -> None:
-        # Rows that lack the same values are grouped by the others.
+        # Rows with the same missing columns are grouped by their other columns.
         lacking = RowGroups([where.astype(np.int64) for where in missing if where is not None], n_rows)
         self._groups: list[tuple[list[int], RowGroups]] = []
         for number in range(len(lacking.sizes)):
@@ -96,7 +115,7 @@ class OpenRowGroups:
                 self._groups.append((known, RowGroups([columns[j][rows] for j in known], len(rows))))
 
     def count(self, columns: Sequence[Integers], n: int) -> Integers:
-        """Return how many rows agree with each query, shape (n,)."""
+        """Return the number of rows that agree with each query, shape (n,)."""
         total = np.zeros(n, dtype=np.int64)
         for known, groups in self._groups:
             total += groups.sizes_of(groups.find([columns[j] for j in known], n))
@@ -104,12 +123,12 @@ class OpenRowGroups:
 
 
 def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
-    """Return the class of each record of a lattice: equal where records look alike at a node.
+    """Return the equivalence class of each record at a node of a lattice.
 
     Returns
     -------
     ndarray of int64, shape (n_records,)
-        Classes are numbered from 0 on, without gaps.
+        Class numbers 0, 1, ..., without gaps.
     """
     levels = lattice.levels(node)
     columns = [
@@ -120,26 +139,26 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
 
 
 def numbered(values: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct values in ascending order, and which of them each value is, shape (n,)."""
+    """Return the distinct values, ascending, and the position of each value."""
     size = int(values.max(initial=-1)) + 1
     if size > max(_DENSE * len(values), _FEW) or values.min(initial=0) < 0:
         distinct, number = np.unique(values, return_inverse=True)
         return distinct, number
-    # Of whole numbers that are not high the same without sorting, at a tenth of the time.
+    # For small non-negative numbers, counting gives the same result as sorting in a tenth of the time.
     met = np.zeros(size, dtype=np.bool_)
     met[values] = True
     return np.flatnonzero(met), (np.cumsum(met) - 1)[values]
 
 
 def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:
-    """Return the people of each group."""
+    """Return the number of people in each group."""
     if counts is None:
         return np.bincount(group, minlength=minlength)
     return added_up(counts, group, max(int(group.max(initial=-1)) + 1, minlength))
 
 
 def _place(ordered: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return where the wanted values stand among ordered ones, and whether they are there."""
+    """Return each wanted value's position in ordered values, and whether it occurs."""
     if len(ordered) == 0:
         return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
     place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)

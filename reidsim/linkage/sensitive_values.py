@@ -1,4 +1,4 @@
-"""Distribution of sensitive values among the records that agree with a generalized record, and limits on it.
+"""Distribution of sensitive values in groups of records, and limits on it.
 
 The group of a record at a node of the lattice consists of all records of the table that agree with it there. Groups do
 not depend on how other records are released, so a limit on a group is a property of the record and the node.
@@ -48,7 +48,10 @@ class SensitiveAttribute:
 
     @classmethod
     def of(cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None) -> SensitiveAttribute:
-        """Make the column, given the group of each value at each level (n_levels, n_values) if it has a hierarchy."""
+        """Return the column, given its hierarchy's groups (n_levels, n_values), if any.
+
+        A top level with a single group is dropped.
+        """
         if groups is None:
             return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :])
         rooted = len(groups) > 1 and len(np.unique(groups[-1])) == 1
@@ -57,16 +60,16 @@ class SensitiveAttribute:
 
 @dataclass(frozen=True)
 class AttributeLimits:
-    """Limits on the sensitive values of every group, which hold for each sensitive column on its own.
+    """Limits on the sensitive values of every group, separate for each column.
 
     Parameters
     ----------
     l_diversity : int, optional
-        Least number of different values of a group (distinct l-diversity).
+        Minimum number of distinct values in a group (distinct l-diversity).
     t_closeness : float, optional
-        Largest distance between the values of a group and those of the table.
+        Maximum distance between the distributions of values in a group and in the table, in [0, 1].
     max_inference : float, optional
-        Largest share of a value in a group.
+        Maximum share of any value in a group, in [0, 1].
     """
 
     l_diversity: int | None = None
@@ -140,7 +143,7 @@ class GroupValues:
 
 
 def _summed(group: Integers, value: Integers, count: NDArray[Any], n_values: int) -> tuple[Integers, Integers, Floats]:
-    """Return each pair of a group and a value once, and its rows."""
+    """Return the distinct pairs of group and value, and the number of rows of each."""
     pairs, place = np.unique(group * max(n_values, 1) + value, return_inverse=True)
     rows = np.bincount(place, count, len(pairs)).astype(np.float64)
     return pairs // max(n_values, 1), pairs % max(n_values, 1), rows
@@ -149,11 +152,12 @@ def _summed(group: Integers, value: Integers, count: NDArray[Any], n_values: int
 def _distance(
     of_group: Integers, of_value: Integers, share: Floats, n_groups: int, overall: Floats, levels: Integers
 ) -> Floats:
-    """Return the earth mover's distance of each group from the table, shape (n_groups,).
+    """Return the earth mover's distance of each group from the table, (n_groups,).
 
-    Two values are as far apart as the lowest level at which their groups are one is high, as a share of the height of
-    the hierarchy (Li et al. 2007). Moving a share between them crosses two edges of the tree at each level below that,
-    so the distance is half the mean, over the levels below the root, of the sum of absolute differences of shares.
+    The distance of two values is the height of the lowest level at which they are in the same group, divided by the
+    height of the hierarchy (Li et al. 2007). Moving a share between them crosses two edges of the tree at each lower
+    level. So the distance of the distributions is half the mean, over the levels below the root, of the sum of absolute
+    differences of shares.
     """
     total = np.zeros(n_groups)
     for level in levels:
@@ -180,7 +184,10 @@ class SensitiveValues:
     _last: list[tuple[GeneralizationLattice, SensitiveGroups]] = field(default_factory=list, repr=False)
 
     def groups(self, lattice: GeneralizationLattice) -> SensitiveGroups:
-        """Return the groups of the rows of a lattice over the same quasi-identifiers; the last ones are kept."""
+        """Return the groups of the rows of a lattice over the same quasi-identifiers.
+
+        The groups of the last lattice are kept.
+        """
         for known, groups in self._last:
             if known is lattice:
                 return groups
@@ -190,15 +197,15 @@ class SensitiveValues:
 
 
 class SensitiveGroups:
-    """Sensitive values among the records that agree with rows, node by node.
+    """Sensitive values of the records that agree with each row, at every node.
 
     Parameters
     ----------
     values : SensitiveValues
     hierarchies : tuple of Hierarchy
-        Of the quasi-identifiers.
+        Hierarchies of the quasi-identifiers.
     codes : ndarray of int32, shape (n_rows, n_attributes)
-        The rows. A row with which no record agrees is alone in its group.
+        Quasi-identifiers of the rows. A row that agrees with no record is alone in its group.
     """
 
     def __init__(self, values: SensitiveValues, hierarchies: tuple[Hierarchy, ...], codes: Codes) -> None:
@@ -238,20 +245,20 @@ class SensitiveGroups:
         return found
 
     def within(self, limits: AttributeLimits, node: int) -> NDArray[np.bool_]:
-        """Return whether the group of each row is within some limits at a node, shape (n_rows,)."""
+        """Return whether each row's group meets the limits at a node, shape (n_rows,)."""
 
         def made() -> NDArray[np.bool_]:
             of_cell, n_groups, columns = self._at(node)
             within = np.ones(n_groups, dtype=np.bool_)
             for values in columns:
-                # A row without a record in the table reveals nobody's value.
+                # A group without records discloses no sensitive value.
                 within &= limits.hold(values) | (values.distinct == 0)
             return within[of_cell[self._row_cell]]
 
         return self._keep((limits, node), made)
 
     def success(self, gains_from: GainsFrom, node: int) -> Floats:
-        """Return the success probability of an attack on each row at a node, shape (n_rows,).
+        """Return the success probability of an attack on each row at a node, (n_rows,).
 
         With n records in the group and s the largest share of a value, over the sensitive columns: s for
         ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a record of the group at random and

@@ -1,4 +1,7 @@
-"""How many people fit records that are released as sets of values, whatever hierarchies the sets are from."""
+"""Group sizes of records released as sets of values.
+
+The sets may come from any hierarchy.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +20,31 @@ from reidsim.releases.strategy_space import Floats
 def people_fitting(
     population: Population, names: Sequence[str], sets: Sequence[Sequence[Members]], rows: NDArray[np.int64]
 ) -> Floats:
-    """Count the people whose values are in the sets of each row; who has several records, by any of them, once.
+    """Return the number of people whose values are in the sets of each row.
+
+    A person with several records counts once if any of the records is in the sets.
 
     Parameters
     ----------
     population : Population
-        Has these attributes.
+        Population with the attributes `names`.
     names : sequence of str
+        The attributes.
     sets : sequence of sequences of ndarray of bool, shape (n_values,)
-        Per attribute, sets of its values.
+        The sets of values of each attribute, as masks.
     rows : ndarray of int64, shape (n_rows, n_attributes)
-        Which set each row has in each attribute.
+        Position in `sets` of the set of each row and attribute.
 
     Returns
     -------
     ndarray of float64, shape (n_rows,)
+        Number of people.
     """
     people = population.marginal(tuple(names))
     cells = np.array(people.cells, dtype=np.int64)
     inside = []
     for position, members in enumerate(sets):
-        # Values that are in the same sets need not be told apart.
+        # Values that are in the same sets are interchangeable and become one value.
         table = np.stack(members, axis=1)
         signatures, code = np.unique(table, axis=0, return_inverse=True)
         cells[:, position] = code.ravel()[cells[:, position]]
@@ -50,7 +57,10 @@ def people_fitting(
     sizes = np.zeros(len(distinct))
 
     def count(first: int, last: int, position: int, fitting: NDArray[np.intp]) -> None:
-        """Count for the distinct rows from `first` on, which agree in the attributes before `position`."""
+        """Count people for the distinct rows `first` to `last`.
+
+        These rows agree in the attributes before `position`.
+        """
         if position == len(sets):
             if onto is None:
                 sizes[first] = counts[fitting].sum()

@@ -1,4 +1,4 @@
-"""Value trees: which released values include which others, for records generalized to different levels."""
+"""Value trees: inclusion of values, for records generalized to different levels."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ TOP = -1
 
 @dataclass(frozen=True, eq=False)
 class ValueTree:
-    """The values of an attribute and the groups of them that a record may be released with.
+    """The values of an attribute and the groups that a record may be released with.
 
-    A node is a value or a group; the values come first, in the order of the attribute, so that their nodes are their
-    codes. A node includes itself and everything below it.
+    A node is a value or a group. The values come first, in the order of the attribute, so that the node of a value is
+    its code. A node includes itself and everything below it.
 
     Parameters
     ----------
     attribute : Attribute
-        Its categories are the ungeneralized values.
+        The attribute, with the ungeneralized values as categories.
     labels : tuple of str
-        Of all nodes, the attribute's categories first.
+        Label of each node, the attribute's categories first.
     parent : ndarray of int32, shape (n_nodes,)
-        The node just above each; ``TOP`` (-1) where there is none.
+        The node just above each node; ``TOP`` (-1) if there is none.
 
     Raises
     ------
     InputError
-        If labels are repeated or parents go round in a circle.
+        If labels are repeated or parents form a cycle.
     """
 
     attribute: Attribute
@@ -49,7 +49,7 @@ class ValueTree:
             repeated = next(label for label in self.labels if self.labels.count(label) > 1)
             raise InputError("two values of one name", where=where, found=repeated)
         node = np.arange(self.n_nodes)
-        # A chain that has not ended after as many steps as there are nodes goes round.
+        # A chain that has not ended after n_nodes steps contains a cycle.
         for _ in range(self.n_nodes):
             node = self.parent[node[node != TOP]]
             if not len(node):
@@ -59,14 +59,14 @@ class ValueTree:
 
     @classmethod
     def from_groups(cls, attribute_name: str, groups: Mapping[str, Sequence[str]]) -> ValueTree:
-        """Make a tree of named groups, whose members are values or other groups.
+        """Return the tree of named groups, whose members are values or other groups.
 
         Parameters
         ----------
         attribute_name : str
         groups : mapping of str to sequence of str
-            Such as ``{"Asian or Pacific Islander": ["Asian", "Pacific Islander"]}``. What is not the name of a group
-            is a value.
+            Members of each group, such as ``{"Asian or Pacific Islander": ["Asian", "Pacific Islander"]}``. A member
+            that is not the name of a group is a value.
 
         Raises
         ------
@@ -97,12 +97,14 @@ class ValueTree:
 
     @classmethod
     def from_hierarchy(cls, hierarchy: Hierarchy) -> ValueTree:
-        """Make the tree of a hierarchy's levels; a group that is the same at two levels, by name too, is one node.
+        """Return the tree of a hierarchy's levels.
+
+        A group with the same values and the same name at two levels is one node.
 
         Raises
         ------
         InputError
-            If groups of different values have one name.
+            If two groups with different values have the same name.
         """
         labels = list(hierarchy.attribute.categories)
         parent: list[int] = [TOP] * len(labels)
@@ -132,7 +134,10 @@ class ValueTree:
 
     @cached_property
     def chain(self) -> NDArray[np.int32]:
-        """Each node and those above it, from the top down, shape (n_nodes, longest chain); -1 past the node itself."""
+        """The path from the top to each node, shape (n_nodes, longest path).
+
+        The path includes the node itself; later entries are -1.
+        """
         chains: list[list[int]] = []
         for node in range(self.n_nodes):
             upward = [node]
@@ -144,7 +149,7 @@ class ValueTree:
 
     @cached_property
     def depth(self) -> NDArray[np.int32]:
-        """Number of nodes above each, shape (n_nodes,)."""
+        """Number of nodes above each node, shape (n_nodes,)."""
         return np.asarray((self.chain >= 0).sum(axis=1) - 1, dtype=np.int32)
 
     def encode(self, values: Iterable[object], column: str | None = None) -> Codes:
@@ -153,7 +158,7 @@ class ValueTree:
         Raises
         ------
         InputError
-            If a label is neither a value nor a group of the tree; names the row (counted from 1).
+            If a label is neither a value nor a group of the tree; the message names the row (counted from 1).
         """
         labels = pd.Series(list(values), dtype="str").str.strip()
         nodes = pd.Index(list(self.labels), dtype="str").get_indexer(pd.Index(labels)).astype(np.int32)

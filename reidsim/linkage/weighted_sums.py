@@ -1,4 +1,4 @@
-"""What independent attempts come to in money: each pays an amount of its own if it succeeds."""
+"""Distribution of the total payoff of independent attempts."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from reidsim.random_counts import draw_binomial
 
 Floats = NDArray[np.float64]
 
-# Sums are exact where amounts are whole multiples of one unit, with no more different amounts and sums than these.
+# Limits of the exact method: numbers of distinct amounts and of distinct sums, on whole multiples of one unit.
 _MOST_AMOUNTS = 32
 _MOST_SUMS = 1 << 18
-# Units are looked for among hundredths, as of money.
+# The finest unit is one hundredth, as in currencies.
 _FINEST = 100
-# Amounts are whole hundredths if they are off by less than this share of what an attempt pays.
+# Amounts count as whole hundredths if they differ by less than this fraction of an attempt's payoff.
 _ROUNDING = 1e-9
-# Distinct attempts made at random whose sums are exact; convolutions take 10 microseconds for each.
+# Limit of the exact method on distinct random attempts; a convolution takes 10 microseconds for each.
 _MOST_KINDS = 20_000
-# Otherwise so many sums are drawn, fewer where that would take more numbers than the second.
+# Number of sums drawn at random otherwise: _MOST_DRAWN over the number of kinds, from _LEAST_DRAWS to DRAWS.
 DRAWS = 10_000
 _LEAST_DRAWS = 1_000
 _MOST_DRAWN = 20_000_000
-# Products of shorter distributions are summed term by term.
+# Distributions up to this length are convolved directly, longer ones by Fourier transform.
 _SHORT = 64
-# Sums with less than this probability are left out of exact distributions, beyond rounding.
+# Exact distributions omit sums below this probability, which is beyond floating-point precision.
 _NEGLIGIBLE = 1e-18
 
 
@@ -40,9 +40,9 @@ class Sums:
     Parameters
     ----------
     values, masses : ndarray of float64, shape (n_values,)
-        In any order; masses sum to 1.
+        Amounts, in any order, and their probabilities, which sum to 1.
     drawn : int
-        How many draws `values` are; 0 where the distribution is exact.
+        Number of random draws behind `values`; 0 if the distribution is exact.
     """
 
     values: Floats
@@ -50,19 +50,19 @@ class Sums:
     drawn: int = 0
 
     def shifted(self, amount: float, factor: float = 1.0) -> Sums:
-        """Return the distribution of the amount times a factor, and another one added."""
+        """Return the distribution of ``amount + factor * X`` for this amount X."""
         return Sums(amount + factor * self.values, self.masses, self.drawn)
 
     def mean_of_lowest(self, share: float) -> float:
-        """Return the mean of the lowest part of the distribution that has the probability `share`.
+        """Return the mean of the lowest part of the distribution, of probability `share`.
 
-        That is the conditional value at risk of amounts that are better the higher they are.
+        This is the conditional value at risk if higher amounts are better.
         """
         values, taken = self._lowest(share)
         return float((values * taken).sum()) / share
 
     def standard_error(self, share: float) -> float:
-        """Return the standard error of `mean_of_lowest`, by the spread of the draws; 0 where it is exact."""
+        """Return the standard error of `mean_of_lowest` from the draws; 0 if it is exact."""
         if not self.drawn:
             return 0.0
         values, taken = self._lowest(share)
@@ -71,7 +71,7 @@ class Sums:
         return float(np.sqrt(max(variance, 0.0) / self.drawn)) / share
 
     def _lowest(self, share: float) -> tuple[Floats, Floats]:
-        """Return the values in rising order, and how much of the mass of each belongs to the lowest share."""
+        """Return the values, ascending, and the mass of each within the lowest `share`."""
         order = np.argsort(self.values, kind="stable")
         masses = self.masses[order]
         before = np.cumsum(masses) - masses
@@ -79,7 +79,7 @@ class Sums:
 
 
 def mixture_of_sums(weights: Sequence[float], parts: Sequence[Sums]) -> Sums:
-    """Return the distribution of an amount that is one of several, each with its own probability."""
+    """Return the mixture of distributions, given the probability of each."""
     values = np.concatenate([part.values for part in parts])
     masses = np.concatenate([weight * part.masses for weight, part in zip(weights, parts, strict=True)])
     drawn = [part.drawn for part in parts if part.drawn]
@@ -93,22 +93,23 @@ def sum_of_amounts(
     rng: Callable[[], np.random.Generator],
     known: Successes | None = None,
 ) -> Sums:
-    """Return the distribution of the sum of the amounts of attempts that succeed.
+    """Return the distribution of the total amount of the successful attempts.
 
-    It is exact where amounts are alike, or whole multiples of a unit that is not too small; else it is drawn.
+    The distribution is exact if all amounts are equal, or if they are whole multiples of a unit that is not too small.
+    Otherwise sums are drawn at random.
 
     Parameters
     ----------
     chance : ndarray of float64, shape (n,)
-        Of success, in [0, 1].
+        Success probability, in [0, 1].
     numbers : ndarray of int64, shape (n,)
-        How many attempts have each.
+        Number of attempts of each kind.
     amounts : ndarray of float64, shape (n,)
-        What each pays.
+        Amount that a successful attempt pays, in currency units.
     rng : callable
-        Returns the generator, where sums are drawn.
+        Returns the random generator; called only if sums are drawn.
     known : Successes, optional
-        Distribution of the number of all successes, if that has been computed.
+        Distribution of the total number of successes, if already computed.
     """
     if _are_alike(amounts):
         number = known or successes(chance, numbers)
@@ -130,27 +131,28 @@ def sum_of_attempts(
     gain: Floats,
     rng: Callable[[], np.random.Generator],
 ) -> Sums:
-    """Return the distribution of the sum of payoffs of independent attempts, each of which is made or not.
+    """Return the distribution of the total payoff of attempts that are made at random.
 
     An attempt pays 0 if it is not made, `failure` if it is made and fails, and ``failure + gain`` if it succeeds. The
-    distribution is exact where these amounts are whole hundredths, with no more sums than 262,144; else it is drawn.
+    distribution is exact if these amounts are whole hundredths and there are at most 262,144 distinct sums. Otherwise
+    sums are drawn at random.
 
     Parameters
     ----------
     attempted, chance : ndarray of float64, shape (n,)
         Probability that the attempt is made, and that it is made and succeeds.
     numbers : ndarray of int64, shape (n,)
-        How many attempts have each.
+        Number of attempts of each kind.
     failure, gain : ndarray of float64, shape (n,)
-        In currency units.
+        Payoff of a failed attempt, and additional payoff of a success, in currency units.
     rng : callable
-        Returns the generator, where sums are drawn.
+        Returns the random generator; called only if sums are drawn.
     """
     made = (attempted > 0) & (numbers > 0)
     attempted, chance, failure, gain = (
         values[made] for values in (attempted, np.minimum(chance, attempted), failure, gain)
     )
-    # Costs that are differences of expected amounts are off by rounding.
+    # Costs that are differences of expected amounts contain rounding errors.
     cents = np.round(failure * _FINEST)
     whole = np.abs(failure * _FINEST - cents) <= _ROUNDING * _FINEST * (np.abs(failure) + np.abs(gain))
     failure = np.where(whole, cents / _FINEST, failure)
@@ -160,7 +162,7 @@ def sum_of_attempts(
 
 
 def _on_grid(kinds: Floats, many: NDArray[np.int64]) -> Sums | None:
-    """Return the distribution on multiples of a unit; None if there is none, or there are too many of them."""
+    """Return the distribution on multiples of a unit; None if no unit fits the limits."""
     attempted, chance, failure, gain = kinds
     fine = np.stack([failure, failure + gain]) * _FINEST
     off = np.abs(fine - np.round(fine)) > _ROUNDING * np.abs(fine)
@@ -192,12 +194,12 @@ def _on_grid(kinds: Floats, many: NDArray[np.int64]) -> Sums | None:
     return Sums(np.asarray(values, dtype=np.float64), total[kept] / total[kept].sum())
 
 
-# The least sum, and the masses of the sums from there on.
+# The smallest sum, and the probabilities of this sum and the following ones.
 _Part = tuple[int, Floats]
 
 
 def _repeated(part: _Part, number: int, span: float) -> _Part:
-    """Return the distribution of the sum of so many independent terms, 1 or more."""
+    """Return the distribution of the sum of `number` independent terms, 1 or more."""
     total: _Part | None = None
     while True:
         if number & 1:
@@ -209,7 +211,10 @@ def _repeated(part: _Part, number: int, span: float) -> _Part:
 
 
 def _added(one: _Part, other: _Part, span: float) -> _Part:
-    """Return the distribution of the sum of two amounts, without sums that have a probability below 1e-14 together."""
+    """Return the distribution of the sum of two amounts.
+
+    Sums far from the mean are dropped; their total probability is below 1e-14.
+    """
     masses = _convolved(one[1], other[1])
     places = np.arange(len(masses))
     mean = float(masses @ places)
@@ -236,7 +241,7 @@ def _are_alike(amounts: Floats) -> bool:
 
 
 def _on_multiples(chance: Floats, numbers: NDArray[np.number[Any]], amounts: Floats) -> Sums | None:
-    """Return the distribution on multiples of a unit; None if there is none, or there are too many of them."""
+    """Return the distribution on multiples of a unit; None if no unit fits the limits."""
     distinct, group = np.unique(amounts, return_inverse=True)
     fine = distinct * _FINEST
     if (np.abs(fine - np.round(fine)) > 1e-9 * np.abs(fine)).any() or np.abs(fine).max() >= 2**53:

@@ -1,1 +1,1 @@
-"""Whoever decides what is shared: solvers and policies behind one interface."""
+"""Defenders: solvers and policies that choose the release of each record."""

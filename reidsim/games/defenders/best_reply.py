@@ -1,4 +1,4 @@
-"""Defenders who plan each record on its own: the best reply to the adversary, exact or by a search with a budget."""
+"""Defenders that choose a best response for each record separately."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ Search = Literal["exact", "greedy", "anytime"]
 
 @dataclass(frozen=True, eq=False)
 class BestReply:
-    """Picks for each record the form that pays most against the adversary of the game.
+    """Choose for each record the release with the highest payoff.
 
-    Exact search is branch and bound, or best-first search in a masking game; greedy search is the lattice-based or the
-    published greedy search. Those are solvers of the papers. Anytime search goes on from the greedy one in a masking
-    game, within a number of strategies.
+    Exact search is branch and bound or, in a masking game, best-first search. Greedy search is lattice-based search or,
+    in a masking game, the published greedy search. These are the solvers of the papers. Anytime search is available in
+    masking games only: it continues from the greedy result within a budget of strategies.
 
-    Where persons are looked up in all that is shared, exact search is so for one record at a time; see
-    `reidsim.games.directions.best_replies`.
+    If the adversary links people to all released records, the choice for one record changes the group sizes of other
+    records. Exact search is then exact for one record at a time; see `reidsim.games.directions.best_replies`.
 
     Parameters
     ----------
     name : str
     no_attack : bool
-        Only forms that are not attacked.
+        Whether to consider only releases that the adversary does not attack.
     minimum : ndarray of int64, shape (n_records,), optional
-        Only forms at least as protective as this one, such as Safe Harbor's.
+        Least protective strategy allowed for each record, such as Safe Harbor's.
     may_withhold : bool
-        Whether a record whose best form does not pay is withheld (payoff 0). In a masking game it always may be.
+        Whether a record is withheld if its best payoff is below the payoff of withholding (0 without earlier releases).
+        A masking game always allows this.
     search : {"exact", "greedy", "anytime"}
     most_evaluated : int
-        Strategies computed for each record by anytime search.
+        Maximum number of strategies that anytime search computes for each record.
 
     Raises
     ------
@@ -62,7 +63,7 @@ class BestReply:
         require_among("unknown search", (self.search,), get_args(Search), where=self.name)
 
     def choose(self, game: Game) -> Choice:
-        """Return the best form of each record; see `Defender`."""
+        """Return the best strategy of each record; see `Defender`."""
         if isinstance(game, MaskingGame):
             if self.minimum is not None:
                 raise InputError("a masking game has no minimum", where=self.name)

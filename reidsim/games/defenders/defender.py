@@ -1,4 +1,4 @@
-"""What every defender can do: given a game, pick a form for each record."""
+"""The interface of defenders, which choose a strategy for each record of a game."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ Game = RecordGame | MaskingGame
 
 
 class Defender(Protocol):
-    """A solver or policy."""
+    """A solver or policy that chooses the release of each record."""
 
     @property
     def name(self) -> str:
-        """What results call it."""
+        """Name in results."""
         ...
 
     @property
     def plans(self) -> bool:
-        """Whether the choice depends on the adversary; if not, it is the same in games that differ by that alone."""
+        """Whether the choice depends on the adversary.
+
+        If not, the choice is the same in games that differ only in their adversaries.
+        """
         ...
 
     def choose(self, game: Game) -> Choice:
-        """Return the form of each record, chosen in the game that the defender believes in.
+        """Return the strategy of each record in the game that the defender believes in.
 
         Raises
         ------
@@ -45,39 +48,50 @@ class Defender(Protocol):
 
 
 def paid_in(defender: Defender, game: Game, choice: Choice) -> Game:
-    """Return the game in which a defender's choice is paid, given the true one.
+    """Return the game that determines the payoffs of a defender's choice.
 
-    Most are paid in the game itself. One whose choice changes what linkage yields, or that is by definition about an
-    adversary who knows less, says so by a method `paid_in`.
+    Most defenders receive the payoffs of the true game. A defender has a method `paid_in` that returns another game if
+    its choice changes the linkage, or if it is defined against an adversary with less background knowledge.
+
+    Parameters
+    ----------
+    defender : Defender
+    game : RecordGame or MaskingGame
+        The true game.
+    choice : Choice
+        The defender's choice.
     """
     own: Callable[[Game, Choice], Game] | None = getattr(defender, "paid_in", None)
     return game if own is None else own(game, choice)
 
 
 def require_comparable(name: str, n_forms: int) -> None:
-    """Check that a defender who looks at all forms can.
+    """Check that a defender can enumerate all strategies.
 
     Raises
     ------
     InputError
-        If there are more than a million forms; names the defender.
+        If there are more than a million strategies; the message names the defender.
     """
     if n_forms > _MOST_FORMS:
         raise InputError("too many releases to compare", where=name, found=n_forms, expected=f"at most {_MOST_FORMS:,}")
 
 
 def record_game_of(game: Game) -> RecordGame:
-    """Return a game as one that every solver of record games takes."""
+    """Return the game as a record game, which every solver of record games accepts."""
     return game.record_game if isinstance(game, MaskingGame) else game
 
 
 def outcome_of(game: Game, choice: Choice) -> Equilibrium:
-    """Work out what a choice leads to in a game, by compiled functions where there are any."""
+    """Compute the outcome of a choice; by compiled functions in a masking game."""
     return game.evaluate(choice) if isinstance(game, MaskingGame) else evaluate(game, choice)
 
 
 def withholding(game: Game, choice: Choice) -> Choice:
-    """Withhold the records that pay less than nothing, or than what was released of them before."""
+    """Withhold the records whose payoff is below the payoff of withholding.
+
+    The payoff of withholding is 0, or the payoff that an earlier release of the record leaves.
+    """
     payoff = outcome_of(game, choice).publisher_payoff - payoff_of_withholding(record_game_of(game))
     allowance = INDIFFERENCE * (np.asarray(game.benefit) + np.asarray(game.loss))
     strategies = np.where(payoff >= -allowance, choice.strategies, WITHHELD)

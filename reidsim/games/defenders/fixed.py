@@ -1,4 +1,4 @@
-"""Defenders who follow a rule: opt in or out, fixed forms, forms at random."""
+"""Defenders that follow a rule: opt in or out, or prescribed strategies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from reidsim.releases.strategy_space import Strategies
 
 @dataclass(frozen=True)
 class OptIn:
-    """Shares a record as it is if that pays more than nothing and is admissible, and else withholds it."""
+    """Share a record unchanged if this pays more than withholding; else withhold it.
+
+    Records that are not `admissible` are also withheld.
+    """
 
     plans: ClassVar[bool] = True
 
@@ -25,7 +28,7 @@ class OptIn:
     admissible: AdmissibleGroups | None = None
 
     def choose(self, game: Game) -> Choice:
-        """Return the better of the two; see `Defender`."""
+        """Return the better of sharing and withholding for each record; see `Defender`."""
         n = game.n_records
         everything = np.full(n, record_game_of(game).space.most_specific, dtype=np.int64)
         evaluated = np.ones(n, dtype=np.int64)
@@ -38,13 +41,13 @@ class OptIn:
 
 @dataclass(frozen=True, eq=False)
 class FixedForms:
-    """Shares each record in a form that a rule prescribes, whoever attacks.
+    """Release each record by a prescribed strategy, independent of the adversary.
 
     Parameters
     ----------
     name : str
     strategies : int or ndarray of int64, shape (n_records,)
-        ``WITHHELD`` (-1) where a record is not shared.
+        The prescribed strategies; ``WITHHELD`` (-1) for records that are not shared.
     """
 
     plans: ClassVar[bool] = False
@@ -53,7 +56,7 @@ class FixedForms:
     strategies: int | Strategies
 
     def choose(self, game: Game) -> Choice:
-        """Return the prescribed forms; see `Defender`."""
+        """Return the prescribed strategies; see `Defender`."""
         n, size = game.n_records, record_game_of(game).space.size
         given = np.asarray(self.strategies, dtype=np.int64)
         if given.shape not in ((), (n,)):

@@ -1,4 +1,4 @@
-"""The defender who shares all records in one form in which none is rare: k-anonymity, whoever attacks."""
+"""The k-anonymity defender, which is independent of the adversary."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class KAnonymity:
-    """Shares all records in the one form that keeps most utility while each looks like at least k - 1 others.
+    """Release all records at the k-anonymous node with the highest utility.
 
-    Records that look like fewer others are withheld, up to a limit (Sweeney 2002, Achieving k-anonymity privacy
-    protection using generalization and suppression). Of forms that keep as much the lowest number wins.
+    Records in equivalence classes of fewer than k records are withheld, up to a limit (Sweeney 2002, Achieving
+    k-anonymity privacy protection using generalization and suppression). Of nodes with equal utility, the node with the
+    lowest number is chosen.
 
     Parameters
     ----------
     k : int
+        Minimum size of an equivalence class, in records.
     weights : ndarray of int64, shape (n_records,), optional
-        Records that each row of the game stands for; one each, if not given.
+        Number of records that each row of the game represents; 1 if not given.
     limit : float
-        Share of the records that may be withheld (rounded down).
+        Share of the records that may be withheld, in [0, 1]; the number of records is rounded down.
     minimum : int
-        Only forms at least as protective as this one; any, if 0.
+        Least protective node allowed; 0 allows every node.
     name : str
     admissible : AdmissibleGroups, optional
-        Records of groups that do not keep to the limits on sensitive attributes are withheld, too.
+        Limits on sensitive attributes; records of groups that violate them are also withheld.
 
     Raises
     ------
@@ -63,12 +65,12 @@ class KAnonymity:
             raise InputError("k of k-anonymity too small", where=self.name, found=self.k, expected="1 or more")
 
     def choose(self, game: Game) -> Choice:
-        """Return the form, the same for all records that are shared; see `Defender`.
+        """Return one node for all records that are shared; see `Defender`.
 
         Raises
         ------
         InputError
-            If records are not shared by levels of hierarchies, or there are more than a million forms.
+            If the strategies are not nodes of a lattice, or there are more than a million nodes.
         """
         n, space = game.n_records, record_game_of(game).space
         if not isinstance(space, GeneralizationLattice):
@@ -81,11 +83,12 @@ class KAnonymity:
 
 
 class _Search:
-    """Looks for the best form, from the most useful on, without those that a more general one rules out.
+    """Search the nodes in order of falling utility bound, with pruning.
 
-    The more general a form, the larger its classes, and so the fewer records are withheld: a form that withholds too
-    many rules out all that are more specific. On a way up from a form, the first that does not is found by halving.
-    Neither holds of limits on sensitive attributes: a group within them may merge with one beyond them into one beyond.
+    A more general node has larger classes and therefore withholds fewer records. So a node that withholds too many
+    records rules out all more specific nodes. On a path from a node to the top, bisection finds the first node within
+    the limit. Neither property holds with limits on sensitive attributes: a group within the limits and a group that
+    violates them may merge into a group that violates them.
     """
 
     def __init__(self, rule: KAnonymity, lattice: GeneralizationLattice, weights: NDArray[np.float64]) -> None:
@@ -103,7 +106,7 @@ class _Search:
 
     @property
     def evaluated(self) -> int:
-        """Forms whose classes were counted."""
+        """Number of nodes whose classes were counted."""
         return len(self._permits)
 
     def run(self) -> None:
@@ -123,13 +126,13 @@ class _Search:
                 low, high = (low, middle) if self._permitted(way[middle]) else (middle + 1, high)
 
     def _way_up(self, form: int) -> Iterator[int]:
-        """Yield more and more general forms, each the most useful of the next."""
+        """Yield a path of successors with the highest utility bound, up to the top."""
         while above := list(self._lattice.successors(form)):
             form = max(above, key=self._bounds.__getitem__)
             yield form
 
     def _permitted(self, form: int) -> bool:
-        """Tell whether few enough records are withheld in a form; if so, keep it if it is the best."""
+        """Return whether a node is within the limit, and keep it if it is the best so far."""
         if form not in self._permits:
             self._permits[form] = self._evaluate(form)
         return self._permits[form]
@@ -150,7 +153,10 @@ class _Search:
         return True
 
     def _class_sizes(self, form: int) -> NDArray[np.float64]:
-        """Return how many records look like each one in a form, shape (n_records,), or how many people do."""
+        """Return the class size of each record at a node, shape (n_records,).
+
+        Sizes count people if people have several records, and records otherwise.
+        """
         if isinstance(self._lattice, PeopleLattice):
             return self._lattice.class_sizes(form).astype(np.float64)
         of_record = classes_at(self._lattice, form)

@@ -1,4 +1,4 @@
-"""Defenders between one form for all records and a form for each: local recoding and multi-dimensional recoding."""
+"""Defenders with several generalizations: local and multi-dimensional recoding."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from reidsim.linkage.row_groups import classes_at
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
 
-# Records times forms whose classes are kept in memory: 45 bytes each where no two records look alike, 900 MB in all.
+# Limit on records times nodes, whose classes are held in memory. If no two records agree, each takes 45 bytes: 900 MB.
 _MOST_CLASSES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding(Withholding):
-    """Picks the one form that pays most, then again for the records that it withholds, until that pays nothing more.
+    """Choose the best single strategy in rounds, each for the records still withheld.
 
-    Group sizes are those of the game's linkage, whoever else is shared in the form: a record of a later round hides
-    among the people of a population who look like it. Each round may withhold any number of records; the limit holds
-    for what is left after the last one.
+    The rounds end when a round pays no more. Group sizes come from the game's linkage and do not depend on which other
+    records a round shares: the group of a record in a later round is still counted among the people of the population.
+    Each round may withhold any number of records; the limit applies to the records left after the last round.
 
     Parameters
     ----------
     name : str
     weights : ndarray of int64, shape (n_records,), optional
-        Records that each row of the game stands for; one each, if not given.
+        Number of records that each row of the game represents; 1 if not given.
     limit : float
-        Share of the records that may be withheld (rounded down).
+        Share of the records that may be withheld, in [0, 1]; the number of records is rounded down.
     no_attack : bool
-        Withhold the attacked records of each round.
+        Whether to withhold the attacked records of each round.
     minimum : int
-        Only forms at least as protective as this one; any, if 0.
+        Least protective strategy allowed; 0 allows every strategy.
     rounds : int
-        The most rounds.
+        Maximum number of rounds.
 
     Raises
     ------
@@ -54,7 +54,7 @@ class LocalRecoding(Withholding):
     rounds: int = 100
 
     def choose(self, game: Game) -> Choice:
-        """Return the form of the round in which each record is shared; see `Defender`."""
+        """Return for each record the strategy of the round that shares it; see `Defender`."""
         played, n = record_game_of(game), game.n_records
         weights = self.weights_of(np.arange(n))
         form = SameForm(self.name, self.weights, no_attack=self.no_attack, minimum=self.minimum, suppresses=True)
@@ -76,21 +76,24 @@ class LocalRecoding(Withholding):
 
 @dataclass(frozen=True, eq=False)
 class MultiDimensional(Withholding):
-    """Splits the domain into regions, each shared in its own form: multi-dimensional global recoding.
+    """Split the domain into regions and release each region at its own node.
 
-    See `reidsim.games.full_domain.multi_dimensional`; here against any adversary who decides on records one by one.
+    This is multi-dimensional global recoding.
+
+    See `reidsim.games.full_domain.multi_dimensional`. This defender accepts every adversary that decides record by
+    record.
 
     Parameters
     ----------
     name : str
     weights : ndarray of int64, shape (n_records,), optional
-        Records that each row of the game stands for; one each, if not given.
+        Number of records that each row of the game represents; 1 if not given.
     limit : float
-        Share of the records that may be withheld (rounded down).
+        Share of the records that may be withheld, in [0, 1]; the number of records is rounded down.
     no_attack : bool
-        Withhold the attacked records.
+        Whether to withhold the attacked records.
     minimum : int
-        Only forms at least as protective as this one; any, if 0.
+        Least protective node allowed; 0 allows every node.
 
     Raises
     ------
@@ -101,12 +104,12 @@ class MultiDimensional(Withholding):
     name: str = "multi-dimensional"
 
     def choose(self, game: Game) -> Choice:
-        """Return the form of each record's region; see `Defender`.
+        """Return the node of each record's region; see `Defender`.
 
         Raises
         ------
         InputError
-            If records are not shared by levels of hierarchies, or their classes are too many to compare.
+            If the strategies are not nodes of a lattice, or there are too many classes to compare.
         """
         played = record_game_of(game)
         n, space = played.n_records, played.space
@@ -125,16 +128,18 @@ class MultiDimensional(Withholding):
 
 @dataclass(frozen=True, eq=False)
 class _Classes:
-    """Records that look alike in a form.
+    """Equivalence classes of the records at one node.
 
     Parameters
     ----------
     of_record : ndarray of int32, shape (n_records,)
+        The class of each record.
     member : ndarray of int64, shape (n_classes,)
-        A record of each.
+        One record of each class.
     pays, withheld : ndarray of float64, shape (n_classes,)
-        What the records that are shared pay in sum, and how many are not.
+        Sum of the payoffs of the shared records, in currency units, and number of withheld records.
     shared : ndarray of bool, shape (n_records,)
+        Whether the record is shared.
     """
 
     of_record: NDArray[np.int32]
@@ -145,7 +150,7 @@ class _Classes:
 
 
 class _Regions:
-    """Recodings of a game by splits, whatever withholding a record is charged with."""
+    """Recodings of a record game, with a charge for each withheld record."""
 
     def __init__(
         self, defender: MultiDimensional, game: RecordGame, lattice: GeneralizationLattice, weights: Floats
@@ -154,12 +159,12 @@ class _Regions:
         self.best_case = float(weights @ game.benefit)
         self.tie = INDIFFERENCE * max(self.best_case, 1.0)
         minimum = np.array([defender.minimum])
-        # From the most specific form on, so that parts come before the whole.
+        # Ascending node numbers put more specific nodes first, so that the parts of a class precede the class itself.
         self.forms = [form for form in range(lattice.size) if lattice.at_least(form, minimum)[0]]
         self._classes = {form: self._classes_in(form) for form in self.forms}
 
     def best(self, charge: float) -> Recoding:
-        """Return the recoding worth most when each withheld record is charged for."""
+        """Return the recoding with the highest value at a charge; see `Recoding.value`."""
         worth: dict[int, Floats] = {}
         split: dict[int, NDArray[np.int64]] = {}
         for form in self.forms:
@@ -187,7 +192,7 @@ class _Regions:
         return Recoding(regions, strategies, float(worth[self.forms[-1]].sum()) + charge * withheld, int(withheld))
 
     def one_node(self) -> Recoding | None:
-        """Return the best form for all records that keeps to the limit, if there is one."""
+        """Return the best single node within the limit; None if there is none."""
         rule = self._defender
         form = SameForm(
             rule.name, rule.weights, rule.limit, rule.no_attack, rule.minimum,

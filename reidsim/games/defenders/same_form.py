@@ -1,4 +1,4 @@
-"""Defenders who must treat all records alike: one form for the whole dataset."""
+"""Full-domain generalization: one strategy for all records of a dataset."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 
 class FormOfAll(NamedTuple):
-    """The best form of some records, and what comes of it.
+    """The best single strategy for a set of records, and its outcome.
 
     Attributes
     ----------
     form : int
-        ``WITHHELD`` (-1) if nothing that is allowed pays.
+        The strategy; ``WITHHELD`` (-1) if no allowed strategy pays more than withholding.
     shared : ndarray of bool, shape (n_rows,)
-        Which of the records are shared in it.
+        Whether the record is shared.
     payoff : float
-        In sum, in currency units.
+        Sum over the records, in currency units.
     evaluated : int
-        Forms computed.
+        Number of strategies computed.
     """
 
     form: int
@@ -43,21 +43,23 @@ class FormOfAll(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Withholding:
-    """A defender who plans for all records together and may withhold some of them.
+    """Base class of defenders that plan for all records together.
+
+    They may withhold some records.
 
     Parameters
     ----------
     name : str
     weights : ndarray of int64, shape (n_records,), optional
-        Records that each row of the game stands for; one each, if not given.
+        Number of records that each row of the game represents; 1 if not given.
     limit : float
-        Share of the records that may be withheld (rounded down).
+        Share of the records that may be withheld, in [0, 1]; the number of records is rounded down.
     no_attack : bool
-        Withhold the records that would be attacked.
+        Whether to withhold the records that would be attacked.
     minimum : int
-        Only forms at least as protective as this one; any, if 0.
+        Least protective strategy allowed; 0 allows every strategy.
     admissible : AdmissibleGroups, optional
-        Withhold the records of groups that do not keep to the limits on sensitive attributes.
+        Limits on sensitive attributes; records of groups that violate them are withheld.
 
     Raises
     ------
@@ -78,31 +80,32 @@ class Withholding:
         check_share("limit", self.limit)
 
     def weights_of(self, rows: Rows) -> Floats:
-        """Return the records that some rows stand for, shape (n_rows,)."""
+        """Return the number of records that each of `rows` represents, shape (n_rows,)."""
         return np.ones(len(rows)) if self.weights is None else self.weights[rows].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class SameForm(Withholding):
-    """Picks the one form for all records that pays most in sum.
+    """Choose the single strategy for all records with the highest total payoff.
 
-    Forms are taken in order of falling benefit in sum, which bounds the payoff in sum, until the bound is below the
-    best payoff found; so the choice is exact. Of equal sums the lowest number wins.
+    Strategies are evaluated in order of falling total benefit, which is an upper bound of the total payoff. The search
+    ends when the bound falls below the best payoff found, so the choice is exact. Of strategies with equal total
+    payoff, the lowest number is chosen.
 
     Parameters
     ----------
     name : str
     weights : ndarray of int64, shape (n_records,), optional
-        Records that each row of the game stands for; one each, if not given.
+        Number of records that each row of the game represents; 1 if not given.
     suppresses : bool
-        Whether records that pay nothing in the form are withheld, as in full-domain generalization with suppression
-        (Prasser et al. 2017). Without it all are shared, or none.
+        Whether records that pay no more than withholding are withheld, as in full-domain generalization with
+        suppression (Prasser et al. 2017). If False, either all records are shared or none.
     limit : float
-        Share of the records that may be withheld (rounded down), where `suppresses`.
+        Share of the records that may be withheld, in [0, 1], if `suppresses`; the number of records is rounded down.
     no_attack : bool
-        Withhold the attacked records where `suppresses`, or else only take forms in which no record is attacked.
+        If `suppresses`, withhold the attacked records; otherwise allow only strategies at which no record is attacked.
     minimum : int
-        Only forms at least as protective as this one; any, if 0.
+        Least protective strategy allowed; 0 allows every strategy.
 
     Raises
     ------
@@ -114,12 +117,12 @@ class SameForm(Withholding):
     suppresses: bool = False
 
     def choose(self, game: Game) -> Choice:
-        """Return the same form for all records that are shared; see `Defender`.
+        """Return one strategy for all records that are shared; see `Defender`.
 
         Raises
         ------
         InputError
-            If there are more than a million forms.
+            If there are more than a million strategies.
         """
         plain = self.weights is None and not (self.suppresses or self.no_attack or self.minimum)
         if plain and isinstance(game, MaskingGame) and game.is_compiled:
@@ -129,12 +132,12 @@ class SameForm(Withholding):
         return Choice(strategies, "same-form", np.full(len(strategies), found.evaluated, dtype=np.int64), exact=True)
 
     def best_of(self, game: RecordGame, rows: Rows) -> FormOfAll:
-        """Return the best form of some records, as if there were no others to choose for.
+        """Return the best single strategy for `rows`, ignoring all other records.
 
         Raises
         ------
         InputError
-            If there are more than a million forms.
+            If there are more than a million strategies.
         """
         require_comparable(self.name, game.space.size)
         weights, withheld = self.weights_of(rows), payoff_of_withholding(game, rows)
@@ -143,7 +146,7 @@ class SameForm(Withholding):
         minimum = np.array([self.minimum])
         allowed = [form for form in range(game.space.size) if not self.minimum or game.space.at_least(form, minimum)[0]]
         bounds = np.array([dot(weights, game.benefit_of(form, rows)) for form in allowed])
-        # Any number of records may be withheld if nothing is released.
+        # The limit on withheld records does not apply if no record is released.
         best = FormOfAll(WITHHELD, np.zeros(len(rows), dtype=np.bool_), dot(weights, withheld), 0)
         evaluated = 0
         for position in np.argsort(-bounds, kind="stable").tolist():
@@ -160,11 +163,14 @@ class SameForm(Withholding):
         return best._replace(evaluated=evaluated)
 
     def _admitted(self, form: int, rows: Rows) -> NDArray[np.bool_]:
-        """Return whether records are in a group within the limits on sensitive attributes."""
+        """Return whether each record's group meets the limits on sensitive attributes."""
         return np.ones(len(rows), dtype=np.bool_) if self.admissible is None else self.admissible.at(form, rows)
 
     def _shared(self, outcome: Outcome, needed: Floats, admitted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell which records are shared in a form, given what each has to pay more than and where it is admitted."""
+        """Return whether each record is shared, given the payoff it must exceed.
+
+        A record is shared only if its group is admitted.
+        """
         invited = outcome.response.invited
         allowed = admitted & ~invited if self.no_attack else admitted
         if not self.suppresses:

@@ -1,1 +1,4 @@
-"""The game at dataset level: one generalization for all records, and suppression of some (Prasser et al. 2017)."""
+"""Full-domain games: one generalization for all records, with suppression.
+
+Follows Prasser et al. 2017.
+"""

@@ -1,4 +1,7 @@
-"""The game at dataset level against any adversary that a record game can have, such as several types at once."""
+"""Full-domain game against any adversary of a record game.
+
+For example, several adversary types at once.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +26,26 @@ from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import Outcome, RecordGame
 from reidsim.releases.strategy_space import Floats
 
-# People up to whom replies are kept for every size of a class.
+# Largest number of people for which best responses are precomputed for every class size.
 _MOST_SIZES = 2_000_000
 
 
 @runtime_checkable
 class _Narrowed(Protocol):
-    """An adversary who does a part of what another one does, such as what a budget reaches."""
+    """An adversary that makes only some attacks of another one, as within a budget."""
 
     @property
     def adversary(self) -> Adversary:
-        """The other one."""
+        """The other adversary, without the restriction."""
         ...
 
     def of(self, adversary: Adversary) -> Adversary:
-        """Return the same part of what `adversary` does."""
+        """Apply the same restriction to `adversary`."""
         ...
 
 
 class _Replies(NamedTuple):
-    """What replies come to, by size of class; arrays of one shape. See `Response`."""
+    """The adversary's responses by class size; arrays of equal shape. See `Response`."""
 
     reidentified: Floats
     invited: NDArray[np.bool_]
@@ -51,40 +54,41 @@ class _Replies(NamedTuple):
 
     @classmethod
     def of(cls, adversary: Adversary, sizes: Floats) -> _Replies:
-        """Let an adversary reply to classes of these sizes."""
+        """Compute the responses of an adversary to classes of these sizes, in people."""
         response = adversary.respond(Linkage(sizes, sizes))
         return cls(response.reidentified, response.invited, response.attack_probability, response.adversary_payoff)
 
     def at(self, numbers: NDArray[np.int64]) -> _Replies:
-        """Return some of them."""
+        """Return the responses at these positions."""
         arrays: list[Any] = [array[numbers] for array in self]
         return _Replies(*arrays)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnyAdversaryGame(FullDomainGame):
-    """One publisher who picks one node for the whole dataset, and adversaries who reply record by record.
+    """Full-domain game against adversaries who respond record by record.
 
-    A node is computed by letting the adversaries of a record game reply to every record there; the rest is as in
-    `FullDomainGame`: records that do not pay are suppressed, and every search takes it. No search asks more than that
-    a record pays no more than its benefit at the node, which holds of adversaries who err, too. In the No-Attack game
-    records are suppressed that anybody attacks, or at which an attack would pay whoever errs; `of` also has those
-    suppressed to which a one-shot adversary is indifferent, if only larger classes are safe.
+    The adversaries of a record game respond to every record at a node. Everything else is as in `FullDomainGame`:
+    records that do not pay are suppressed, and every search accepts the game. The searches only require that a record
+    pays at most its benefit at the node, which also holds for adversaries who make errors. The No-Attack game
+    suppresses records that any adversary attacks, and records that would be profitable to attack for an adversary who
+    makes errors. If only larger classes are safe, `of` also suppresses records to which a one-shot adversary is
+    indifferent.
 
-    The other parameters are those of `FullDomainGame`.
+    For the other parameters see `FullDomainGame`.
 
     Parameters
     ----------
     record_game : RecordGame
-        Of the lattice's cells; its benefits are those of `prices`. Gain and cost of `prices` do not matter.
+        Game over the lattice's cells, with the benefits of `prices`. Gain and cost of `prices` have no effect.
     by_size : bool
-        Whether replies follow from the number of people among whom a record hides, as this game counts them, and are
-        the same for all records, whose losses are the same, too; and whether the larger of two classes never keeps
-        less. Classes then stand for their records, and the search by branches takes the game. One-shot adversaries
-        reply so, one or several together: each attacks up to some size, the chance of naming the right person falls
-        with size, and by whatever rule types meet, the chance that any of them does rises with that of each.
+        Whether responses depend only on the group size of a record as this game counts it, losses are equal for all
+        records, and the larger of two classes never keeps fewer records. The game is then computed by class instead of
+        by record, and branch search accepts it. This holds for one or several one-shot adversaries: each attacks up to
+        some class size, the success probability falls with size, and under every rule for several types the
+        probability that any type succeeds rises with the probability of each type.
     admissible : AdmissibleGroups, optional
-        Limits on sensitive attributes; records of other groups are suppressed.
+        Limits on sensitive attributes; records of groups that violate them are suppressed.
 
     Raises
     ------
@@ -105,7 +109,7 @@ class AnyAdversaryGame(FullDomainGame):
         by_size: bool = False,
         admissible: AdmissibleGroups | None = None,
     ) -> AnyAdversaryGame:
-        """Return a game with the replies of a record game in place of those of the one-shot adversary.
+        """Replace the one-shot adversary of a game by the adversaries of a record game.
 
         In the No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class`.
         """
@@ -117,17 +121,23 @@ class AnyAdversaryGame(FullDomainGame):
 
     @cached_property
     def by_class(self) -> bool:
-        """True: the record game looks at every record, so that a walk need not follow them."""
+        """Always True: the record game evaluates all records, so walks follow no rows."""
         return True
 
     @property
     def outcomes_of_classes(self) -> bool:
-        """Whether replies follow from the sizes of classes; else the record game looks at every record."""
+        """Whether responses depend only on class sizes, so that classes are evaluated.
+
+        If not, the record game evaluates every record.
+        """
         return self.by_size
 
     @cached_property
     def finest(self) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:
-        """What rolls classes up; with nothing to roll up where the record game counts who hides among whom."""
+        """The roll-up, the ungeneralized classes and the class of each cell.
+
+        Without `by_size`, the table is empty because the record game counts group sizes itself.
+        """
         if self.by_size:
             return finest_classes(self.lattice, self.released, self.population)
         nobody = ClassTable(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1))
@@ -135,13 +145,13 @@ class AnyAdversaryGame(FullDomainGame):
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
-        """Return what a node leads to, shape (1, 4); see `FullDomainGame`."""
+        """Return the outcomes of a node, shape (1, 4); see `FullDomainGame`."""
         if self.by_size:
             return super().outcomes(node, table, followed)
         outcome = self.record_game.outcome(node)
         kept, outcomes = self._kept(node, outcome), np.empty((1, 4))
         records = np.where(kept, self.released, 0).astype(np.float64)
-        # Sums, as the threads of a dot product that short take many times as long on a busy machine.
+        # Sums instead of dot products: the threads of a short dot product take many times longer on a busy machine.
         outcomes[0, PAYOUT] = (records * outcome.publisher_payoff).sum()
         outcomes[0, PAYOUT] += ((self.released - records) * self._withheld).sum()
         outcomes[0, SUPPRESSED] = self.n_records - records.sum()
@@ -150,7 +160,7 @@ class AnyAdversaryGame(FullDomainGame):
         return outcomes
 
     def outcomes_of_tables(self, tables: ClassTable, starts: NDArray[np.int64], points: NDArray[np.bool_]) -> Floats:
-        """Return the outcomes of tables of classes, shape (n_tables, 1, 4); see `FullDomainGame`."""
+        """Return the outcomes of class tables (n_tables, 1, 4); see `FullDomainGame`."""
         kept, payoff, replies = self._classes(tables)
         records = np.where(kept, tables.released, 0).astype(np.float64)
         suppressed = tables.released - records
@@ -161,11 +171,11 @@ class AnyAdversaryGame(FullDomainGame):
         return np.array([[amounts[:, begin:end].sum(axis=1)] for begin, end in itertools.pairwise(starts.tolist())])
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell which classes of a table keep records; see `FullDomainGame`."""
+        """Return whether each class of a table keeps records; see `FullDomainGame`."""
         return self._classes(table)[0] & (table.released > 0)
 
     def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, _Replies]:
-        """Return which classes are kept, what their records pay, and the replies to them."""
+        """Return whether each class is kept, the payoff of a record, and the responses."""
         game, sizes = self.record_game, np.maximum(table.people, 1.0)
         known = self._by_whole_size
         replies = _Replies.of(game.adversary, sizes) if known is None else known.at(sizes.astype(np.int64))
@@ -175,21 +185,24 @@ class AnyAdversaryGame(FullDomainGame):
 
     @cached_property
     def _by_whole_size(self) -> _Replies | None:
-        """Replies to classes of 0, 1, 2... people, if people are counted and few enough."""
+        """Responses to classes of 0, 1, 2, ... people.
+
+        None if counts of people are not whole numbers or too large.
+        """
         people = self.finest[1].people
         if people.sum() > _MOST_SIZES or (people % 1.0).any():
             return None
         return _Replies.of(self.record_game.adversary, np.maximum(np.arange(people.sum() + 1.0), 1.0))
 
     def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
-        """Tell which cells' records are kept at a node, shape (n_cells,)."""
+        """Return whether the records of each cell are kept at a node, shape (n_cells,)."""
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
         return self._kept(node, self.record_game.outcome(node))
 
     def _kept(self, node: int, outcome: Outcome) -> NDArray[np.bool_]:
         if self.no_attack:
-            # Somebody who errs may attack all the same, and make sharing a record a loss.
+            # An adversary who makes errors may attack nevertheless, so that sharing a record can cause a loss.
             shared = outcome.publisher_payoff >= self._withheld - self.record_game.tie()
             shared &= ~outcome.response.invited
         else:
@@ -214,7 +227,7 @@ def _eager_types(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
 
 def _eager_adversary(adversary: Adversary) -> Adversary:
     if isinstance(adversary, OneShotAdversary):
-        # Below the tolerance within which amounts are equal, from the other side.
+        # Lower the cost by more than the tolerance for equal amounts, so that indifference turns into attack.
         return replace(adversary, cost=adversary.cost * (1 - 2 * INDIFFERENCE))
     if isinstance(adversary, TypesAdversary):
         return replace(adversary, types=_eager_types(adversary.types))

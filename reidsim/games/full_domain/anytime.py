@@ -1,4 +1,4 @@
-"""Search of lattices too large to enumerate: a good node within a budget, and a bound on the optimum."""
+"""Search of large lattices within a budget, with a bound on the optimum."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from reidsim.releases.strategy_space import Floats
 Levels = tuple[int, ...]
 # Classes at a node, and the class of each row followed.
 _Classes = tuple[ClassTable, NDArray[np.int32]]
-# Nodes whose classes are kept.
+# Number of nodes whose classes are kept for reuse.
 _MOST_RECENT = 256
 
 
 def anytime_search(
     game: FullDomainGame, *, nodes: int | None = None, seconds: float | None = None
 ) -> FullDomainSolution:
-    """Find a good node at each parameter point within a budget, and bound the payout of the best one.
+    """Find a good node at each parameter point within a budget, and bound the optimum.
 
     Two searches take turns. A climb follows the best successor from the lowest node to the top, and a local search
     moves from the best node found to a better neighbour while there is one: that finds good nodes early. The rest of
@@ -55,13 +55,13 @@ def anytime_search(
 def explore(
     game: FullDomainGame, *, nodes: int | None = None, seconds: float | None = None
 ) -> tuple[FullDomainSolution, NodeOutcomes]:
-    """Search as `anytime_search` does, at one parameter point, and return the outcomes of the nodes evaluated.
+    """Run `anytime_search` at one point and also return all outcomes evaluated.
 
     Returns
     -------
     FullDomainSolution
     NodeOutcomes
-        Of the nodes evaluated alone; others may pay more if the solution is not proved optimal.
+        Outcomes of the evaluated nodes only; other nodes may pay more if the solution is not proved optimal.
     """
     search = _Search(game, nodes, seconds)
     solution = search.run()
@@ -97,7 +97,7 @@ class _Search:
             while branches:
                 negated, _, levels, first = branches[0]
                 if not self._can_win(-negated, levels):
-                    # Lower bounds are closed as well, up to those that would win a tie.
+                    # Branches with a lower bound close later in the same way, unless they win a tie.
                     heapq.heappop(branches)
                     continue
                 best = self._best
@@ -164,7 +164,7 @@ class _Search:
         return float(self.outcomes[levels][PAYOUT])
 
     def _classes(self, levels: Levels) -> _Classes:
-        """Return the classes at a node, merged from those of a node just below it if one was computed lately."""
+        """Return the classes at a node, merged from a recent node just below if possible."""
         roll_up, finest, group_of = self._game.finest
         below = [at for at in range(len(levels)) if _lowered(levels, at) in self._recent]
         if below:

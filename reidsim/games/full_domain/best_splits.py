@@ -1,4 +1,4 @@
-"""The best split of the domain into regions, from the payouts of the classes of every node."""
+"""The best split of the domain into regions, from payouts of classes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Splits(NamedTuple):
     Attributes
     ----------
     regions : ndarray of int64, shape (n_cells,)
-        The node of the cell's region.
+        Node of each cell's region.
     value : float
-        Its payout over all records, less the charge for suppressed records.
+        Payout over all records minus the charge for suppressed records, in currency units.
     evaluated : int
-        Nodes computed.
+        Number of nodes computed.
     """
 
     regions: Strategies
@@ -40,18 +40,18 @@ class Splits(NamedTuple):
 
 
 def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
-    """Find the recoding by splits that pays most when every suppressed record is charged for.
+    """Find the recoding by splits with the highest value at a charge per suppression.
 
-    The best payout of a class is its payout as one region, or the sum of its parts' best payouts after the best split,
-    whichever is more. Nodes are computed from the lowest on, so that parts come before the whole. Among equal payouts
-    the class is split, along the first attribute; a class whose records are all suppressed stays whole.
+    The best payout of a class is the larger of its payout as one region and the sum of its parts' best payouts after
+    the best split. Nodes are computed from the lowest node up, so that parts are computed before the class. If payouts
+    are equal, the class is split along the first attribute; a class whose records are all suppressed is not split.
 
     Parameters
     ----------
     game : FullDomainGame
-        At one parameter point; its suppression limit does not count.
+        Game at one parameter point; its suppression limit has no effect.
     charge : float
-        Taken off for each suppressed record, in currency units.
+        Amount subtracted for each suppressed record, in currency units.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
 
 
 class _BestSplits:
-    """A visitor that decides for each class of each node whether to split it, and along which attribute."""
+    """A visitor that decides for each class whether, and by which attribute, to split."""
 
     def __init__(self, game: FullDomainGame, charge: float) -> None:
         self._game = game
@@ -73,9 +73,9 @@ class _BestSplits:
         self._roll_up = game.finest[0]
         self._tie = INDIFFERENCE * max(float(game.best_case[0]), 1.0)
         self._top = tuple(levels - 1 for levels in game.lattice.shape)
-        # Keys of the classes of a node and their best payouts, while a node above it is still to come.
+        # Keys and best payouts of the classes of each node, kept until all nodes just above have been visited.
         self._values: dict[Levels, tuple[Ints, Floats]] = {}
-        # The attribute along which each class of a node is split, by key; without nodes that have no splits.
+        # The attribute along which each class of a node is split, by key; only nodes with splits are kept.
         self._splits: dict[Levels, NDArray[np.int8]] = {}
         self._bytes = 0
         self.value = 0.0
@@ -101,7 +101,7 @@ class _BestSplits:
                 parts, part_values = self._values[_at(here, position, here[position] - 1)]
                 raised = self._roll_up.raised(parts, position, here[position] - 1)
                 sums = np.bincount(np.searchsorted(keys, raised), part_values, len(keys))
-                # An unsplit class gives way to parts that pay the same, other parts only to parts that pay more.
+                # A split replaces an unsplit class if it pays as much, and another split only if it pays more.
                 margin = np.where(split == _WHOLE, -self._tie, self._tie)
                 better = (sums > value + margin) & (sums > nothing + self._tie)
                 value[better], split[better] = sums[better], position
@@ -113,7 +113,7 @@ class _BestSplits:
             self.value = float(value.sum())
 
     def _account(self, here: Levels, keys: NDArray[np.int64]) -> None:
-        """Drop values that no node to come needs, and refuse to hold too many."""
+        """Drop values that no later node needs, and raise an error if memory is exceeded."""
         self._bytes += 17 * len(keys)
         for position in range(len(here)):
             below = _at(here, position, here[position] - 1)
@@ -128,7 +128,10 @@ class _BestSplits:
             )
 
     def _last_above(self, below: Levels) -> Levels:
-        """Return the node just above that comes last: the walk raises attributes with most values first."""
+        """Return the node just above that the walk visits last.
+
+        The walk raises attributes with most values first.
+        """
         for position in self._roll_up.order:
             if below[position] < self._top[position]:
                 return _at(below, position, below[position] + 1)
@@ -142,7 +145,7 @@ class _BestSplits:
         regions = np.full(lattice.n_records, lattice.size - 1, dtype=np.int64)
         open_nodes = {self._top: occupied}
         while open_nodes:
-            # The highest node first, so that all cells that come to a node are there when it is looked at.
+            # The highest node first, so that a node is processed only after all its cells have been assigned.
             here = max(open_nodes, key=sum)
             cells = open_nodes.pop(here)
             if here not in self._splits:

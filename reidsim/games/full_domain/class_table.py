@@ -1,4 +1,4 @@
-"""Equivalence classes of a dataset at the nodes of a generalization lattice, and how they merge."""
+"""Equivalence classes of a dataset at lattice nodes, and their roll-up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIGIT = 11
 
 
 class ClassTable(NamedTuple):
-    """The equivalence classes at one node, in ascending order of keys; arrays of shape (n_classes,).
+    """The equivalence classes at one node, by ascending key; arrays (n_classes,).
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ClassTable(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One attribute's field of bits in the keys, and its generalization from a starting level.
+    """One attribute's field of bits in keys, and its groups from a starting level on.
 
     Attributes
     ----------
@@ -130,7 +130,10 @@ class RollUp:
         ]
 
     def field(self, position: int, level: int, n_steps: int | None = None) -> Field:
-        """Return the field of an attribute at a level, with some of the levels above it, or all."""
+        """Return the field of an attribute at a level.
+
+        It includes the next `n_steps` higher levels, or all of them if not given.
+        """
         losses = self._losses[position]
         parents, added = [np.arange(len(losses[level]))], [np.zeros(len(losses[level]))]
         for below in range(level, len(losses) - 1 if n_steps is None else level + n_steps):
@@ -140,7 +143,7 @@ class RollUp:
         return Field(self._shifts[position], (1 << self._bits[position]) - 1, np.array(parents), np.array(added))
 
     def keys_at(self, codes: Codes, levels: Sequence[int]) -> Ints:
-        """Return the key of the class into which each row of codes falls at a node, shape (n_rows,)."""
+        """Return the key of each row's class at a node, shape (n_rows,)."""
         keys = np.zeros(len(codes), dtype=np.int64)
         for position, level in enumerate(levels):
             group = self._group_of_value[position][codes[:, position]]
@@ -166,7 +169,7 @@ class RollUp:
         return table, inverse.astype(np.int32)
 
     def raised(self, keys: Ints, position: int, level: int) -> Ints:
-        """Return the keys of the classes into which classes fall as an attribute goes up one level."""
+        """Return the keys of classes after one attribute is raised by one level."""
         shift, mask = self._shifts[position], (1 << self._bits[position]) - 1
         parents = self._parents[position][level]
         return np.asarray((keys & ~(mask << shift)) | (parents[(keys >> shift) & mask] << shift))
@@ -191,7 +194,10 @@ class RollUp:
     def at(
         self, table: ClassTable, levels: Sequence[int], group_of: NDArray[np.int32]
     ) -> tuple[ClassTable, NDArray[np.int32]]:
-        """Merge the finest classes up to a node; `group_of` (n_rows,) is the class of each row, before and after."""
+        """Merge the ungeneralized classes up to a node.
+
+        `group_of`, shape (n_rows,), is the class of each row before and, in the result, after the merge.
+        """
         for position, level in enumerate(levels):
             for below in range(level):
                 table, inverse = self.up(table, position, below, follow=len(group_of) > 0)
@@ -259,9 +265,9 @@ def _merge(
     begin: int,
     inverse: NDArray[np.int32],
 ) -> int:
-    """Write classes of raised keys into `merged` from position `begin` on, and return where they end.
+    """Write classes of raised keys into `merged` from `begin` on; return the end.
 
-    Without branches, as it is hard to predict whether a class begins at a row.
+    The code has no branches because the starts of classes are hard to predict for the processor.
     """
     keys, released, people, loss = table
     merged_keys, merged_released, merged_people, merged_loss = merged
@@ -286,7 +292,7 @@ def _merge(
 
 @numba.njit(cache=True)
 def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
-    """Merge classes that agree in all attributes up to one, at each level of this attribute.
+    """Merge classes that agree in the attributes up to one, at each of its levels.
 
     Parameters
     ----------
@@ -353,7 +359,7 @@ def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool
 
 @numba.njit(cache=True)
 def _sorted(keys: Ints, row: Ints, of_prefix: Ints, n_prefixes: int, shift: int) -> Ints:
-    """Sort rows by prefix number, then by the lower bits of their keys: a radix sort from the lowest digit on."""
+    """Sort rows by prefix number, then by the lower bits of their keys (radix sort)."""
     place = np.arange(len(row))
     for done in range(0, shift, _DIGIT):
         mask = (1 << min(shift - done, _DIGIT)) - 1

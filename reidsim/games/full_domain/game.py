@@ -1,4 +1,4 @@
-"""Full-domain game: the publisher generalizes all records to one node and suppresses records that do not pay."""
+"""Full-domain game: one node for all records, and suppression of some records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_SOLUTION = -1
 
 @dataclass(frozen=True, eq=False)
 class FullDomainGame:
-    """One publisher against a one-shot adversary, at dataset level (Prasser et al. 2017).
+    """Full-domain game against a one-shot adversary (Prasser et al. 2017).
 
     The publisher picks one node of the lattice for the whole dataset. A record in a class of ``k`` people is attacked
     if ``G > C k`` and pays ``B (1 - IL) - [attacked] L / k``; it is suppressed if that is not above zero. Suppression
@@ -42,16 +42,18 @@ class FullDomainGame:
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Over distinct cells of the records; if payoff parameters differ by record, over distinct cells and parameters.
+        Lattice over distinct cells of the records; if payoff parameters differ by record, over distinct pairs of cell
+        and parameters.
     released : ndarray of int64, shape (n_cells,)
-        Records in each cell.
+        Number of records in each cell.
     prices : Prices
-        At each parameter point, for each kind of record.
+        Payoff parameters at each parameter point, for each kind of record.
     kind : ndarray of int64, shape (n_cells,), optional
-        The kind of each cell's records; not needed if there is one kind.
+        Kind of each cell's records; not needed if there is a single kind.
     population : Population, optional
-        Over the lattice's domain: journalist risk. Prosecutor risk if not given.
+        Population over the lattice's domain. If given, journalist risk applies; otherwise prosecutor risk.
     no_attack : bool
+        Whether to play the No-Attack game.
     safe_class : {"above", "at-least"}
         Whether classes of more than ``G / C`` people are safe in the No-Attack game, as in ARX, or of at least as many,
         as the adversary does not attack when indifferent.
@@ -72,7 +74,7 @@ class FullDomainGame:
     minimum: Sequence[int] | None = None
 
     def at_points(self, numbers: NDArray[np.intp]) -> FullDomainGame:
-        """Return the game at some of its parameter points; classes are shared with this game."""
+        """Return the game at some parameter points; classes are shared with this game."""
         part = replace(self, prices=self.prices.points(numbers))
         part.__dict__["finest"] = self.finest
         return part
@@ -94,7 +96,7 @@ class FullDomainGame:
 
     @cached_property
     def best_case(self) -> Floats:
-        """Payout if every record were shared as it is and none attacked, shape (n_points,)."""
+        """Payout if all records were ungeneralized and none attacked, (n_points,)."""
         return self._benefit_of(self.released)
 
     @cached_property
@@ -109,12 +111,12 @@ class FullDomainGame:
 
     @cached_property
     def by_class(self) -> bool:
-        """Whether all records of a class pay the same, so that classes can represent their records."""
+        """Whether all records of a class pay the same, so that classes replace records."""
         return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
 
     @property
     def outcomes_of_classes(self) -> bool:
-        """Whether the outcomes of a node depend only on the sizes and losses of its classes."""
+        """Whether a node's outcomes depend only on the sizes and losses of its classes."""
         return self.by_class
 
     @cached_property
@@ -131,9 +133,11 @@ class FullDomainGame:
         return Followed(np.arange(cells), self.finest[2], np.zeros(cells))
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
-        """Return payout, suppressed records, attacked records and adversary's payoff of a node, shape (n_points, 4).
+        """Return the outcomes of a node, shape (n_points, 4).
 
-        Here they follow from the classes of the node alone; subclasses may look at the node itself.
+        The columns are payout, suppressed records, attacked records and adversary's payoff.
+
+        This class computes them from the classes of the node; subclasses may use the node itself.
         """
         everywhere = np.ones(self.prices.n_points, dtype=np.bool_)
         if self.by_class:
@@ -143,7 +147,7 @@ class FullDomainGame:
         return record_outcomes(self.released[rows], followed.loss, people, self.terms, kind, everywhere)
 
     def outcomes_of_tables(self, tables: ClassTable, starts: Ints, points: NDArray[np.bool_]) -> Floats:
-        """Return the outcomes of tables of classes, if these represent their records; see `class_outcomes`."""
+        """Return the outcomes of class tables if `by_class`; see `class_outcomes`."""
         return class_outcomes(tables, starts, self.terms, points)
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -154,19 +158,19 @@ class FullDomainGame:
         return may_be_kept(table, self.terms, points)
 
     def _benefit_of(self, records: NDArray[np.int64] | Floats) -> Floats:
-        """Return the benefit from so many records of each cell, shape (n_points,)."""
+        """Return the benefit from `records` (n_cells,) ungeneralized records, (n_points,)."""
         by_kind = np.bincount(self.cell_kind, weights=records, minlength=self.prices.n_kinds)
         return np.asarray(self.prices.benefit @ by_kind)
 
     @cached_property
     def _lost_benefit(self) -> list[list[Floats]]:
-        # By attribute and level.
+        # Indexed by attribute and level.
         return [[self._benefit_of(self.released * loss) for loss in losses] for losses in self.lattice.record_losses]
 
     def bound(self, levels: Sequence[int]) -> Floats:
-        """Return the largest possible payout of a node and of those that generalize it, shape (n_points,).
+        """Bound the payout of a node and its generalizations from above, (n_points,).
 
-        That is the benefit at the node without any attack (the maximal payout of Eq. 6).
+        This is the benefit at the node without any attack (the maximal payout of Eq. 6).
         """
         lost = sum((lost[level] for lost, level in zip(self._lost_benefit, levels, strict=True) if level), 0.0)
         return np.asarray(self.best_case - lost)

@@ -19,26 +19,26 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class FullDomainSolution:
-    """The best node at each parameter point; arrays of shape (n_points,), money in currency units.
+    """The best node at each point; arrays (n_points,), amounts in currency units.
 
-    If no node keeps to the suppression limit there is no solution: nothing is released.
+    If no node is within the suppression limit there is no solution, and no record is released.
 
     Parameters
     ----------
     nodes : ndarray of int64
-        -1 without a solution.
+        Number of the node; -1 without a solution.
     payout : ndarray of float64
         Publisher's payoff over all records; 0 without a solution.
     suppressed, attacked : ndarray of int64
-        Records.
+        Numbers of suppressed and attacked records.
     adversary_payoff : ndarray of float64
-        Over all records.
+        Adversary's payoff over all records.
     bound : ndarray of float64
-        No node pays more than this.
+        Upper bound of the payout of any node.
     best_case : ndarray of float64
-        The payout if every record were shared as it is and none attacked.
+        Payout if every record were released ungeneralized and none attacked.
     evaluated : int
-        Nodes whose payout was computed.
+        Number of nodes whose payout was computed.
     proved : ndarray of bool
         Whether the node is proved optimal.
     """
@@ -60,7 +60,10 @@ class FullDomainSolution:
 
     @property
     def gap(self) -> Floats:
-        """Largest possible distance to the optimal payout, as a share of the best case; 0 when proved optimal."""
+        """Bound on the distance to the optimal payout, as a share of the best case.
+
+        It is 0 if the node is proved optimal.
+        """
         distance = np.maximum(self.bound - self.payout, 0.0)
         return np.divide(distance, self.best_case, out=np.zeros_like(distance), where=self.best_case > 0)
 
@@ -93,7 +96,10 @@ class Incumbents:
         self._height[better] = height
 
     def beaten_at(self, bound: Floats, node: int, height: int) -> Bools:
-        """Return where a node, or one that generalizes it, can be better if it pays at most `bound`, (n_points,)."""
+        """Return at which points a node with a payout of at most `bound` can be better.
+
+        The result, shape (n_points,), also holds for generalizations of the node.
+        """
         ahead = bound - self.payout
         first = (height < self._height) | ((height == self._height) & (node < self.nodes))
         return np.asarray((ahead > self._tie) | (first & (ahead >= -self._tie)))
@@ -114,7 +120,7 @@ class Incumbents:
 
 
 def joined(parts: Sequence[FullDomainSolution]) -> FullDomainSolution:
-    """Return the solutions of several points as one."""
+    """Combine the solutions at several points into one solution."""
     names = [item.name for item in fields(FullDomainSolution) if item.name != "evaluated"]
     arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     return FullDomainSolution(**arrays, evaluated=sum(part.evaluated for part in parts))

@@ -1,4 +1,4 @@
-"""Local recoding: what a full-domain generalization suppresses is generalized again, in rounds."""
+"""Local recoding: rounds of full-domain generalization of the suppressed records."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from reidsim.releases.strategy_space import Floats, Strategies
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding:
-    """The node of each cell after all rounds, at one parameter point.
+    """A solution: the node of each cell after all rounds, at one parameter point.
 
     Parameters
     ----------
     strategies : ndarray of int64, shape (n_cells,)
-        -1 where the records stay suppressed.
+        Node of each cell; -1 if its records stay suppressed.
     payout : float
         Publisher's payoff over all records; 0 when more records are suppressed than the limit allows.
     rounds : tuple of FullDomainSolution
-        What each round found for the records that the rounds before it had left.
+        The solution of each round, for the records that all earlier rounds suppressed.
     """
 
     strategies: Strategies
@@ -42,26 +42,27 @@ class LocalRecoding:
 def local_recoding(
     game: FullDomainGame, *, rounds: int = 100, solve: Callable[[FullDomainGame], FullDomainSolution] = search
 ) -> LocalRecoding:
-    """Solve a game, then solve it again for the records that it suppresses, until that pays nothing more.
+    """Solve a game in rounds, each for the records that earlier rounds suppressed.
 
-    A record generalized in a later round hides, under prosecutor risk, among the records of its class that were left
-    for that round: those released before are generalized otherwise and can be told apart. Under journalist risk it
-    hides among everybody in the population who generalizes to its class, as ever. Each round may suppress any number
-    of records; the limit holds for what is left after the last one.
+    The rounds end when a round pays no more. Under prosecutor risk, the group size of a record in a later round counts
+    only the records of its class that were left for that round, because records released earlier are generalized
+    differently and can be distinguished. Under journalist risk, it counts all people in the population who generalize
+    to its class, as in every round. Each round may suppress any number of records; the limit applies to the records
+    left after the last round.
 
     Parameters
     ----------
     game : FullDomainGame
-        Its first parameter point is played.
+        Only its first parameter point is solved.
     rounds : int
-        The most rounds.
+        Maximum number of rounds.
     solve : callable
-        Finds the node of a round; by default exactly.
+        Finds the node of a round; the default is exact.
 
     Returns
     -------
     LocalRecoding
-        Rounds that are each the best need not together be the best use of several nodes.
+        Not necessarily the best use of several nodes, even if each round is optimal by itself.
     """
     cells = game.lattice.n_records
     if game.prices.n_points > 1:
@@ -85,21 +86,21 @@ def local_recoding(
 
 
 def sizes_in_rounds(game: FullDomainGame, nodes: Sequence[int], strategies: Strategies) -> Floats:
-    """Return among how many people the records of each cell hide in the round that releases them.
+    """Return the group size of each cell's records in the round that releases them.
 
     Parameters
     ----------
     game : FullDomainGame
-        Its risk counts: another than that of the game in which the rounds were chosen, if need be.
+        Determines the risk model, which may differ from the model of the game in which the rounds were chosen.
     nodes : sequence of int
-        Of the rounds.
+        Node of each round.
     strategies : ndarray of int64, shape (n_cells,)
-        The node of each cell, -1 where its records stay suppressed; these are counted in the last round.
+        Node of each cell; -1 if its records stay suppressed. Suppressed records get their size in the last round.
 
     Returns
     -------
     ndarray of float64, shape (n_cells,)
-        1 for cells that no round looks at.
+        Group sizes, in people; 1 for cells that no round includes.
     """
     sizes = np.ones(game.lattice.n_records)
     left = np.flatnonzero(game.released)
@@ -111,7 +112,7 @@ def sizes_in_rounds(game: FullDomainGame, nodes: Sequence[int], strategies: Stra
 
 
 def _of_cells(game: FullDomainGame, cells: NDArray[np.intp]) -> FullDomainGame:
-    """Return the game of some cells' records, any number of which may be suppressed."""
+    """Return the game of some cells' records, without a suppression limit."""
     lattice = GeneralizationLattice(game.lattice.hierarchies, game.lattice.codes[cells], game.lattice.loss_attributes)
     kind = None if game.kind is None else game.kind[cells]
     return replace(game, lattice=lattice, released=game.released[cells], kind=kind, suppression_limit=1.0)

@@ -1,11 +1,13 @@
-"""Multi-dimensional global recoding: the domain is split into regions, each of which is generalized in its own way.
+"""Multi-dimensional global recoding: each region of the domain has its own node.
 
-A recoding starts from the whole domain at the top node and splits regions again and again, each time one attribute by
-one level of its hierarchy (as Mondrian does: LeFevre et al. 2006, Mondrian Multidimensional K-Anonymity, ICDE). A
-region is a class of some node, so equal records have equal forms, every record of a region is released in the region's
-form, and no record outside it is: the class sizes of the node are those of the release. Splitting everything down to
-one node is full-domain generalization; record-level generalization is what every record would choose if its choice did
-not bind those in its region. The payout lies between theirs.
+A recoding starts from the whole domain at the top node and repeatedly splits regions, each time one attribute by one
+level of its hierarchy (as Mondrian does: LeFevre et al. 2006, Mondrian Multidimensional K-Anonymity, ICDE). A region is
+a class of some node. So equal records are released equally, every record of a region is released at the region's node,
+and no record outside the region falls into its class: class sizes at the node equal class sizes in the release.
+
+If all regions are split down to the same node, the recoding is a full-domain generalization. In record-level
+generalization, each record chooses its own node without binding other records. The payout of multi-dimensional
+recoding lies between the payouts of these two.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from reidsim.releases.strategy_space import Strategies
 
 @dataclass(frozen=True, eq=False)
 class MultiDimensional:
-    """The region of each cell, at one parameter point.
+    """A solution: the region of each cell at one parameter point.
 
     Parameters
     ----------
@@ -36,13 +38,13 @@ class MultiDimensional:
     payout : float
         Publisher's payoff over all records; 0 when no recoding keeps to the suppression limit.
     bound : float
-        No recoding by splits pays more.
+        Upper bound of the payout of any recoding by splits.
     best_case : float
-        The payout if every record were shared as it is and none attacked.
+        Payout if every record were released ungeneralized and none attacked.
     evaluated : int
-        Nodes computed, in all walks.
+        Number of nodes computed, over all walks.
     exact : bool
-        Whether nothing pays more.
+        Whether the payout is proved to be the optimum.
     """
 
     strategies: Strategies
@@ -55,20 +57,25 @@ class MultiDimensional:
 
     @property
     def gap(self) -> float:
-        """How far the payout may be from the optimum, as a share of the best case; 0 when proved optimal."""
+        """Bound on the distance to the optimal payout, as a share of `best_case`.
+
+        It is 0 if the recoding is proved optimal.
+        """
         return 0.0 if self.exact or not self.best_case else (self.bound - self.payout) / self.best_case
 
 
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """One recoding: what it pays, and how many records it suppresses.
+    """One recoding, its payout and its number of suppressed records.
 
     Parameters
     ----------
     regions, strategies : ndarray of int64, shape (n_cells,)
         See `MultiDimensional`.
     payout : float
+        Publisher's payoff over all records, in currency units.
     suppressed : int
+        Number of suppressed records.
     """
 
     regions: Strategies
@@ -77,7 +84,7 @@ class Recoding:
     suppressed: int
 
     def value(self, charge: float) -> float:
-        """Return what it is worth when each suppressed record is charged for."""
+        """Return the payout minus `charge` for each suppressed record."""
         return self.payout - charge * self.suppressed
 
 
@@ -85,36 +92,36 @@ class Recodings(Protocol):
     """All recodings of some records by splits."""
 
     def best(self, charge: float) -> Recoding:
-        """Return the one worth most when each suppressed record is charged for."""
+        """Return the recoding with the highest value at a charge; see `Recoding.value`."""
         ...
 
     def one_node(self) -> Recoding | None:
-        """Return the best that is one node for all records and keeps to the limit, if there is one."""
+        """Return the best single node within the limit; None if there is none."""
         ...
 
 
 def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
-    """Find the recoding by splits that pays most within the suppression limit.
+    """Find the recoding with the highest payout within the suppression limit.
 
-    If the best of all recodings suppresses too many records, each suppressed one is charged for (a Lagrange
-    multiplier), and the charge set to where a recoding that keeps to the limit and one that does not are worth the
-    same, until no other is worth more. The recoding left then pays within a gap of the best; so does one node for all
-    records, which is taken if it pays more.
+    If the best unconstrained recoding suppresses too many records, each suppressed record is charged (a Lagrange
+    multiplier). The charge is set so that a recoding within the limit and a recoding beyond it have equal value. This
+    is repeated until no recoding has a higher value at the charge. The recoding within the limit is then within `gap`
+    of the optimum. The best single node for all records replaces it if its payout is higher.
 
     Parameters
     ----------
     game : FullDomainGame
-        Its first parameter point is played.
+        Only its first parameter point is solved.
 
     Returns
     -------
     MultiDimensional
-        Exact if the limit does not bind, and with a bound otherwise.
+        Exact if the limit does not bind; otherwise with an upper bound.
 
     Raises
     ------
     InputError
-        If what each class does best does not fit in 2 GiB of memory.
+        If the best choices of all classes do not fit in 2 GiB of memory.
     """
     if game.prices.n_points > 1:
         game = replace(game, prices=game.prices.point(0))
@@ -125,26 +132,29 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
 def within_limit(
     recodings: Recodings, n_records: int, most_suppressed: int, best_case: float
 ) -> tuple[Recoding, float]:
-    """Return the best recoding found that keeps to a limit, and what none can exceed; see `multi_dimensional`.
+    """Return the best recoding found within a limit, and an upper bound of the payout.
+
+    See `multi_dimensional` for the method.
 
     Parameters
     ----------
     recodings : Recodings
     n_records, most_suppressed : int
-        Records in all, and those that may be suppressed.
+        Number of records, and maximum number of suppressed records.
     best_case : float
-        The payout if every record were shared as it is and none attacked.
+        Payout if every record were released ungeneralized and none attacked.
 
     Returns
     -------
-    Recoding
-        Everything is suppressed if none keeps to the limit.
-    float
+    recoding : Recoding
+        Suppresses all records if no recoding is within the limit.
+    bound : float
+        Upper bound of the payout of any recoding within the limit.
     """
     over = recodings.best(0.0)
     if over.suppressed <= most_suppressed:
         return over, over.payout
-    # One record less to suppress is then worth more than everything that can be lost by it.
+    # At this charge, releasing one more record is worth more than any loss of payout it can cause.
     kept = recodings.best(2 * max(best_case, 1.0))
     if kept.suppressed > most_suppressed:
         return Recoding(kept.regions, np.full_like(kept.regions, WITHHELD), 0.0, n_records), 0.0
@@ -165,14 +175,14 @@ def within_limit(
 
 
 class _Charged:
-    """Recodings of a game whose suppressed records are charged for, and the walks that it took to find them."""
+    """Recodings of a full-domain game, with a count of the nodes computed."""
 
     def __init__(self, game: FullDomainGame) -> None:
         self._game = game
         self._evaluated = 0
 
     def best(self, charge: float) -> Recoding:
-        """Return the recoding worth most at a charge."""
+        """Return the recoding with the highest value at a charge; see `Recoding.value`."""
         splits = best_splits(self._game, charge=charge)
         self._evaluated += splits.evaluated
         game, strategies = self._game, splits.regions.copy()
@@ -183,7 +193,7 @@ class _Charged:
         return Recoding(splits.regions, strategies, splits.value + charge * suppressed, suppressed)
 
     def one_node(self) -> Recoding | None:
-        """Return the best node for all records that keeps to the limit, if there is one."""
+        """Return the best single node within the limit; None if there is none."""
         game, solution = self._game, search(self._game)
         self._evaluated += solution.evaluated
         node = int(solution.nodes[0])
@@ -194,7 +204,7 @@ class _Charged:
         return Recoding(regions, strategies, float(solution.payout[0]), int(solution.suppressed[0]))
 
     def solution(self, recoding: Recoding, bound: float) -> MultiDimensional:
-        """Return a recoding that keeps to the limit as the solution."""
+        """Return a recoding within the limit and its bound as the solution."""
         best_case = float(self._game.best_case[0])
         exact = bound <= recoding.payout + INDIFFERENCE * max(best_case, 1.0)
         return MultiDimensional(

@@ -1,4 +1,6 @@
-"""Outcomes of a node at several parameter points, from group sizes (Prasser et al. 2017, Eqs. 3 to 9).
+"""Outcomes of a node at several parameter points, from group sizes.
+
+Follows Prasser et al. 2017, Eqs. 3 to 9.
 
 A record in a class of ``k`` people that keeps utility ``u`` is attacked if ``k < G / C``. It is kept if it is not
 attacked and ``B u > 0``, or if it is attacked and ``B u - L / k > 0``, that is if ``u k > L / B``. In the No-Attack
@@ -33,7 +35,7 @@ _LEAST_RANGE = 1e-200
 
 
 class Terms(NamedTuple):
-    """Payoff parameters and the ratios that decide on a record; arrays of shape (n_points, n_kinds).
+    """Payoff parameters and decision ratios; arrays of shape (n_points, n_kinds).
 
     Attributes
     ----------
@@ -57,7 +59,10 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(cls, prices: Prices, no_attack: bool, strict: bool) -> Terms:
-        """Compute the ratios; in a strict No-Attack game a group size of exactly ``G / C`` is not safe."""
+        """Compute the decision ratios.
+
+        In a strict No-Attack game, a group size of exactly ``G / C`` is not safe.
+        """
         benefit, loss, gain, cost = prices.arrays
         # Equality must not turn into an attack by rounding; nor, in the strict game, into safety.
         safe_from = _ratio(gain, cost) / (1 + INDIFFERENCE)
@@ -82,9 +87,9 @@ def utility_of(loss: float) -> float:
 
 @numba.njit(cache=True)
 def record_payoff(loss: float, people: float, terms: Terms, point: int, kind: int) -> tuple[float, bool, bool]:
-    """Return the publisher's payoff from one record, whether it is attacked and whether it is kept.
+    """Return a record's payoff, whether it is attacked and whether it is kept.
 
-    Without branches, as it is hard to predict which records are attacked.
+    The code has no branches because attacks are hard to predict for the processor.
     """
     utility, size = utility_of(loss), max(people, 1.0)
     worth = terms.benefit[point, kind] * utility
@@ -131,7 +136,7 @@ def record_outcomes(
 
 @numba.njit(cache=True)
 def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArray[np.bool_]) -> Floats:
-    """Return the outcomes of nodes from tables of classes, shape (n_tables, n_points, 4).
+    """Return the outcomes of nodes from class tables, (n_tables, n_points, 4).
 
     Parameters
     ----------
@@ -140,7 +145,7 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArr
     starts : ndarray of int64, shape (n_tables + 1,)
         Where each begins, and the end of the last.
     terms : Terms
-        Of one kind of record.
+        Payoff parameters of a single kind of record.
     points : ndarray of bool, shape (n_points,)
         Points of interest; outcomes of others are 0.
     """
@@ -173,7 +178,10 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArr
 
 
 class _Index(NamedTuple):
-    """Sorted ratios, then infinity, and the first ratio of each of equal intervals between 0 and the largest."""
+    """Sorted ratios with an index for fast lookup.
+
+    `values` ends with infinity; `first` is the first ratio of each of equal intervals between 0 and the largest ratio.
+    """
 
     values: Floats
     intervals_per_unit: float

@@ -1,4 +1,4 @@
-"""What many nodes lead to: those that pay most, and the Pareto front of payout against records attacked."""
+"""Outcomes of nodes: best nodes, and the Pareto front of payout and attacks."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, 
 from reidsim.games.full_domain.walk import Followed, walk
 from reidsim.releases.strategy_space import Floats, Strategies
 
-# Beyond it a walk takes hours on any data.
+# A walk over more nodes takes hours on any data.
 MOST_NODES = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class NodeOutcomes:
-    """What nodes lead to at one parameter point; arrays of shape (n_nodes,), in lattice order.
+    """Outcomes of nodes at one parameter point; arrays of shape (n_nodes,).
 
     Parameters
     ----------
     nodes : ndarray of int64
+        Node numbers, ascending.
     payout, adversary_payoff : ndarray of float64
-        Over all records, in currency units.
+        Payoffs of the publisher and the adversary over all records, in currency units.
     suppressed, attacked : ndarray of int64
-        Records.
+        Numbers of suppressed and attacked records.
     feasible : ndarray of bool
-        Whether the node keeps to the suppression limit.
+        Whether the node is within the suppression limit.
     """
 
     nodes: Strategies
@@ -44,7 +45,7 @@ class NodeOutcomes:
 
     @classmethod
     def of(cls, game: FullDomainGame, nodes: Sequence[int], outcomes: Sequence[Floats]) -> NodeOutcomes:
-        """Return the outcomes (4,) of distinct nodes, given in any order."""
+        """Collect the outcomes (4,) of distinct nodes, which may be in any order."""
         order = np.argsort(nodes)
         table = np.array(outcomes, dtype=np.float64).reshape(-1, 4)[order]
         suppressed, attacked = (np.rint(table[:, column]).astype(np.int64) for column in (SUPPRESSED, ATTACKED))
@@ -58,19 +59,25 @@ class NodeOutcomes:
         )
 
     def take(self, rows: NDArray[np.intp]) -> NodeOutcomes:
-        """Return some of the nodes."""
+        """Return the outcomes of the nodes at these positions."""
         return NodeOutcomes(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
 
     def best(self, count: int) -> NodeOutcomes:
-        """Return the feasible nodes with the highest payouts, descending; among equals in lattice order."""
+        """Return the `count` feasible nodes with the highest payouts, descending.
+
+        Nodes with equal payouts are in ascending order of their numbers.
+        """
         rows = np.flatnonzero(self.feasible)
         payout = self.payout[rows]
-        # Payouts that differ by rounding alone are equal.
+        # Payouts that differ only by floating-point rounding count as equal.
         relative = np.round(payout / max(float(np.abs(payout).max(initial=0.0)), 1.0), 12)
         return self.take(rows[np.argsort(-relative, kind="stable")][:count])
 
     def pareto_front(self) -> NodeOutcomes:
-        """Return the feasible nodes that no other beats in both payout and share attacked, in order of that share."""
+        """Return the Pareto front of the feasible nodes in payout and attacked records.
+
+        Nodes are in ascending order of the number of attacked records.
+        """
         rows = np.flatnonzero(self.feasible)
         rows = rows[np.lexsort((self.nodes[rows], -self.payout[rows], self.attacked[rows]))]
         best_before = np.concatenate([[-np.inf], np.maximum.accumulate(self.payout[rows])])[:-1]
@@ -95,7 +102,7 @@ class _EveryNode:
 
 
 def every_node(game: FullDomainGame) -> NodeOutcomes:
-    """Work out every node at the game's first parameter point; those below the minimum levels are left out.
+    """Compute all nodes at or above the minimum levels, at the first parameter point.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Payoff parameters: one amount for all records or one per kind of record, at several parameter points."""
+"""Payoff parameters by kind of record, at several parameter points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Prices:
     Parameters
     ----------
     benefit, loss : ndarray of float64, shape (n_points, n_kinds)
-        Publisher's benefit from a record shared as it is, and loss if the record is re-identified; currency units per
+        Publisher's benefit from an ungeneralized record, and loss if the record is re-identified; currency units per
         record. Scalars, (n_points,) and (n_points, n_kinds) are accepted and broadcast.
     gain, cost : ndarray of float64, shape (n_points, n_kinds)
         Adversary's gain from a re-identified record, and cost of an attempt.

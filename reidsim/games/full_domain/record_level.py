@@ -1,7 +1,9 @@
-"""Record-level generalization with the class sizes of a dataset: each record goes to its own best node.
+"""Record-level generalization with the class sizes of a dataset.
 
-Prasser et al. 2017, Algorithm 2, for all records in one walk over the lattice. Group sizes are counted in the whole
-dataset generalized like the record (or in a population); they do not depend on the choices of other records.
+Each record is generalized to its own best node.
+
+This is Algorithm 2 of Prasser et al. 2017, for all records in one walk over the lattice. Group sizes are counted in the
+whole dataset generalized to the record's node (or in a population); they do not depend on other records' choices.
 """
 
 from __future__ import annotations
@@ -24,19 +26,20 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 @dataclass(frozen=True, eq=False)
 class RecordLevelSolution:
-    """The best node of every cell at each parameter point; arrays of shape (n_points, n_cells).
+    """The best node of every cell at each parameter point; arrays (n_points, n_cells).
 
     A record without a positive payoff at any node is withheld (strategy -1).
 
     Parameters
     ----------
     strategies : ndarray of int64
+        Node of each cell; -1 if withheld.
     payoff : ndarray of float64
-        Publisher's payoff per record; 0 when withheld.
+        Publisher's payoff per record, in currency units; 0 if withheld.
     sizes : ndarray of float64
-        Group size of the record; 1 when withheld.
+        Group size of the record, in people; 1 if withheld.
     evaluated : int
-        Nodes computed for at least one cell.
+        Number of nodes computed for at least one cell.
     """
 
     strategies: Strategies
@@ -46,7 +49,10 @@ class RecordLevelSolution:
 
 
 class _BestNodeOfEachCell:
-    """A visitor that keeps the best node of each cell, and follows cells that can still find a better one."""
+    """A visitor that keeps the best node of each cell.
+
+    It follows only cells for which a better node is still possible.
+    """
 
     def __init__(self, game: FullDomainGame) -> None:
         shape = (game.prices.n_points, game.lattice.n_records)
@@ -102,7 +108,7 @@ def _can_improve(
     payoff: Floats,
     strategies: Strategies,
 ) -> NDArray[np.bool_]:
-    """Return which rows can find the node, or one that generalizes it, better at some point."""
+    """Return which rows may find the node or a generalization better at any point."""
     keep = np.zeros(len(rows), dtype=np.bool_)
     for i in range(len(rows)):
         row, of, utility = rows[i], kind[rows[i]], utility_of(loss[i])

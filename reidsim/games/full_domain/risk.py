@@ -1,4 +1,4 @@
-"""Among how many people a released record hides: prosecutor and journalist risk."""
+"""Group sizes of released records under prosecutor and journalist risk."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from reidsim.wording import counted
 def finest_classes(
     lattice: GeneralizationLattice, released: NDArray[np.int64], population: Population | None = None
 ) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:
-    """Put released records into classes whose sizes are those of a risk model.
+    """Return the ungeneralized classes of records, with sizes by a risk model.
 
-    Under prosecutor risk the adversary knows that its target is in the released table, so a record hides among the
-    released records of its class, counted before suppression. Under journalist risk it hides among everybody in the
-    population who would be generalized to the same class.
+    Under prosecutor risk the adversary knows that its target is in the released table, so the group size counts the
+    released records of the class, before suppression. Under journalist risk it counts all people in the population who
+    would be generalized to the same class.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Over distinct cells of the records.
+        Lattice over the distinct cells of the records.
     released : ndarray of int64, shape (n_cells,)
-        Records in each cell.
+        Number of records in each cell.
     population : Population, optional
-        Over the lattice's domain, as a table of people, as counts or as expected counts: journalist risk. Prosecutor
-        risk if not given.
+        Population over the lattice's domain, as a table of people, as counts or as expected counts. If given,
+        journalist risk applies; otherwise prosecutor risk.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def finest_classes(
 
 
 def records_outside(lattice: GeneralizationLattice, released: NDArray[np.int64], population: Population) -> int:
-    """Return how many records there are beyond the people whom the population has with the same values."""
+    """Return the number of records in excess of the people with the same values."""
     return int(_excess(lattice, released, population)[0].sum())
 
 
@@ -79,14 +79,21 @@ def require_part_of(
     population: Population,
     unit: tuple[str, str] = ("record", "records"),
 ) -> None:
-    """Check that the released records, or the people whose records are, can all be people of the population.
+    """Check that all released records can belong to people of the population.
 
-    That is what journalist risk has it; `unit` is what is counted in the cells, for the message.
+    Journalist risk makes this assumption.
+
+    Parameters
+    ----------
+    lattice, released, population
+        See `finest_classes`.
+    unit : tuple of str
+        Singular and plural noun of the units counted in `released`, for the message.
 
     Raises
     ------
     InputError
-        Names the first values that more records have than people.
+        If some values have more records than people; the message names the first such values.
     """
     excess, group_of = _excess(lattice, released, population)
     if not excess.any():
@@ -110,25 +117,28 @@ def require_part_of(
 def _excess(
     lattice: GeneralizationLattice, released: NDArray[np.int64], population: Population
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the records of each ungeneralized class beyond its people, and the class of each cell."""
+    """Return the excess of records over people by class, and the class of each cell.
+
+    Classes are ungeneralized.
+    """
     _, table, group_of = finest_classes(lattice, released, population)
-    # Expected counts need not be whole.
+    # Expected counts need not be whole numbers.
     return np.ceil(table.released - table.people - 1e-9).clip(min=0).astype(np.int64), group_of
 
 
 @dataclass(frozen=True, eq=False)
 class GivenSizes:
-    """A linker for choices whose class sizes are known (a `Linker`).
+    """A `Linker` with a fixed group size for each record.
 
     Parameters
     ----------
     sizes : ndarray of float64, shape (n_records,)
-        Among how many people each record hides under the strategy chosen for it.
+        Group size of each record under its chosen strategy, in people.
     """
 
     sizes: Floats
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the sizes of all records, or of `rows`, whatever the strategy."""
+        """Return the sizes of all records, or of `rows`; the strategy has no effect."""
         sizes = self.sizes if rows is None else self.sizes[rows]
         return Linkage(sizes, sizes)

@@ -8,7 +8,7 @@ A branch holds all nodes with given levels of the first attributes. A record pay
 group. In no node of the branch does it keep more utility than in the lowest one, or have a larger group than that of
 the records that agree with it in the first attributes: with this group size and utility, a node would pay at least as
 much as each node of the branch, and suppress no more. The bound therefore takes time in proportion to the combinations
-of values of the first attributes, and most branches are closed before all attributes are looked at. Once all have
+of values of the first attributes, and most branches are closed before all attributes are evaluated. Once all have
 their levels, the bound is the payout of the node.
 
 Records that agree in the first attributes stay together in the branch: if that group size and utility would not keep
@@ -64,7 +64,7 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
 
 
 class _BestNodes:
-    """A visitor that keeps the best nodes and closes branches that cannot hold a better one."""
+    """A visitor that keeps the best nodes and closes branches without a better node."""
 
     def __init__(self, game: FullDomainGame, prune: bool, incumbents: Incumbents) -> None:
         self._game = game

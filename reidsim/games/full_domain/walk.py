@@ -1,9 +1,9 @@
-"""Walking the whole lattice so that each node's classes come from those of a node just below it.
+"""Walk of the lattice that rolls up each node's classes from a node just below.
 
-Every node is reached once, by raising attributes one after the other: the last attribute runs through its levels
-fastest. A node's table is rolled up from that of the node with its last raised attribute one level lower, and at any
-time only the tables on the way to the current node are held. All nodes reached from a node generalize it, so whatever
-bounds the payout of a node and of everything above it in generalization closes the whole branch.
+The walk reaches every node once, by raising attributes one after the other; the last attribute runs through its levels
+fastest. A node's table is rolled up from the table of the node whose last raised attribute is one level lower. At any
+time only the tables on the path to the current node are held. All nodes reached from a node generalize it. So a bound
+on the payout of a node and of all its generalizations can close the whole branch.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True)
 class Followed:
-    """Rows whose classes are followed through the lattice; arrays of one shape.
+    """Rows whose classes the walk follows through the lattice; arrays of equal shape.
 
     Parameters
     ----------
     rows : ndarray of int
-        Which rows these are.
+        Row numbers.
     group_of : ndarray of int32
-        The class of each.
+        Class of each row.
     loss : ndarray of float64
-        Information loss of each.
+        Information loss of each row.
     """
 
     rows: Rows
@@ -38,7 +38,7 @@ class Followed:
     loss: Floats
 
     def take(self, keep: NDArray[np.bool_]) -> Followed:
-        """Return some of the rows."""
+        """Return the rows selected by a mask."""
         return Followed(self.rows[keep], self.group_of[keep], self.loss[keep])
 
 
@@ -46,17 +46,17 @@ NOBODY = Followed(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32), np.em
 
 
 class Visitor(Protocol):
-    """Looks at nodes and says which branches to leave out."""
+    """An observer of the walk that evaluates nodes and closes branches."""
 
     def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
-        """Return the rows to follow into `node` and what is reached from it; None closes that branch.
+        """Return the rows to follow into the branch of `node`, or None to close it.
 
-        `followed` has the losses of `node` and the classes of the node before it.
+        `followed` has the losses at `node` and the classes at the node before it.
         """
         ...
 
     def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
-        """Look at a node."""
+        """Evaluate a node."""
         ...
 
 
@@ -68,23 +68,23 @@ def walk(
     followed: Followed = NOBODY,
     start: tuple[int, ...] | None = None,
 ) -> int:
-    """Show a visitor every node of the lattice but those in branches that it closes.
+    """Pass every node of the lattice to a visitor, except in branches that it closes.
 
     Parameters
     ----------
     roll_up : RollUp
     finest : ClassTable
-        Of ungeneralized rows.
+        Classes of the ungeneralized rows.
     visitor : Visitor
     followed : Followed
-        Rows to follow, with their finest classes; they are cells of ``roll_up.lattice``.
+        Rows to follow, with their ungeneralized classes; rows are cells of ``roll_up.lattice``.
     start : tuple of int, optional
-        Lowest level of each attribute.
+        Lowest level of each attribute; 0 if not given.
 
     Returns
     -------
     int
-        Number of nodes shown.
+        Number of nodes visited.
     """
     lattice = roll_up.lattice
     levels = list(start or [0] * len(lattice.shape))
@@ -101,8 +101,8 @@ def walk(
     shown = 1
     order = roll_up.order
     last = len(order) - 1
-    # What holds while attributes up to each depth are at their level and those after them at their lowest. An entry
-    # left behind at a greater depth is replaced as soon as an attribute before it is raised.
+    # Entry d holds the table and rows with attributes up to depth d at their current level and all later attributes at
+    # their lowest. An outdated entry at a greater depth is replaced as soon as an earlier attribute is raised.
     tables, rows = [table] * len(order), [here] * len(order)
     depth = last
     while depth >= 0:
@@ -131,7 +131,7 @@ def walk(
 
 
 def _with_loss(roll_up: RollUp, followed: Followed, position: int, level: int) -> Followed:
-    """Return followed rows with their losses once an attribute is one level up."""
+    """Return followed rows with the losses after one attribute is raised by one level."""
     if not len(followed.rows):
         return followed
     losses = roll_up.lattice.losses[position]

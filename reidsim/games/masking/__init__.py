@@ -1,1 +1,4 @@
-"""The masking game of Wan et al. 2021: subjects pick the attributes they share, an adversary attacks in stages."""
+"""The masking game of Wan et al. 2021.
+
+Subjects choose the attributes that they share; an adversary attacks in stages.
+"""

@@ -1,7 +1,10 @@
-"""Masking strategies where some attributes are always shared, such as demographics that every contributor states.
+"""Masking strategies in which some attributes are always shared.
 
-They come first, so they are the most significant digits of a strategy's number. The strategies that share
-them are therefore the lowest numbers, and keep the numbers that they have where everything can be masked.
+An example are demographics that every contributor states.
+
+The attributes that are always shared come first, so they are the most significant digits of a strategy's number. The
+strategies that share them therefore have the lowest numbers, equal to their numbers in a game in which all attributes
+can be masked.
 """
 
 from __future__ import annotations
@@ -20,19 +23,19 @@ from reidsim.releases.strategy_space import Strategies
 
 @dataclass(frozen=True, eq=False)
 class PartialMaskingSpace(MaskingSpace):
-    """All combinations of levels in which the first attributes are shared as they are.
+    """All combinations of levels in which the first attributes are shared unmasked.
 
     Parameters
     ----------
     attributes, weights, n_records, kept, groups, total_weight
         See `MaskingSpace`; attributes that are always shared count towards utility.
     n_always : int
-        How many attributes are always shared.
+        Number of attributes that are always shared.
 
     Raises
     ------
     InputError
-        As `MaskingSpace`; also if nothing is left to mask.
+        As `MaskingSpace`; also if no attribute can be masked.
     """
 
     n_always: int = 0
@@ -49,7 +52,10 @@ class PartialMaskingSpace(MaskingSpace):
         return prod(self.shape[self.n_always :])
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share these attributes and the ones always shared, and mask the others."""
+        """Return the strategies that share these attributes and mask the others.
+
+        Attributes that are always shared stay shared.
+        """
         return super().masking(shared | (np.arange(len(self.attributes)) < self.n_always))
 
     def successors(self, strategy: int) -> Iterator[int]:

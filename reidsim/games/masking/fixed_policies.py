@@ -50,12 +50,12 @@ def solve_policy(
     Parameters
     ----------
     game : MaskingGame or TypesGame
-        Against the multistage attack, or several; demographics-only and one-stage-masking are played against the same
-        adversaries without inference.
+        Game against one or several multistage attacks; demographics-only and one-stage-masking are played against the
+        same adversaries without inference.
     policy : str
         One of `MASKING_POLICIES`.
     rng : numpy.random.Generator
-        For the two random policies.
+        Random generator for the two random policies.
     solver : callable
         Solves the three masking games against one adversary: takes a game and `no_attack`.
     opt_in_rate : float
@@ -93,8 +93,8 @@ def fixed_choice(
 ) -> Choice:
     """Return the strategies of the policies that need no search.
 
-    opt-in is the game with two strategies: share everything if that pays more than 0, else nothing. demographics-only
-    shares the attributes `linked` on, by default the ones that the last stage of an attack links on.
+    Policy opt-in is the game with two strategies: share all attributes if this pays more than 0, otherwise none. Policy
+    demographics-only shares the attributes in `linked`, by default the attributes of an attack's last stage.
     """
     check_share("opt_in_rate", opt_in_rate)
     check_share("sharing_rate", sharing_rate)
@@ -117,7 +117,7 @@ def fixed_choice(
 
 
 def _linked_on(game: MaskingGame | TypesGame) -> set[str]:
-    """Return the attributes that any of the adversaries links on where its attack ends."""
+    """Return the attributes that any adversary links on in its last stage."""
     linkers = [game.record_game.linker] if isinstance(game, MaskingGame) else [each.linker for each in game.types]
     return {name for each in linkers if isinstance(each, MultistageLinker) for name in each.attack.identify.on}
 

@@ -1,4 +1,7 @@
-"""The masking game: a subject masks attributes of a record, an adversary attacks in stages (Wan et al. 2021)."""
+"""The masking game: subjects mask attributes, an adversary attacks in stages.
+
+Follows Wan et al. 2021.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +37,24 @@ _CHUNK = 100
 
 
 class GameArrays(NamedTuple):
-    """The subjects' side of a masking game as the compiled solvers read it.
+    """The subjects' side of a masking game, as arrays for compiled solvers.
 
     Attributes
     ----------
     weights : ndarray of float64, shape (1 or n_targets, n_attributes)
+        Weight of each attribute in the utility; one row if equal for all targets.
     form_kept : ndarray of float64, shape (n_forms, n_linked)
-        Share of the weight that each attribute before the loci keeps in each form.
+        Share of its weight that each attribute before the loci keeps, for each combination of their levels (form).
     total_weight : float
+        Total weight at which utility is 1.
     benefit, loss, tie : ndarray of float64, shape (n_targets,)
+        Benefit, loss and tolerance for equal payoffs, in currency units per record.
     places : ndarray of int64, shape (n_attributes,)
-        Step in the number of a strategy for one level more of each attribute.
+        Step in the strategy number for one more level of each attribute.
     sizes : ndarray of int64, shape (n_attributes,)
-        Levels of each attribute.
+        Number of levels of each attribute.
     n_bits : int
-        Attributes at the end that are shared or masked whole.
+        Number of attributes at the end (loci) that are either shared or masked.
     """
 
     weights: Floats
@@ -64,7 +70,7 @@ class GameArrays(NamedTuple):
 
 @borrowing()
 def utility_of(game: GameArrays, target: int, strategy: int) -> float:
-    """Return the utility of a strategy for a target, in [0, 1]; that of sharing everything is 1."""
+    """Return a strategy's utility for a target, in [0, 1]; full sharing has utility 1."""
     if strategy == 0:
         return 1.0
     weights = game.weights[target if len(game.weights) > 1 else 0]
@@ -81,16 +87,17 @@ def utility_of(game: GameArrays, target: int, strategy: int) -> float:
 
 @borrowing()
 def payoff_of(game: GameArrays, target: int, strategy: int, reply: Reply) -> float:
-    """Return the subject's payoff of a strategy, given the adversary's reply."""
+    """Return the subject's payoff from a strategy, given the adversary's response."""
     worth = game.benefit[target] * utility_of(game, target, strategy)
     return float(worth - game.loss[target] * reply.success if reply.attacks else worth)
 
 
 @borrowing()
 def is_ahead(payoff: float, confidence: float, best: float, best_confidence: float, tie: float) -> int:
-    """Compare two strategies: 1 if the first is preferred, -1 if the second is, 0 if neither.
+    """Return 1 if the first of two strategies is preferred, -1 the second, 0 neither.
 
-    The higher payoff wins; of equal ones the lower confidence of the adversary in the surname it infers.
+    The higher payoff is preferred. Of equal payoffs, the lower confidence of the adversary in the inferred surname is
+    preferred.
     """
     if payoff > best + tie:
         return 1
@@ -103,15 +110,15 @@ def is_ahead(payoff: float, confidence: float, best: float, best_confidence: flo
 
 @dataclass(frozen=True, eq=False)
 class MaskingGame:
-    """Every subject against one adversary, each record on its own.
+    """Masking game of all subjects against one adversary, record by record.
 
-    The subject gets ``benefit x utility`` and expects to lose ``loss x success probability`` if the adversary
-    attacks. It may also withhold the record: no benefit, no attack, payoff 0. A subject with mistaken beliefs picks a
-    strategy in a game that holds them, and is paid in the game that holds the truth.
+    The subject receives ``benefit x utility`` and expects to lose ``loss x success probability`` if the adversary
+    attacks. It may also withhold the record: no benefit, no attack, payoff 0. A subject with wrong beliefs chooses a
+    strategy in a game with the believed parameters, and receives the payoff of the game with the true parameters.
 
-    Of equally good strategies the one with the lower confidence in the inferred surname is picked, then the one met
-    first: the lowest number. Chains other than the two-stage attack are solved by the record game, which goes by the
-    number alone.
+    Of equally good strategies, the strategy with the lower confidence in the inferred surname is chosen, then the
+    strategy with the lowest number. Attacks other than the two-stage attack are solved by the record game, which
+    breaks ties only by the number.
 
     Parameters
     ----------
@@ -153,7 +160,7 @@ class MaskingGame:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the attack is one for which there are compiled solvers."""
+        """Whether there are compiled solvers for the attack."""
         return self.planner is None and is_two_stage(self.attack, self.space)
 
     @property
@@ -166,14 +173,14 @@ class MaskingGame:
 
     @cached_property
     def record_game(self) -> RecordGame:
-        """The same game for solvers that know nothing of masking."""
+        """The same game as a record game, for solvers without support for masking."""
         linker = MultistageLinker(self.attack, self.world, self.space)
         adversary = self.planner or self.attack
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
     @property
     def attack_arrays(self) -> TwoStageArrays:
-        """The attack as compiled solvers read it.
+        """The attack as arrays for compiled solvers.
 
         Raises
         ------
@@ -184,7 +191,7 @@ class MaskingGame:
 
     @property
     def memory(self) -> Memory:
-        """Inferences kept from one call of a compiled solver to the next; results do not depend on it."""
+        """Inferences kept between calls of compiled solvers; results do not depend on it."""
         return self._compiled[1]
 
     @property
@@ -196,7 +203,7 @@ class MaskingGame:
 
     @cached_property
     def arrays(self) -> GameArrays:
-        """The subjects' side as compiled solvers read it, with the forms that can be chosen; see `attack_arrays`."""
+        """The subjects' arrays for compiled solvers; see `attack_arrays` for the attack's."""
         space, n = self.space, self.n_records
         n_bits = count_bits(self.attack, space)
         n_linked = len(space.attributes) - n_bits
@@ -220,7 +227,7 @@ class MaskingGame:
         )
 
     def evaluate(self, choice: Choice) -> Equilibrium:
-        """Compute the outcome of chosen strategies in this game, which is the true one."""
+        """Compute the outcome of chosen strategies, with this game as the true game."""
         if not self.is_compiled:
             return evaluate(self.record_game, choice)
         n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)
@@ -251,7 +258,9 @@ class MaskingGame:
         )
 
     def confidence(self, strategies: Strategies) -> tuple[NDArray[np.int64], Floats]:
-        """Return the surname inferred of each record and the confidence in it; -1 and 0 where nothing is.
+        """Return the inferred surname of each record and the confidence in it.
+
+        They are -1 and 0 for records without an inferred surname.
 
         Raises
         ------
@@ -266,7 +275,7 @@ class MaskingGame:
 
     @cached_property
     def _memories(self) -> list[Memory]:
-        """One for each thread."""
+        """Inference memories, one for each thread."""
         others = (memory_beside(self.memory, self.attack_arrays) for _ in range(1, available_threads()))
         return [self.memory, *others]
 

@@ -1,4 +1,7 @@
-"""Usefulness of a shared dataset and its fairness between groups (Wan et al. 2021, notes S7 and S8)."""
+"""Usefulness of a shared dataset and its fairness between groups.
+
+Follows Wan et al. 2021, notes S7 and S8.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,23 @@ Flags = NDArray[np.bool_]
 _OFFSET = 1e-7
 
 PUBLISHED_YEAR = 2020
-"""Year in which the ages of the published study count."""
+"""Reference year of the ages in the published study."""
 
 
 def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
-    """Return how much the shared values look like all of them, in [0, 1].
+    """Return the similarity of the distributions of shared and all values, in [0, 1].
 
-    The weighted mean over attributes of 1 - total variation distance between the distribution among all targets and
-    among the sharing targets; nobody sharing counts as distance 1.
+    The usefulness is the weighted mean over attributes of 1 - d, where d is the total variation distance between the
+    distributions of values among all targets and among the sharing targets. If no target shares an attribute, d is 1.
 
     Parameters
     ----------
     values : ndarray of int, shape (n, n_attributes)
+        True values of the targets.
     shared : ndarray of bool, shape (n, n_attributes)
+        Whether the target shares the attribute.
     weights : ndarray of float64, shape (n_attributes,)
+        Weight of each attribute.
     """
     kept = 0.0
     for j, weight in enumerate(weights):
@@ -43,21 +49,26 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
 
 
 def gini(values: Floats) -> float:
-    """Return the Gini coefficient, 0 for equal values; negative values are moved up so that the lowest is 0."""
+    """Return the Gini coefficient, 0 for equal values.
+
+    If any value is negative, all values are shifted so that the lowest is 0.
+    """
     ordered = np.sort(values - min(values.min(), 0.0)) + _OFFSET
     n = len(ordered)
     return float(((2 * np.arange(1, n + 1) - n - 1) * ordered).sum() / (n * ordered.sum()))
 
 
 def fairness(values: Floats, groupings: Sequence[Integers]) -> float:
-    """Return how evenly a measure is spread over groups: the mean over groupings of 1 - Gini of the group means.
+    """Return the fairness of a measure between groups, 1 if groups are equal.
+
+    This is the mean over groupings of 1 - Gini coefficient of the group means.
 
     Parameters
     ----------
     values : ndarray of float64, shape (n,)
-        Such as payoff, privacy or utility of each subject.
+        Measure of each subject, such as payoff, privacy or utility.
     groupings : sequence of ndarray of int, shape (n,)
-        Each gives every subject a group; see `birth_decades` and `state_groups`.
+        Group of every subject, for each grouping; see `birth_decades` and `state_groups`.
     """
     evenness = []
     for groups in groupings:
@@ -69,17 +80,16 @@ def fairness(values: Floats, groupings: Sequence[Integers]) -> float:
 def fairness_of_usefulness(
     values: Integers, shared: Flags, weights: Floats, groupings: Sequence[tuple[int, Integers]]
 ) -> float:
-    """Return how evenly usefulness is spread over groups.
+    """Return the fairness of usefulness between groups; see `fairness`.
 
-    Subjects who mask the attribute that defines the groups have no visible group, so they do not count
-    as sharing.
+    Subjects who mask the attribute that defines the groups have no visible group, so they do not count as sharing.
 
     Parameters
     ----------
     values, shared, weights
         See `usefulness`.
     groupings : sequence of tuple of int and ndarray of int, shape (n,)
-        Position of the attribute that makes up the groups, and the group of every subject.
+        Position of the attribute that defines the groups, and the group of every subject.
     """
     evenness = []
     for attribute, groups in groupings:
@@ -90,7 +100,10 @@ def fairness_of_usefulness(
 
 
 def birth_decades(ages: Integers, year: int = PUBLISHED_YEAR) -> Integers:
-    """Return ten groups by birth year: before 1910, the eight decades from 1910 on, 1990 and later."""
+    """Return the birth-year group of each subject, 0 to 9.
+
+    The groups are: before 1910, the eight decades from 1910 on, 1990 and later.
+    """
     return np.clip((year - ages) // 10 - 190, 0, 9)
 
 

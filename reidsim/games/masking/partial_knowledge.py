@@ -1,4 +1,4 @@
-"""The masking game against an adversary with partial background knowledge, who attacks once.
+"""The masking game against a one-stage adversary with partial knowledge.
 
 It is a record game with its own linker, solved by the solvers of record games; the choice names the solver.
 """
@@ -20,18 +20,19 @@ from reidsim.games.record_game import RecordGame
 
 @dataclass(frozen=True, eq=False)
 class PartialKnowledgeGame(MaskingGame):
-    """Every subject against one adversary who links shared attributes to a register, by the attributes it knows.
+    """Masking game against an adversary who links known attributes to a register.
 
-    The knowledge about a subject is random: the success probability of a strategy is the mean, over knowledge sets, of
-    1 / people of the register who match the shared and known values (see `KnowledgeLinker`). The adversary decides by
-    that mean; nothing is inferred. Of equally good strategies the one with the lowest number is picked.
+    The background knowledge about a subject is random. The success probability of a strategy is the mean, over
+    knowledge sets, of 1 / the number of people in the register who match the shared and known values (see
+    `KnowledgeLinker`). The adversary decides by this mean and infers no surname. Of equally good strategies, the
+    strategy with the lowest number is chosen.
 
     Parameters
     ----------
     space, attack, world, benefit, loss
         See `MaskingGame`; the attack has one stage, which links on the attributes of the knowledge.
     knowledge : Knowledge
-        About the subjects, over the attributes linked on.
+        Background knowledge about the subjects, over the attributes of the last stage.
 
     Raises
     ------
@@ -55,16 +56,16 @@ class PartialKnowledgeGame(MaskingGame):
 
     @property
     def is_compiled(self) -> bool:
-        """Compiled solvers know nothing of partial knowledge."""
+        """Always False: there are no compiled solvers for partial knowledge."""
         return False
 
     def one_stage(self) -> MaskingGame:
-        """Return the same game: there is no inference to leave out."""
+        """Return the same game, because the attack has no inference."""
         return self
 
     @cached_property
     def record_game(self) -> RecordGame:
-        """The same game for solvers that know nothing of masking."""
+        """The same game as a record game, for solvers without support for masking."""
         name, world = self.attack.identify.resource, self.world
         linker = MaskedRecordLinker(
             self.space, world.targets, world.resource(name), self.knowledge, world.registered, world.lists.get(name),

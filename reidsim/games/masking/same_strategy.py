@@ -1,4 +1,4 @@
-"""One strategy for all subjects: the masking game of a data holder who treats all records the same."""
+"""The masking game of a data holder who uses one strategy for all subjects."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _BLOCK = 256
 
 
 def same_strategy(game: MaskingGame) -> Choice:
-    """Find the strategy with the highest mean payoff when all subjects must use the same one.
+    """Find the strategy with the highest mean payoff if all subjects use the same one.
 
     Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until the bound is below the
     best mean. Within a block of strategies subjects are computed one after the other, the largest losses so far
     first; a strategy is dropped as soon as its losses put it below the best. Both rules discard only strategies that
-    cannot win, so the result is exact. Of equal means the lowest number wins.
+    cannot win, so the result is exact. Of strategies with equal means, the lowest number is chosen.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def same_strategy(game: MaskingGame) -> Choice:
     Raises
     ------
     InputError
-        If the attack is another.
+        If the attack is not a two-stage attack.
     """
     arrays, attack, memory, n = game.arrays, game.attack_arrays, game.memory, game.n_records
     scale = float(np.mean(arrays.benefit + arrays.loss)) * n
@@ -49,8 +49,8 @@ def same_strategy(game: MaskingGame) -> Choice:
     evaluated = np.zeros(n, dtype=np.int64)
     best, chosen = -np.inf, WITHHELD
     ordered = _by_mean_benefit(game)
-    # One form each with all loci and with none: a fair first mark, so that most strategies are dropped early. Sharing
-    # everything, which the bounds are not for, is among them.
+    # The first block has each combination of demographic levels with all loci and with none. Its best payoff is a good
+    # first mark, so that most strategies are dropped early. It includes full sharing, for which the bounds do not hold.
     every_bit = (1 << arrays.n_bits) - 1
     forms = np.arange(len(arrays.form_kept), dtype=np.int64) << arrays.n_bits
     block = np.unique(np.concatenate([forms, forms | every_bit]))
@@ -72,9 +72,11 @@ def _total_benefit(game: MaskingGame, strategy: int) -> float:
 
 
 def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
-    """Yield bounds on the sum of payoffs, falling, and the strategies they bound; see `best_first` for the order.
+    """Yield strategies with bounds on their total payoff, in order of falling bounds.
 
-    The bound of sharing everything can be too low, as its utility is 1 whatever its weights sum to.
+    See `best_first` for the order.
+
+    The bound of full sharing can be too low, because its utility is 1 for any sum of weights.
     """
     arrays, total = game.arrays, game.arrays.total_weight
     n_linked = arrays.form_kept.shape[1]
@@ -114,7 +116,10 @@ def _add_losses(
     lost: Floats,
     evaluated: Strategies,
 ) -> None:
-    """Turn sums of benefits into sums of payoffs; a strategy below the mark is left where it fell below it."""
+    """Subtract expected losses from total benefits, in place.
+
+    A strategy is no longer updated once its total is below `mark`.
+    """
     for target in order:
         for k in range(len(strategies)):
             if totals[k] < mark:

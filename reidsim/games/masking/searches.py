@@ -1,4 +1,6 @@
-"""Solvers of the masking game against one adversary: exact best-first search, and the published searches.
+"""Solvers of the masking game against one adversary.
+
+These are exact best-first search and the published searches.
 
 Against a two-stage attack the searches are compiled. Other attacks are solved by the solvers of record games.
 """
@@ -36,7 +38,8 @@ class BoundedChoice(Choice):
     Parameters
     ----------
     gap : ndarray of float64, shape (n_records,)
-        No strategy pays more than the chosen one plus the gap, in currency units per record; 0 if proved optimal.
+        Upper bound on the payoff of any strategy minus the payoff of the chosen strategy, in currency units per record;
+        0 if proved optimal.
     """
 
     gap: Floats
@@ -77,10 +80,10 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     with the k-th replaced by the (k + 1)-th. Each set but the empty one is the successor of exactly one other set and
     weighs no less than it, so a priority queue yields every set once, by rising weight masked, without a list of all
     strategies. Weights are cut at the weight of utility 1, which changes no utility. Sharing everything, which has
-    utility 1 whatever its weights sum to, comes first.
+    utility 1 for any sum of weights, comes first.
 
-    Under `no_attack`, forms of the demographics that are attacked without any locus are skipped: they are attacked
-    whatever loci are shared.
+    Under `no_attack`, forms of the demographics that are attacked without any locus are skipped, because they are
+    attacked for every set of shared loci.
 
     Parameters
     ----------
@@ -140,7 +143,9 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
 
 
 def greedy(game: MaskingGame, *, no_attack: bool = False) -> Choice:
-    """Find a good strategy of every subject, masking one attribute at a time (Wan et al. 2021, note S4).
+    """Find a good strategy of every subject by masking one attribute at a time.
+
+    This is the greedy search of Wan et al. 2021, note S4.
 
     From sharing everything, the search steps to the best of the strategies with one attribute one level further: by
     payoff, then by lower confidence, then the earlier attribute. The best strategy met is kept. The search stops when
@@ -164,7 +169,7 @@ def greedy(game: MaskingGame, *, no_attack: bool = False) -> Choice:
 
 
 def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
-    """Return the strategies that greedy search steps to for one record, from sharing everything on.
+    """Return the path of greedy search for one record, starting at full sharing.
 
     The last one is where the search stops, and need not be the best.
 
@@ -180,7 +185,9 @@ def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
 
 
 def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) -> Choice:
-    """Find the best strategy of every subject by going through all strategies (Wan et al. 2021, note S4).
+    """Find the best strategy of every subject by enumeration with pruning.
+
+    This is backward induction of Wan et al. 2021, note S4.
 
     Strategies are taken in order of their number, so one that shares more comes before all that share less of the
     same. Below a strategy that is not attacked and worse than the best so far nothing is computed: its payoff is its
@@ -308,7 +315,7 @@ def _greedy(
     found: Found,
     path: Strategies,
 ) -> None:
-    """Search greedily; put the strategies stepped to for the last of the rows into `path`, as far as it goes."""
+    """Run greedy search; write the path of the last row into `path`, up to its length."""
     for target in rows:
         tie = game.tie[target]
         at, steps, count = 0, 0, 1

@@ -1,10 +1,11 @@
-"""Masking games against several adversaries, or adversaries that plan in other ways: games and exact solution.
+"""Masking games against several adversaries or other planners, and their solution.
 
 `best_against_several` visits the strategies of a record in portions, in order of falling utility, until the benefit of
-the next one is below the best payoff; so the result equals that of exhaustive search. Within a portion adversaries are
-added one by one, adversaries without inference first: the loss that some of them cause bounds the payoff from above, so
-surnames are inferred only for strategies that may still win. Adversaries with the same stages share inferences. An
-adversary that links on few attributes, whatever its planner, has its reply to each form of these in a table.
+the next strategy is below the best payoff; so the result equals the result of exhaustive search. Within a portion,
+adversaries are added one by one, adversaries without inference first. The loss caused by some of them bounds the payoff
+from above, so surnames are inferred only for strategies that may still win. Adversaries with the same stages share
+inferences. The responses of an adversary that links on few attributes, with any planner, are tabulated for each
+combination of levels of these attributes.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# Strategies computed at a time.
+# Number of strategies computed at a time.
 PORTION = 8
 # Most strategies that are sorted by utility: once, or for every record if weights differ by record.
 _MOST_ORDERED = 1 << 20
@@ -50,7 +51,7 @@ _MOST_ORDERED_EACH = 1 << 16
 _CHUNK = 250
 # Earlier releases for which the strategies that may be best are kept.
 _MOST_PASTS = 256
-# Most forms in a table of replies, per record and for all records together.
+# Limits on a table of responses: forms (combinations of levels of the linked attributes), and forms times records.
 _MOST_FORMS = 256
 _MOST_REPLIES = 20_000_000
 
@@ -63,11 +64,11 @@ def against_whoever_comes(
     Parameters
     ----------
     games : mapping of str to MaskingGame
-        By adversary, on the same targets, strategies, benefits and losses.
+        Game against each adversary, with equal targets, strategies, benefits and losses.
     weights : mapping of str to float
-        Probability that each adversary comes.
+        Probability that each adversary is present.
     together : str
-        Whether one of them comes, or each independently of the others.
+        Whether exactly one adversary is present, or each independently of the others.
     """
     alone = {name: game.record_game for name, game in games.items()}
     types = [AdversaryType(name, weights[name], game.linker, game.adversary) for name, game in alone.items()]
@@ -76,7 +77,10 @@ def against_whoever_comes(
 
 
 def without_inference(game: RecordGame | MaskingGame) -> RecordGame | MaskingGame:
-    """Return the game against the same adversaries, linking on released attributes alone."""
+    """Return the game against the same adversaries without inference.
+
+    Adversaries then link only on released attributes.
+    """
     if isinstance(game, MaskingGame):
         return game.one_stage()
     if not isinstance(game, TypesGame):
@@ -101,7 +105,7 @@ class Alike(NamedTuple):
     Attributes
     ----------
     arrays : TwoStageArrays
-        Its amounts, threshold and overconfidence are not used.
+        Arrays of the shared stages; their amounts, threshold and overconfidence are not used.
     memory : Memory
     weight, threshold : ndarray of float64, shape (n_adversaries,)
     gain, cost : ndarray of float64, shape (n_adversaries, n_targets)
@@ -118,7 +122,9 @@ class Alike(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Replies of adversaries that link on few attributes, by form of these attributes.
+    """Responses of adversaries that link on few attributes, by form of these.
+
+    A form is a combination of levels of the linked attributes.
 
     Attributes
     ----------
@@ -145,7 +151,7 @@ class Stakes(NamedTuple):
     rows : ndarray of int
         Row of each record in the adversaries' arrays.
     one_of, no_attack : bool
-        Whether exactly one of the adversaries comes; whether only strategies that nobody attacks are allowed.
+        Whether exactly one adversary is present; whether only strategies that no adversary attacks are allowed.
     """
 
     benefit: Floats
@@ -164,7 +170,7 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     game : RecordGame
         Against adversaries of another kind branch and bound is used, which is also exact.
     no_attack : bool
-        Consider only strategies that nobody attacks.
+        Whether to consider only strategies that no adversary attacks.
 
     Returns
     -------
@@ -188,7 +194,7 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
 
 
 def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | None:
-    """Return the adversaries of a game as the search reads them; None if it cannot take one of them."""
+    """Return the adversaries of a game for the search; None if one is not supported."""
     if not isinstance(game.space, MaskingSpace) or _meeting(game) == "worst":
         return None
     if game.space.size > (_MOST_ORDERED if game.space.weights.ndim == 1 else _MOST_ORDERED_EACH):
@@ -223,7 +229,10 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
 
 
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
-    """Return an adversary as it replies to cumulative releases; None if not all remember the same releases."""
+    """Return an adversary as it responds to cumulative releases.
+
+    None if the adversaries do not all remember the same releases.
+    """
     if shared is None:
         return each
     linker, adversary = each.linker, each.adversary
@@ -252,7 +261,10 @@ def _alike(compiled: MultistageLinker, types: Sequence[AdversaryType]) -> Alike:
 def _tabled(
     linker: Linker, adversary: Adversary, space: MaskingSpace
 ) -> tuple[NDArray[np.bool_], Floats, NDArray[np.int32]] | None:
-    """Return replies by form, and the form of each strategy; None if linkage depends on too many attributes."""
+    """Return responses by form of the linked attributes, and each strategy's form.
+
+    None if linkage depends on too many attributes.
+    """
     looked_at: tuple[str, ...] | None = getattr(linker, "looked_at", None)
     if looked_at is None:
         return None
@@ -298,10 +310,12 @@ def _meeting(game: RecordGame) -> Together:
 
 
 def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
-    """Yield for each record the strategies that may be best, by falling utility, and their utilities.
+    """Yield for each record the strategies that may be best, by falling utility.
 
-    An adversary that has seen an attribute learns nothing by seeing it again: sharing it as well is worth no less,
-    brings the same replies, and has no higher number.
+    The second array has their utilities.
+
+    An adversary that has seen an attribute learns nothing by seeing it again. So sharing this attribute again is worth
+    no less, leads to the same responses, and has no higher strategy number.
     """
     linker = linker_with_past(game)
     if linker is None:
@@ -355,18 +369,21 @@ def _search(
     Parameters
     ----------
     alike : tuple of Alike, optional
+        Two-stage adversaries, grouped by stages.
     tables : Tables
+        Adversaries with tabulated responses.
     stakes : Stakes
+        Payoff parameters of the records.
     targets : ndarray of int, shape (n,)
-        Records.
+        The records.
     order : ndarray of int64, shape (n_strategies,)
-        All strategies that may be best.
+        All strategies that may be best, by falling utility.
     utility : ndarray of float64, shape (n_strategies,)
-        Their utilities, falling.
+        Utility of each strategy in `order`.
     strategies, evaluated : ndarray of int64, shape (n_records,)
-        Output: the best strategy of each record, the lowest number among equals, and the strategies computed.
+        Output: the best strategy of each record (of equals, the lowest number), and the number of strategies computed.
     risk : ndarray of float64, shape (PORTION,)
-        Work space.
+        Work array.
     """
     for target in targets:
         strategies[target], evaluated[target] = _best_of(alike, tables, stakes, target, order, utility, risk)
@@ -432,14 +449,17 @@ def _ask_table(
 def _ask_alike(
     alike: Alike, stakes: Stakes, target: int, candidates: Strategies, worth: Floats, needed: float, risk: Floats
 ) -> None:
-    """Add the risk from two-stage adversaries with the same stages; infinite for strategies that cannot win."""
+    """Add the risk from two-stage adversaries with the same stages to `risk`.
+
+    The risk is infinite for strategies that cannot win.
+    """
     row, n_loci = stakes.rows[target], alike.arrays.target_alleles.shape[1]
     for k in range(len(candidates)):
         if risk[k] == np.inf:
             continue
         form = candidates[k] >> n_loci
         if stakes.no_attack:
-            # An adversary that attacks on the demographics alone attacks whatever loci are shared.
+            # An adversary that attacks by demographics alone attacks for every set of shared loci.
             alone = believed_alone(alike.arrays, row, form)
             for each in range(len(alike.weight)):
                 if pays(alike.gain[each, row], alone, alike.cost[each, row]):
@@ -470,7 +490,10 @@ def _ask_alike(
 def _risk_with(
     stakes: Stakes, target: int, worth: float, needed: float, before: float, taken: float, attacked: bool
 ) -> float:
-    """Return the risk with one adversary more; infinite if not allowed or if the payoff is less than needed."""
+    """Return the risk with another adversary.
+
+    It is infinite if the strategy is not allowed or the payoff is less than needed.
+    """
     if stakes.no_attack and attacked:
         return np.inf
     risk = before + (taken if stakes.one_of else taken * (1.0 - before))

@@ -1,1 +1,1 @@
-"""Who joins a genomic database, where relatives expose each other."""
+"""Games of joining a genomic database in which relatives expose each other."""

@@ -1,4 +1,7 @@
-"""The game of joining in a population so large that nobody knows who the relatives are, only how many join."""
+"""The joining game in a large population.
+
+Relatives are not known individually; only the number of participants matters.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +13,38 @@ from scipy.special import binom
 from reidsim.games.participation.game import Flags, Floats, Values
 from reidsim.linkage.relatives import Ancestry, Matching, at_least
 
-# Rounds in which people change their minds, at most.
+# Maximum number of best-response rounds.
 _MOST_ROUNDS = 10_000
-# Shares between which equilibria are looked for, and halvings that close in on one.
+# Number of shares on the grid between whose points equilibria are bracketed, and bisection steps per bracket.
 _TRIED = 400
 _HALVINGS = 50
+# Change of the participating share below which the dynamics have converged.
 _STILL = 1e-9
 
-# Who joins: flags, or a share of each type.
+# Participants: a flag per type, or the share of each type that joins.
 Joined = Flags | Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """People of equally large types, who differ in what joining is worth to them; see `JoiningGame`.
+    """A population of equally large types that differ in payoffs; see `JoiningGame`.
 
-    Joining or not, a single person changes nothing for the crowd: what counts is the number of others in the database.
+    The population is so large that one person's choice does not change the probabilities of others; only the number of
+    participants matters.
 
     Parameters
     ----------
     values : Values
-        Of each type.
+        Payoff parameters of each type.
     ancestry : Ancestry
-        Who is related to whom, on average.
+        Probability that two people drawn at random share ancestors, by generation.
     matching : Matching
+        Probability that two relatives match by their genomes.
     found_within, traced_within : int
-        Generations back to the ancestors of relatives whom one is glad to find, and through whom one is identified.
+        Generations back to the shared ancestors of relatives who are worth finding, and of relatives through whom a
+        person can be identified.
     needed : int
-        Matches that identify somebody.
+        Number of matches that identify a person.
     """
 
     values: Values
@@ -51,29 +58,47 @@ class Crowd:
         return len(self.values.benefit)
 
     def without_concern(self) -> Crowd:
-        """Return the same people, each caring for nobody else."""
+        """Return the same population with concern 0."""
         return replace(self, values=replace(self.values, concern=0.0))
 
     def match(self, generations: int) -> tuple[Floats, Floats]:
-        """Return for 1, 2, ... generations back how likely a person drawn at random is a match, and its relatedness."""
+        """Return match probability and relatedness by generations to the shared ancestor.
+
+        Parameters
+        ----------
+        generations : int
+            Largest number of generations back.
+
+        Returns
+        -------
+        matched : ndarray of float64, shape (generations,)
+            Probability that a person drawn at random is a relative of this degree and matches.
+        relatedness : ndarray of float64, shape (generations,)
+        """
         meioses = 2.0 * np.arange(1, generations + 1)
         relatedness: Floats = np.exp2(1.0 - meioses)
         matched = self.matching.probability(meioses, relatedness)
         return np.asarray(self.ancestry.sharing(generations) * matched, dtype=np.float64), relatedness
 
     def chances_of(self, share: Floats | float) -> tuple[Floats, Floats]:
-        """Return how likely a relative is found, and a person identified, where such shares of the people joined."""
+        """Return the probabilities of finding a relative and of being identified.
+
+        `share` is the participating share of the people, in [0, 1].
+        """
         inside = np.asarray(share) * self.ancestry.people
         found = -np.expm1(inside * np.log1p(-self.match(self.found_within)[0].sum()))
         return found, at_least(self.needed, inside, self.match(self.traced_within)[0].sum())
 
     def chances(self, joined: Joined) -> tuple[Floats, Floats]:
-        """Return how likely each person finds a relative, and is identified through others; see `JoiningGame`."""
+        """Return each type's probabilities of finding a relative and being identified.
+
+        See `JoiningGame`.
+        """
         found, traced = self.chances_of(joined.mean())
         return np.full(len(self), found), np.full(len(self), traced)
 
     def gains(self, joined: Joined) -> Floats:
-        """Return what each person gains by being in rather than out; see `JoiningGame`."""
+        """Return each type's gain from being in rather than out; see `JoiningGame`."""
         own = self._own_gains(joined.mean())
         return own + self.values.concern * self._to_relatives(joined) if self.values.concern else own
 
@@ -83,13 +108,16 @@ class Crowd:
         return np.asarray(values.benefit * found + values.services - values.harm * (1.0 - traced))
 
     def _to_relatives(self, joined: Joined) -> float:
-        """Return what a person's joining brings all relatives together, weighted by relatedness."""
+        """Return the effect of a new participant on the payoffs of relatives.
+
+        Payoffs are weighted by relatedness.
+        """
         people = self.ancestry.people
         inside = float(joined.mean()) * people
         near, near_weight = self.match(self.found_within)
         far, far_weight = self.match(self.traced_within)
         gladdened = people * float(near @ near_weight) * np.exp(inside * np.log1p(-near.sum()))
-        # One more match identifies who has all but one of those needed.
+        # One more match identifies a person who so far lacks exactly one of the needed matches.
         short, chance = self.needed - 1, far.sum()
         at_stake = binom(inside, short) * chance**short * np.exp((inside - short) * np.log1p(-chance))
         exposed = people * float(far @ far_weight) * (at_stake if inside >= short else 0.0)
@@ -97,7 +125,10 @@ class Crowd:
         return float(gladdened * glad - exposed * sorry)
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
-        """Let that half of the types change who gain most by it, round after round; see `JoiningGame`."""
+        """Run best-response dynamics from `joined`; see `JoiningGame`.
+
+        In each round, the half of the dissatisfied types with the largest gains changes.
+        """
         joined, tie = joined.copy(), self.values.tie
         for _ in range(_MOST_ROUNDS):
             gains = self.gains(joined)
@@ -109,7 +140,11 @@ class Crowd:
         return joined, False
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
-        """Return the best number of types, the keenest of them: whoever joins, only their number counts for others."""
+        """Return the types whose participation maximizes the sum of payoffs.
+
+        Other people's payoffs depend only on the number of participants. So for each number the types with the largest
+        gains are the best choice, and only the number is searched.
+        """
         n, welfare = len(self), []
         for number in range(n + 1):
             joined = self.keenest(number / n)
@@ -122,20 +157,27 @@ class Crowd:
     # Equilibria
 
     def keenest(self, share: float) -> Floats:
-        """Return the share of each type that joins, if those are in who gain most by it, shape (n_types,)."""
+        """Return the share of each type that joins, by falling gain, shape (n_types,).
+
+        Types with larger gains join first, until the given share of the people is in.
+        """
         order = np.argsort(-self._own_gains(share), kind="stable")
         joined = np.empty(len(self))
         joined[order] = np.clip(share * len(self) - np.arange(len(self)), 0.0, 1.0)
         return joined
 
     def wishing(self, share: float) -> float:
-        """Return what share of the people would join where a given share of them is in, the keenest."""
+        """Return the share of people who want to be in, given the participating share.
+
+        The participants are the people with the largest gains; see `keenest`.
+        """
         return float((self.gains(self.keenest(share)) > self.values.tie).mean())
 
     def equilibria(self) -> list[float]:
-        """Return the shares of people at which nobody wants to change, in rising order.
+        """Return the participating shares that are equilibria, in ascending order.
 
-        Where more would join than are in on one side, and fewer on the other, a type is indifferent and splits.
+        If more people want to join than are in on one side of a share, and fewer on the other side, one type is
+        indifferent at that share and only part of it joins.
         """
         shares = np.concatenate([[0.0], np.geomspace(1.0 / self.ancestry.people, 1.0, _TRIED)])
         ahead = [self.wishing(share) - share for share in shares.tolist()]
@@ -152,7 +194,15 @@ class Crowd:
         return [*found, 1.0] if ahead[-1] == 0 else found
 
     def returns(self, share: float, lost: float) -> float:
-        """Return the share of people who are in at last, after a part of those in an equilibrium dropped out."""
+        """Return the participating share after some participants drop out and all react.
+
+        Parameters
+        ----------
+        share : float
+            Participating share in an equilibrium, in [0, 1].
+        lost : float
+            Fraction of the participants who drop out, in [0, 1].
+        """
         now = share * (1.0 - lost)
         for _ in range(_MOST_ROUNDS):
             then = (now + self.wishing(now)) / 2

@@ -1,4 +1,4 @@
-"""The game of joining among people whose relatives are known, each by name."""
+"""The joining game among people whose individual relatives are known."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from reidsim.games.participation.game import Flags, Floats, Values, outcome
 
 Ints = NDArray[np.int64]
 
-# People change so many times each, at most.
+# Maximum number of best-response rounds; each person may change once per round.
 _MOST_TURNS = 1_000
 
 
 class _Joining(NamedTuple):
-    """A game as compiled functions read it; see `Families` and `Values`. Work is done in `few`, shape (needed,)."""
+    """Arrays of a game for compiled functions; see `Families` and `Values`.
+
+    `few`, shape (needed,), is a work array.
+    """
 
     starts: Ints
     other: Ints
@@ -43,20 +46,21 @@ class Families:
     Parameters
     ----------
     values : Values
+        Payoff parameters of each person.
     starts : ndarray of int64, shape (n_people + 1,)
-        Where the relatives of each person start.
+        The relatives of person i are pairs ``starts[i]`` to ``starts[i + 1]``.
     other : ndarray of int64, shape (n_pairs,)
-        The relative.
+        The relative of each pair.
     match : ndarray of float64, shape (n_pairs,)
         Probability that the two match.
     near : ndarray of bool, shape (n_pairs,)
-        Whether one is glad to find the other.
+        Whether finding the relative brings the `benefit`.
     relatedness : ndarray of float64, shape (n_pairs,)
-        By which a relative's payoff is weighted, times the concern.
+        Weight of the relative's payoff; multiplied by the concern.
     needed : int
-        Matches that identify somebody.
+        Number of matches that identify a person.
     largest : int
-        People of a family whose every profile is looked at.
+        Largest size, in people, of a family whose profiles are all enumerated.
     """
 
     values: Values
@@ -80,22 +84,32 @@ class Families:
         )  # fmt: skip
 
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
-        """Return how likely each person finds a relative, and is identified through others; see `JoiningGame`."""
+        """Return each person's probabilities of finding a relative and being identified.
+
+        See `JoiningGame`.
+        """
         found, traced = _chances(self._joining, joined)
         return found, traced
 
     def gains(self, joined: Flags) -> Floats:
-        """Return what each person gains by being in rather than out; see `JoiningGame`."""
+        """Return each person's gain from being in rather than out; see `JoiningGame`."""
         return np.asarray(_gains(self._joining, joined))
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
-        """Let people change in turn, in their order or one that is drawn; see `JoiningGame`."""
+        """Run best-response dynamics from `joined`; see `JoiningGame`.
+
+        People change one after the other, in index order or, with `rng`, in random order.
+        """
         order = np.arange(len(self)) if rng is None else rng.permutation(len(self))
         end, settled = _replies(self._joining, joined.copy(), order)
         return end, bool(settled)
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
-        """Return the best of all profiles of small families, and of single changes from each start of others."""
+        """Return the participants that maximize the sum of payoffs; see `JoiningGame`.
+
+        Families of at most `largest` people are solved by enumeration of all profiles. Larger families are improved by
+        single changes from each start, and the best end point is kept without proof.
+        """
         values = replace(self.values, concern=1.0)
         planned = replace(self, values=values, relatedness=np.ones_like(self.relatedness))
         ends = [planned.replies(start)[0] for start in starts]
@@ -112,7 +126,7 @@ class Families:
         return joined, proved
 
     def families(self) -> list[Ints]:
-        """Return the people of each family: whoever is connected by relatives, in rising order."""
+        """Return the people of each family (connected component of relatives), ascending."""
         shape = (len(self), len(self))
         graph = sparse.csr_array((np.ones(len(self.other)), self.other, self.starts), shape=shape)
         _, label = connected_components(graph, directed=False)
@@ -120,7 +134,7 @@ class Families:
         return [part for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if len(part)]
 
     def of(self, people: Ints) -> Families:
-        """Return the game of one family, which others do not touch."""
+        """Return the game restricted to `people`, a family independent of all others."""
         kept = np.concatenate([np.arange(self.starts[each], self.starts[each + 1]) for each in people.tolist()])
         lengths = (self.starts[1:] - self.starts[:-1])[people]
         values = self.values
@@ -136,26 +150,31 @@ class Families:
         )
 
     def profiles(self) -> tuple[Flags, Floats]:
-        """Look at every profile: bit i of its number tells whether person i joins.
+        """Enumerate every profile; bit i of a profile's number is set if person i joins.
 
         Returns
         -------
         equilibria : ndarray of bool, shape (2 ** n_people,)
+            Whether the profile is an equilibrium.
         welfare : ndarray of float64, shape (2 ** n_people,)
-            Sum of payoffs.
+            Sum of payoffs, in currency units.
         """
         equilibria, welfare = _profiles(self._joining)
         return equilibria, welfare
 
 
 def profile(number: int, n: int) -> Flags:
-    """Return who joins in a profile, by its number."""
+    """Return the participants (n,) of a profile by number; see `Families.profiles`."""
     return np.asarray((number >> np.arange(n)) & 1 == 1)
 
 
 @njit(cache=True)
 def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> float:
-    """Return how likely too few matches of a person joined, with one of them left out; of each number into `few`."""
+    """Return the probability that a person has too few matches to be identified.
+
+    The relative `without` is ignored (none if -1). The probability of each number of matches below `needed` is written
+    into ``game.few``.
+    """
     few = game.few
     for count in range(game.needed):
         few[count] = 1.0 if count == 0 else 0.0
@@ -173,7 +192,7 @@ def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> fl
 
 @njit(cache=True)
 def _nobody_near(game: _Joining, person: int, without: int, joined: Flags) -> float:
-    """Return how likely a person finds none of the near relatives who joined, with one of them left out."""
+    """Return the probability that a person matches no near relative except `without`."""
     none = 1.0
     for pair in range(game.starts[person], game.starts[person + 1]):
         if game.near[pair] and joined[game.other[pair]] and game.other[pair] != without:
@@ -194,7 +213,7 @@ def _chances(game: _Joining, joined: Flags) -> tuple[Floats, Floats]:
 @njit(cache=True)
 def _gain(game: _Joining, person: int, joined: Flags) -> float:
     found = 1.0 - _nobody_near(game, person, -1, joined)
-    # What stays of the harm that joining adds, as others may expose the person anyway.
+    # Joining adds harm only where other participants would not have exposed the person anyway.
     unseen = _few_matches(game, person, -1, joined)
     gain = game.benefit[person] * found + game.services[person] - game.harm[person] * unseen
     if game.concern > 0.0:
@@ -218,7 +237,7 @@ def _gains(game: _Joining, joined: Flags) -> Floats:
 
 @njit(cache=True)
 def _wishes(game: _Joining, person: int, joined: Flags) -> bool:
-    """Tell whether a person would gain by changing."""
+    """Return whether a person would gain by changing."""
     gain = _gain(game, person, joined)
     return bool(gain < -game.tie if joined[person] else gain > game.tie)
 

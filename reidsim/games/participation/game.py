@@ -1,13 +1,17 @@
-"""The game of joining a genomic database (after Guo et al. 2023, doi:10.1038/s41598-023-33177-0).
+"""The game of joining a genomic database.
 
-Each person joins or stays out. Who joins gets `benefit` if a relative is found in the database, and `services` in any
-case, and is identified. Who stays out is identified through relatives in it, if enough of them match:
+Follows Guo et al. 2023, doi:10.1038/s41598-023-33177-0.
+
+Each person joins or stays out. A participant receives `benefit` if a relative is found in the database, receives
+`services` in any case, and is identified with certainty. A person who stays out is identified if enough relatives in
+the database match:
 
     payoff of joining       b F + v - c
     payoff of staying out   - c I
 
-with F the probability of finding a relative, I that of being identified. Who cares for relatives adds to what joining
-brings them what it brings each relative, weighted by relatedness and by the concern.
+with F the probability of finding a relative and I the probability of being identified through relatives. With a
+concern above 0, a person's gain from joining also includes the change of each relative's payoff, weighted by
+relatedness and by the concern.
 """
 
 from __future__ import annotations
@@ -21,24 +25,25 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# Amounts that differ by less than this part of the largest one are equal; who is indifferent stays out.
+# Amounts that differ by at most this fraction of the largest amount count as equal. An indifferent person does not
+# change the current choice.
 TIE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What joining is worth to each person; arrays of shape (n_people,), in currency units.
+    """Payoff parameters of each person; arrays (n_people,), in currency units.
 
     Parameters
     ----------
     benefit : ndarray of float64
-        Of finding a relative (b).
+        Benefit of finding a relative (b).
     services : ndarray of float64
-        Net value of everything else that joining brings (v).
+        Net value of all other effects of joining (v).
     harm : ndarray of float64
-        Of being identified (c).
+        Loss from being identified (c).
     concern : float
-        Weight of relatives' payoffs, besides their relatedness; 0 of who cares for nobody else.
+        Weight of relatives' payoffs, multiplied by relatedness; 0 for selfish people.
     """
 
     benefit: Floats
@@ -48,22 +53,22 @@ class Values:
 
     @property
     def tie(self) -> float:
-        """Gain up to which a person is indifferent."""
+        """Largest gain or loss, in currency units, at which a person is still indifferent."""
         return TIE * float(max(np.abs(each).max(initial=0.0) for each in (self.benefit, self.services, self.harm)))
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What comes of who joined; arrays of shape (n_people,).
+    """Outcomes of a set of participants; arrays of shape (n_people,).
 
     Parameters
     ----------
     payoff : ndarray of float64
-        The person's own, relatives' left out.
+        The person's own payoff without the concern for relatives, in currency units.
     found : ndarray of float64
         Probability that the person is in the database and finds a relative there.
     identified : ndarray of float64
-        Probability that the person is identified: 1 of who joined.
+        Probability that the person is identified; 1 for participants.
     """
 
     payoff: Floats
@@ -72,32 +77,46 @@ class Outcome:
 
 
 class JoiningGame(Protocol):
-    """Who may join, and what that leads to."""
+    """People who may join the database, and the consequences of their choices."""
 
     @property
     def values(self) -> Values:
-        """What joining is worth."""
+        """Payoff parameters."""
         ...
 
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
-        """Return how likely each person finds a relative, and is identified through others; without its own choice."""
+        """Return probabilities: to find a relative, and to be identified through others.
+
+        Both depend only on the choices of other people.
+        """
         ...
 
     def gains(self, joined: Flags) -> Floats:
-        """Return what each person gains by being in rather than out, given what all others do."""
+        """Return each person's gain from being in rather than out, given the others."""
         ...
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
-        """Let people change to what pays them more until nobody wants to; return who is in, and whether that ended."""
+        """Run best-response dynamics from `joined` until no person gains by changing.
+
+        Returns
+        -------
+        joined : ndarray of bool, shape (n_people,)
+            The participants at the end.
+        settled : bool
+            Whether the dynamics reached an equilibrium within the limit on rounds.
+        """
         ...
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
-        """Return who should join for the largest sum of payoffs, and whether that is proved."""
+        """Return the participants with the largest sum of payoffs.
+
+        The second result is whether this optimum is proved.
+        """
         ...
 
 
 def outcome(game: JoiningGame, joined: Flags) -> Outcome:
-    """Return what comes of who joined."""
+    """Return the payoffs and probabilities that follow from a set of participants."""
     found, traced = game.chances(joined)
     values = game.values
     inside = values.benefit * found + values.services - values.harm
@@ -106,6 +125,6 @@ def outcome(game: JoiningGame, joined: Flags) -> Outcome:
 
 
 def unsettled(game: JoiningGame, joined: Flags) -> Flags:
-    """Tell who would gain by changing; nobody, in an equilibrium."""
+    """Return whether each person would gain by changing; all False in an equilibrium."""
     gains, tie = game.gains(joined), game.values.tie
     return np.asarray(np.where(joined, gains < -tie, gains > tie))

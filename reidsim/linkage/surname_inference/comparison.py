@@ -1,4 +1,4 @@
-"""A target compared with every man of a genealogy, locus by locus, and the men who may be nearest.
+"""Comparison of a target with all men of a genealogy, and candidates for nearest.
 
 Compiled functions read and write `GenealogyArrays` and `Workspace`.
 """
@@ -28,7 +28,7 @@ _ALL_LOCI = np.uint64(2**64 - 1)
 
 
 class GenealogyArrays(NamedTuple):
-    """A genealogy as the compiled functions read it.
+    """Arrays of a genealogy for compiled functions.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class GenealogyArrays(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room for one target at a time: the men of the genealogy by the number of loci at which they agree with him.
+    """Work arrays for one target: men of the genealogy by number of agreeing loci.
 
-    Only men who agree at many loci are compared one by one; the others when a set of shared loci needs them.
+    Only men who agree at many loci are compared one by one; other men are added when a set of shared loci needs them.
 
     Attributes
     ----------
@@ -61,9 +61,9 @@ class Workspace(NamedTuple):
     rows : ndarray of int32, shape (n_men,)
         Their rows in the genealogy.
     ends : ndarray of int64, shape (n_loci + 1,)
-        ``ends[k]`` of the men who are here agree at k loci or more.
+        ``ends[k]`` of the men in the workspace agree at k loci or more.
     floor : ndarray of int64, shape (1,)
-        All men with this number of agreements or more are here, and nobody with fewer.
+        Minimum number of agreements of the men in the workspace; all such men are in it.
     target : ndarray of int32, shape (n_loci,)
         The target's alleles.
     counts : ndarray of uint8, shape (n_men, rounded up to a multiple of 8)
@@ -73,13 +73,13 @@ class Workspace(NamedTuple):
     shared_counts : ndarray of uint8, shape (n_men,)
         The same at the loci of a single set.
     expected : ndarray of int64, shape (n_loci + 1,)
-        ``expected[k]`` men of the genealogy agree at k loci or more, judged by a sample.
+        Estimated number of men in the genealogy who agree at k loci or more, from a sample.
     distances : ndarray of float64, shape (n_men,)
-        Of the candidates from the target.
+        Distances of the candidates from the target.
     candidates : ndarray of int32, shape (n_men,)
-        Their places here.
+        Positions of the candidates in the workspace.
     weights : ndarray of float64, shape (2, horizon + 1)
-        Of generations, for the nearest man and the runner-up.
+        Weights of generations, for the nearest man and the runner-up.
     """
 
     agreeing: Bits
@@ -116,7 +116,7 @@ def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
 
 
 def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
-    """Return room to work in for one target at a time."""
+    """Return an empty workspace for one target at a time."""
     n_loci, n = genealogy.alleles.shape
     counts = np.zeros(-(-n // 8) * 8, np.uint8)
     return Workspace(
@@ -149,7 +149,7 @@ count_bits: Any = intrinsic(_type_count_bits)
 
 @owning()
 def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: Workspace) -> None:
-    """Compare a target with all men of the genealogy, once for all sets of shared loci.
+    """Compare a target with all men of the genealogy, for all sets of shared loci.
 
     Men are put in order of the number of loci at which they agree. A set of shared loci can only lower that number,
     so the search for men who agree enough ends early.
@@ -189,7 +189,7 @@ def _count_agreements(
         of_block = counts[start:end]
         of_block[:] = 0
         for j in range(n_loci):
-            # A number too high for the alleles here is nobody's.
+            # A target allele that overflows the genealogy's type matches no man.
             if shared >> np.uint64(j) & _ONE and target[j] > 0 and wanted[j] == target[j]:
                 men, allele = genealogy.alleles[j, start:end], wanted[j]
                 for row in range(end - start):
@@ -198,9 +198,9 @@ def _count_agreements(
 
 @owning()
 def candidates_among_all(genealogy: GenealogyArrays, room: Workspace, shared: np.uint64, candidate_share: float) -> int:
-    """Put down the candidates for a set of loci that asks for many men; return how many.
+    """Write the candidates for a set of loci that needs many men; return their number.
 
-    Men who are not here yet are appended, and forgotten after this set.
+    Men who are not yet in the workspace are appended temporarily, for this set only.
     """
     n = len(room.rows)
     counts, floor = room.shared_counts, room.floor[0]
@@ -232,7 +232,7 @@ def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None
 
 @owning()
 def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
-    """Add the men who agree at fewer loci than the men here, and at `floor` loci or more."""
+    """Extend the workspace to all men who agree at `floor` loci or more."""
     n_loci, n = genealogy.alleles.shape
     before = room.ends[0]
     counts, found, above = room.counts, room.candidates, room.floor[0]
@@ -261,7 +261,10 @@ def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None
 
 @borrowing()
 def fewest_agreements(agreeing: Bits, ends: Integers, shared: np.uint64, candidate_share: float) -> int:
-    """Return at how many loci of a set a man must agree to be a candidate, if nobody counts but the men given."""
+    """Return the minimum number of agreeing loci of a candidate, for a set of loci.
+
+    Only the men given by `agreeing` are considered.
+    """
     best, start = 0, 0
     for agreements in range(len(ends) - 1, 0, -1):
         if agreements <= best:

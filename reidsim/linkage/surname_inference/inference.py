@@ -1,6 +1,8 @@
-"""The surname of the nearest man in a genealogy, and the confidence in it (Wan et al. 2021, stage I).
+"""Surname of the nearest man in a genealogy, and the confidence in it.
 
-`SurnameInference` is the door for whole arrays of targets and of sets of shared loci.
+This is stage I of Wan et al. 2021.
+
+`SurnameInference` is the interface for arrays of targets and of sets of shared loci.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ NO_SURNAME = -1
 """Surname code where nothing can be inferred."""
 
 NEAREST = 10
-"""Men among whom the runner-up is looked for."""
+"""Number of nearest men among whom the runner-up is searched."""
 
 _ONE = np.uint64(1)
 # Beyond this number, and an eighth of all men, men are not sorted for a set of loci.
@@ -59,7 +61,7 @@ _Man = tuple[float, int | np.signedinteger, np.uint64, np.uint64]
 
 @dataclass(frozen=True)
 class InferredSurnames:
-    """Surnames inferred for targets and sets of shared loci; arrays of one shape.
+    """Surnames inferred for targets and sets of shared loci; arrays of equal shape.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ def nearest_surname(
     shared: np.uint64,
     candidate_share: float,
 ) -> tuple[int, float]:
-    """Return the inferred surname and the confidence in it for a target seen by `compare_target`.
+    """Return the inferred surname and its confidence, after `compare_target`.
 
     Candidates are the men who agree at `candidate_share` or more of the most loci at which anyone agrees. They are
     ordered by distance, the earlier row first among equals. The first gives the surname; the runner-up is the first
@@ -91,14 +93,15 @@ def nearest_surname(
     if shared == 0:
         return NO_SURNAME, 0.0
     fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
-    # A man who is not here agrees at fewer loci than the floor; so if candidates need that many, none is missed.
+    # Men outside the workspace agree at fewer loci than the floor. So no candidate is missed if candidates need at
+    # least that many agreements.
     everybody = False
     while fewest < room.floor[0] and not everybody:
         everybody = room.expected[fewest] > max(_MOST_LEADERS, len(room.rows) // 8)
         if not everybody:
             lower_floor(genealogy, room, fewest)
             fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
-    # Taken out of their tuples once: handing a tuple of arrays on costs more than looking a distance up.
+    # Unpack the tuples once: passing a tuple of arrays costs more than looking up a distance.
     agreeing, observed, rows, surnames = room.agreeing, room.observed, room.rows, genealogy.surnames
     by_pattern, weights, other_weights = tables.by_pattern, room.weights[0], room.weights[1]
     candidates, distances, patterns, kept = room.candidates, room.distances, cache.patterns, cache.distances
@@ -162,7 +165,7 @@ def nearest_surname(
 
 @borrowing()
 def _order(distance: float, row: int | np.signedinteger, agree: np.uint64, differ: np.uint64, other: _Man) -> int:
-    """Return -1 if a man comes before another, 1 if after; 0 where their distances differ by rounding at most."""
+    """Return -1 if a man comes before another, 1 if after, 0 if undecided by rounding."""
     if other[1] < 0 or distance < other[0] * (1.0 - ROUNDING):
         return -1
     if distance > other[0] * (1.0 + ROUNDING):
@@ -174,7 +177,7 @@ def _order(distance: float, row: int | np.signedinteger, agree: np.uint64, diffe
 
 @borrowing()
 def _is_nearer(tables: AncestryTables, cache: DistanceCache, weights: Floats, one: _Man, other: _Man) -> bool:
-    """Return whether a man is nearer than another by exact distances, or earlier at equal distance."""
+    """Return whether a man is nearer by exact distance, or earlier at equal distance."""
     mine = exact_distance(tables, cache, one[2], one[3], weights)
     its = exact_distance(tables, cache, other[2], other[3], weights)
     return bool(mine < its or (mine == its and one[1] < other[1]))
@@ -201,7 +204,7 @@ def _infer_all(
 
 
 class SurnameInference:
-    """A genealogy made ready to infer the surnames of many targets.
+    """A genealogy prepared for surname inference of many targets.
 
     Parameters
     ----------

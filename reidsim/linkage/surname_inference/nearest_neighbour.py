@@ -1,4 +1,7 @@
-"""Surname of the nearest man by the sum of differences in repeats: the alternative inference of Wan et al. 2021."""
+"""Surname of the nearest man by the sum of differences in repeats.
+
+This is the alternative inference of Wan et al. 2021.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _ONE = np.uint64(1)
 def nearest_neighbour_surnames(
     genealogy_alleles: Integers, genealogy_surnames: Integers, targets: Integers, shared: NDArray[np.bool_]
 ) -> InferredSurnames:
-    """Infer the surname of each target from the nearest man in L1 distance over the loci shared.
+    """Infer each target's surname from the nearest man in L1 distance at shared loci.
 
     A missing allele counts as the number 0, as in the published files, so a man with gaps is far from all others. The
     earlier row wins a tie. The confidence is 1; without a shared locus nothing is inferred.

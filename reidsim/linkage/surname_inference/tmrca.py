@@ -1,4 +1,6 @@
-"""Time to the most recent common ancestor of two men, from the loci at which they agree and differ.
+"""Time to the most recent common ancestor of two men, from their loci.
+
+The posterior depends on the loci at which the two men agree and the loci at which they differ.
 
 Sets of loci are bits of an unsigned integer: bit j is locus j.
 """
@@ -19,22 +21,22 @@ Bits = NDArray[np.uint64]
 
 MOST_LOCI = 60
 
-# Factors of this many loci together are tabled for all patterns; number of patterns.
+# Products of the factors of this many loci are tabulated for all patterns; number of these patterns.
 _LOCI_TOGETHER = 4
 _PATTERNS = 1 << 2 * _LOCI_TOGETHER
-# Below it single weights may have lost digits.
+# Below this sum, single weights may have lost digits.
 SMALLEST_SUM = 1e-280
-# Relative error of a distance from tables against `posterior`, with much room.
+# Bound on the relative difference between distances from tables and from `posterior`, with a wide margin.
 ROUNDING = 1e-11
 
-# Set in the first number of a pattern that is kept, so that an empty place is no pattern.
+# Bit that is set in the first number of every cached pattern, so that an empty place equals no pattern.
 TAKEN = np.uint64(1 << 63)
 
 _ONE = np.uint64(1)
 
 
 class AncestryTables(NamedTuple):
-    """Factors of the posterior by locus and generation, as the compiled functions read them.
+    """Factors of the posterior by locus and generation, for compiled functions.
 
     Attributes
     ----------
@@ -65,7 +67,9 @@ class AncestryTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ancestry:
-    """How loci mutate from father to son and how far back two men meet (Wan et al. 2021, after Gymrek et al. 2013).
+    """Model of mutations and of the generations to a common ancestor of two men.
+
+    Follows Wan et al. 2021, after Gymrek et al. 2013.
 
     Given a pattern of agreement, ``P(t)`` is proportional to ``exp(-t / N_e)`` times ``exp(-2 mu t)`` for each
     locus that agrees and ``1 - exp(-2 mu t)`` for each that differs, ``t = 0 .. horizon``. A locus missing in either
@@ -79,7 +83,7 @@ class Ancestry:
     effective_population : float
         N_e.
     horizon : int
-        Generations looked back.
+        Maximum number of generations back to the common ancestor.
 
     Raises
     ------
@@ -146,7 +150,7 @@ class Ancestry:
 
 
 def _nearest(agree: Floats, differ: Floats, prior: Floats, order: NDArray[np.intp]) -> Floats:
-    """Return a lower bound on all distances, by the number of loci that agree and that differ.
+    """Return a lower bound on distances by number of agreeing and differing loci.
 
     A factor ``exp(-2 mu t)`` or ``1 - exp(-2 mu t)``, over the same of a lower rate, falls in t, so that putting it in
     place of the other lowers the mean. Hence the loci with the highest rates, taken for both, bound all patterns.
@@ -160,7 +164,9 @@ def _nearest(agree: Floats, differ: Floats, prior: Floats, order: NDArray[np.int
 
 
 class DistanceCache(NamedTuple):
-    """Distances already computed, by pattern; a later pattern takes the place of an earlier one with its hash.
+    """Cache of distances by pattern of agreeing and differing loci.
+
+    A later pattern replaces an earlier pattern with the same hash.
 
     A distance is a function of its pattern alone, so results do not depend on the entries kept.
 
@@ -211,15 +217,17 @@ def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64,
     return moment / total
 
 
-# Sums are taken in any order, so that the processor does several of their terms at once.
+# Sums may be computed in any order, so that the processor adds several terms at once.
 @borrowing(fastmath={"reassoc"})
 def weigh_generations(
     by_pattern: Floats, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> tuple[float, float]:
-    """Fill `weights` with ``P(t)`` but for a factor, t = 0 .. horizon; return their sum, and that of t times weight.
+    """Fill `weights` with ``P(t)`` up to a factor, and return two sums.
 
-    It takes one array of `AncestryTables`: handing all of them on takes as long as the rest. Where the sum is below
-    `SMALLEST_SUM`, `weigh_unlikely` has to be asked.
+    The sums, over t = 0 .. horizon, are the sum of the weights and the sum of t times the weights.
+
+    The function takes only one array of `AncestryTables`, because passing all of them takes as long as the rest of the
+    work. If the sum is below `SMALLEST_SUM`, use `weigh_unlikely` instead.
     """
     one, two, three = (
         _quartet(agreeing, differing, 0),
@@ -247,7 +255,10 @@ def weigh_generations(
 def weigh_unlikely(
     tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> tuple[float, float]:
-    """Do the work of `weigh_generations` where its products may have lost digits; all 0 where no t is possible."""
+    """Replace `weigh_generations` if its products may have lost digits.
+
+    The weights and sums are 0 if no t is possible.
+    """
     moment = posterior(tables, agreeing, differing, weights)
     return (0.0, 0.0) if moment == np.inf else (1.0, moment)
 
@@ -277,7 +288,7 @@ def confidence_score(
         for t in range(len(nearest)):
             confidence += nearest[t] * unrelated_survival[t]
         return confidence / nearest_sum
-    # Each step of a running sum waits for the one before, so two halves are summed at the same time.
+    # Each step of a running sum waits for the step before. Two halves are therefore summed at the same time.
     half = len(nearest) // 2
     confidence_late, later_late, weight_early = 0.0, 0.0, 0.0
     for t in range(half, 0, -1):
@@ -303,7 +314,7 @@ def slot_of(agreeing: np.uint64, differing: np.uint64, size: int) -> int:
 def exact_distance(
     tables: AncestryTables, cache: DistanceCache, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> float:
-    """Return the mean that `posterior` returns; `weights` is room to work in."""
+    """Return the mean that `posterior` returns; `weights` is a work array."""
     slot = slot_of(agreeing, differing, len(cache.patterns))
     kept = cache.patterns[slot, 0] == agreeing | TAKEN and cache.patterns[slot, 1] == differing
     if kept and cache.distances[slot, 3] >= 0.0:

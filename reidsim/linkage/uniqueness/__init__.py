@@ -1,1 +1,1 @@
-"""Who is unique in the population: estimated from a sample, known from the population, or given."""
+"""Population uniqueness: estimated from a sample, counted, or given."""

@@ -1,4 +1,4 @@
-"""The result of estimators of population uniqueness, and the checks of their arguments."""
+"""Results of estimators of population uniqueness, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from reidsim.linkage.group_frequencies import GroupFrequencies
 
 @dataclass(frozen=True)
 class UniquenessEstimate:
-    """The number of people unique in the population, and the probability that a sample unique is one of them.
+    """Estimated number of population uniques, and probability for a sample unique.
+
+    The probability is that a record unique in the sample is unique in the population.
 
     The intervals describe sampling uncertainty if the method's model holds, not the uncertainty of the model: methods
     often differ by more than their intervals.
@@ -34,7 +36,7 @@ class UniquenessEstimate:
     level : float
         Confidence level of both intervals; 1 when the number is known.
     parameters : mapping of str to float
-        Of the fitted model, by name.
+        Parameters of the fitted model, by name.
     note : str
         Caveat of the estimate; empty when nothing is unusual.
     risk_of_sample_uniques : float or None
@@ -75,9 +77,9 @@ class UniquenessEstimate:
         Parameters
         ----------
         method, population_size, level, parameters, note
-            As of the estimate.
+            See `UniquenessEstimate`.
         frequencies : GroupFrequencies
-            Of the sample.
+            Group sizes of the sample.
         uniques, staying : sequence of float, three each
             Expected number of people unique in the population, and probability that a record unique in the sample is
             unique there, each with the two ends of its interval.
@@ -95,7 +97,7 @@ class FixedUniqueness:
     Parameters
     ----------
     p_unique_given_sample_unique : float
-        In [0, 1].
+        Probability that a record unique in the sample is unique in the population, in [0, 1].
 
     Raises
     ------

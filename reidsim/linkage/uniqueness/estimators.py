@@ -30,14 +30,14 @@ def estimate_uniqueness(
     Parameters
     ----------
     frequencies : GroupFrequencies
-        Of the sample.
+        Group sizes of the sample.
     population_size : int
-        People in the population, the sample among them.
+        Number of people in the population, including the sample.
     method : {"pitman", "ewens", "snb", "zayatz"}
     level : float
-        Confidence level of the intervals.
+        Confidence level of the intervals, between 0 and 1.
     rng : numpy.random.Generator, optional
-        Of Zayatz's bootstrap; the other methods draw nothing.
+        Random generator for Zayatz's bootstrap; the other methods need none.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Ewens's sampling formula: Pitman's with a = 0, when the number of groups grows with the logarithm of records."""
+"""Ewens's sampling formula: Pitman's with a = 0.
+
+The number of groups then grows with the logarithm of the number of records.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +19,27 @@ from reidsim.linkage.uniqueness.pitman_likelihood import (
 
 
 def ewens_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level: float = 0.95) -> UniquenessEstimate:
-    """Estimate population uniqueness by maximum likelihood under Ewens's sampling formula.
+    """Estimate population uniqueness by maximum likelihood under Ewens's formula.
 
     Parameters
     ----------
     frequencies : GroupFrequencies
-        Of the sample; the estimate depends on its records, groups and uniques only.
+        Group sizes of the sample; the estimate depends only on its numbers of records, groups and uniques.
     population_size : int
-        People in the population, the sample among them.
+        Number of people in the population, including the sample.
     level : float
-        Confidence level of the intervals.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
     UniquenessEstimate
-        With theta so that the expected number of groups, ``theta (1 / theta + ... + 1 / (theta + n - 1))``, is the
-        sample's. A record unique in the sample stays unique with probability ``(theta + n - 1) / (theta + N - 1)``;
-        expected uniques are conditional on the sample's groups. Both rise with theta, so their intervals are those of
-        theta: where twice the log-likelihood is within the quantile of chi-square (1 degree of freedom) of the
-        largest. Theta is infinite, and all people unique, when every record of the sample is; it is 0 when all are in
-        one group.
+        With n records and N people, theta makes the expected number of groups,
+        ``theta (1 / theta + ... + 1 / (theta + n - 1))``, equal to the sample's number of groups. A record unique in
+        the sample stays unique with probability ``(theta + n - 1) / (theta + N - 1)``; expected uniques are conditional
+        on the sample's groups. Both rise with theta, so their intervals follow from the interval of theta: all theta
+        for which twice the log-likelihood is within the quantile of chi-square (1 degree of freedom) of the maximum.
+        If every record of the sample is unique, theta is infinite and all people are unique. If all records are in a
+        single group, theta is 0.
 
     Raises
     ------

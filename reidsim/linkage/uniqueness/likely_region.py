@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import scipy
 
-# Where the edge of the region is looked at before its extremes are refined.
+# Number of outer parameters at which the edge of the region is evaluated before its extremes are refined.
 _POINTS = 24
-# Of a refined extreme, relative to the width of the region; a quantity is flat there.
+# Tolerance of a refined extreme, relative to the width of the region; quantities are flat at an extreme.
 _TOLERANCE = 1e-6
 
 
 def peaks(slope: Callable[[float], float], grid: Sequence[float], **tolerances: float) -> list[float]:
-    """Return where a slope falls through 0 between two points of a rising grid."""
+    """Return the points at which a slope falls through 0 on an ascending grid."""
     rises = [slope(at) > 0 for at in grid]
     return [
         scipy.optimize.brentq(slope, *between, **tolerances)
@@ -59,12 +59,14 @@ class LikelyRegion:
         self._last = self._end(points, inside[-1], inside[-1] + 1)
 
     def extremes(self, quantity: Callable[[float, float], float]) -> tuple[float, float]:
-        """Return the smallest and the largest value of a quantity that rises, or falls, with the inner parameter.
+        """Return the smallest and the largest value of a quantity over the region.
+
+        The quantity must be monotonic in the inner parameter.
 
         Parameters
         ----------
         quantity : callable
-            Of the outer and the inner parameter.
+            Function of the outer and the inner parameter.
         """
 
         def smallest(outer: float) -> float:

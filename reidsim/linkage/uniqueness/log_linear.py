@@ -1,8 +1,10 @@
-"""Population uniqueness by a log-linear model of the cells of a sample (Skinner and Holmes 1998; Skinner, Shlomo 2008).
+"""Population uniqueness by a log-linear model of the cells of a sample.
 
-The people of cell k are Poisson with mean L_k, and each of them is sampled with probability p_k: so f_k records are
-Poisson with mean p_k L_k, and the others of the cell, who are not sampled, with mean v_k = (1 - p_k) L_k, whatever f_k
-is. Of a record that is alone in its cell, ::
+References: Skinner and Holmes 1998; Skinner and Shlomo 2008.
+
+The number of people of cell k is Poisson with mean L_k, and each person is sampled with probability p_k. So the number
+of records f_k is Poisson with mean p_k L_k, and the number of unsampled people is Poisson with mean
+v_k = (1 - p_k) L_k, independent of f_k. For a record that is alone in its cell, ::
 
     P(F_k = 1 | f_k = 1) = exp(-v_k)        E[1 / F_k | f_k = 1] = (1 - exp(-v_k)) / v_k
 
@@ -26,9 +28,9 @@ from reidsim.linkage.uniqueness.sample_uniques import estimate_of_uniques
 
 Pair = tuple[int, int]
 
-# Cells of the whole table, occupied or not, that are fitted: some seconds of work, and 100 MB.
+# Limit on the cells of the whole table, occupied or not. Fitting this many takes some seconds and 100 MB.
 MOST_CELLS = 2_000_000
-# Quantile of the normal distribution: a bias beyond it is chance once in twenty times.
+# Quantile of the normal distribution: random errors exceed it once in twenty times.
 SIGNIFICANT = 1.96
 # Iterative proportional fitting ends when no margin is off by more than this share of all records.
 _CLOSE_ENOUGH = 1e-6
@@ -42,9 +44,9 @@ class LogLinearModel:
     ----------
     cells : SampleCells
     pairs : sequence of (int, int)
-        Positions of the attributes that may go together; without any, all are independent.
+        Positions of pairs of attributes that interact; without pairs, all attributes are independent.
     start : LogLinearModel, optional
-        A model of some of the pairs, from which the fit is found sooner.
+        A fitted model with some of the pairs, from which fitting is faster.
 
     Raises
     ------
@@ -53,9 +55,9 @@ class LogLinearModel:
 
     Notes
     -----
-    With weights that differ, the model is fitted to the sums of weights (pseudo maximum likelihood). The probability of
-    being sampled is one over the mean weight of a cell's records; where there are none, the ratio of the means fitted
-    to records and to weights.
+    If weights differ, the model is fitted to the sums of weights (pseudo maximum likelihood). The sampling probability
+    is one over the mean weight of a cell's records. For a cell without records, it is the ratio of the means fitted to
+    records and to weights.
     """
 
     def __init__(self, cells: SampleCells, pairs: Sequence[Pair] = (), *, start: LogLinearModel | None = None) -> None:
@@ -74,15 +76,17 @@ class LogLinearModel:
         self.bias_z = self.bias / deviation if deviation > 0 else 0.0
 
     def _bias(self) -> tuple[float, float]:
-        """Estimate the bias of the expected number of population uniques in the sample, and its standard deviation.
+        """Estimate the bias of the expected number of uniques, and its standard deviation.
+
+        The number is that of population uniques in the sample.
 
         With d the error of L, f - p L estimates p d and (f - p L)^2 - f estimates (p d)^2 without bias. So the
         expectation of the error of ``sum of exp(-v) over sample uniques`` is, to the second order in d, estimated by ::
 
             B = sum (1 - p) exp(-L) {L (f - p L) + [2 - (1 + p) L] [(f - p L)^2 - f] / (2 p)}
 
-        over all cells. It is above 0 where the model leaves out interactions, and below where it has too many
-        parameters. Of a Poisson number f with mean m = p L the two terms are uncorrelated, with variances m and 2 m^2.
+        over all cells. B is above 0 if the model lacks interactions, and below 0 if it has too many parameters. For a
+        Poisson number f with mean m = p L, the two terms are uncorrelated, with variances m and 2 m^2.
         """
         there = self._people > 0
         f, mean, people = self.cells.table(self.cells.records)[there], self._records[there], self._people[there]
@@ -119,11 +123,11 @@ class LogLinearModel:
         return "log-linear" if len(self.pairs) < len(all_pairs(self.cells)) else "log-linear-pairs"
 
     def individual_risk(self) -> Floats:
-        """Return the expectation of 1 / size of each cell's group in the population, shape (n_cells,)."""
+        """Return the expected 1 / population size of each cell's group, shape (n_cells,)."""
         return individual_risk(self.cells.records, self.cells.records + self._others(), "poisson")
 
     def _others(self) -> Floats:
-        """Return the expected number of people of each cell who are not sampled, shape (n_cells,)."""
+        """Return the expected number of unsampled people of each cell, shape (n_cells,)."""
         cells = self.cells
         return np.asarray((1 - cells.records / cells.people) * self._people[tuple(cells.codes.T)])
 
@@ -159,7 +163,7 @@ def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
 
 
 def models_forward(cells: SampleCells) -> Iterator[LogLinearModel]:
-    """Yield the model of independent attributes, then models with one pair more each, to that of all pairs.
+    """Yield models from independent attributes to all pairs, adding a pair each time.
 
     Raises
     ------
@@ -197,7 +201,7 @@ def fitting_model(cells: SampleCells) -> LogLinearModel:
 
 
 def _fitted(table: Floats, pairs: Sequence[Pair], start: Floats | None) -> Floats:
-    """Return the means of the model of largest likelihood, by iterative proportional fitting."""
+    """Return maximum-likelihood means by iterative proportional fitting."""
     axes = range(table.ndim)
     paired = {axis for pair in pairs for axis in pair}
     kept = [*((axis,) for axis in axes if axis not in paired), *pairs]

@@ -15,7 +15,7 @@ from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
 from reidsim.wording import counted
 
-# Methods that use group sizes alone, for samples with equal probabilities.
+# Methods that use only group sizes, for samples with equal probabilities.
 _BY_GROUP_SIZES: tuple[UniquenessMethod, ...] = ("pitman", "ewens", "zayatz")
 
 
@@ -31,7 +31,7 @@ class Uniqueness:
     reason : str
         Reason of the choice, in a sentence without a full stop.
     cells : SampleCells
-        Of the sample.
+        Cells of the sample.
     risks : dict of str to ndarray of float64, shape (n_cells,)
         Expected 1 / size of each cell's group in the population, by method.
     """
@@ -46,17 +46,17 @@ class Uniqueness:
 def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level: float = 0.95) -> Uniqueness:
     """Estimate population uniqueness by every method, and choose an estimate.
 
-    The choice is the log-linear model of `fitting_model`, with as many interactions as its bias requires. Where the
-    table of all combinations of values is too large to be fitted, the choice is Pitman's formula: of the methods that
-    use group sizes alone it fits long tails, and on known populations it errs on the high side more often.
-    The individual risk is never chosen: by it, a record of weight w is population unique with probability 1 / w,
-    independent of its values.
+    The choice is the log-linear model of `fitting_model`, with as many interactions as its bias requires. If the table
+    of all combinations of values is too large to be fitted, the choice is Pitman's formula. Among the methods that use
+    only group sizes, it fits long tails, and on known populations it errs on the high side more often. The individual
+    risk is never chosen, because it makes a record of weight w population unique with probability 1 / w, independent of
+    its values.
 
     Parameters
     ----------
     cells : SampleCells
     rng : numpy.random.Generator
-        Of Zayatz's bootstrap.
+        Random generator for Zayatz's bootstrap.
     level : float
         Confidence level of the intervals.
 

@@ -1,4 +1,4 @@
-"""Pitman's sampling formula: population uniqueness when group sizes have a long tail (Hoshino 2001)."""
+"""Pitman's sampling formula, for group sizes with a long tail (Hoshino 2001)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _SMALLEST_B = 1e-14
 
 @dataclass(frozen=True)
 class PitmanFit:
-    """The parameters of largest likelihood.
+    """The maximum-likelihood parameters.
 
     Parameters
     ----------
     theta, a : float
-        0 <= a < 1, theta > -a; infinite theta when every record of the sample is unique.
+        Parameters with 0 <= a < 1 and theta > -a; theta is infinite if every record of the sample is unique.
     log_likelihood : float
-        Without the factor that does not depend on the parameters.
+        Maximum log-likelihood, without the factor that does not depend on the parameters.
     on_boundary : bool
-        Whether a = 0, Ewens's formula.
+        Whether a = 0, which is Ewens's formula.
     """
 
     theta: float
@@ -47,16 +47,16 @@ class PitmanFit:
 def pitman_uniqueness(
     frequencies: GroupFrequencies, population_size: int, *, level: float = 0.95
 ) -> UniquenessEstimate:
-    """Estimate population uniqueness by maximum likelihood under Pitman's sampling formula.
+    """Estimate population uniqueness by maximum likelihood under Pitman's formula.
 
     Parameters
     ----------
     frequencies : GroupFrequencies
-        Of the sample: records drawn without regard to their group.
+        Group sizes of the sample; records must be drawn independently of their group.
     population_size : int
-        People in the population, the sample among them.
+        Number of people in the population, including the sample.
     level : float
-        Confidence level of the intervals.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------

@@ -22,12 +22,14 @@ from reidsim.linkage.uniqueness.sums import (
     sum_of_weighted_reciprocals,
 )
 
-# Relative; close to the resolution of float64.
+# Relative tolerance, close to the resolution of float64.
 _TOLERANCE = 1e-14
 
 
 class PitmanLikelihood:
-    """Log-likelihood of a sample of at least two records, without the factor that does not depend on the parameters.
+    """Log-likelihood of a sample of at least two records, up to a constant.
+
+    The omitted factor does not depend on the parameters.
 
     Parameters
     ----------
@@ -35,18 +37,24 @@ class PitmanLikelihood:
     """
 
     def __init__(self, frequencies: GroupFrequencies) -> None:
-        # Besides the first of a group; taken here since b + size - 1 would lose the digits of a small b.
+        # Records besides the first of each group; b + size - 1 would lose the digits of a small b.
         self._others = frequencies.sizes - 1
         self._frequencies = frequencies.frequencies
         self.records = frequencies.records
         self._groups = frequencies.groups
 
     def at(self, tau: float, b: float) -> float:
-        """Return the log-likelihood; `tau` may be 0 if there is one group and infinite if every record is unique."""
+        """Return the log-likelihood.
+
+        `tau` may be 0 if there is a single group, and infinite if every record is unique.
+        """
         return self._founding(tau, b) + self._joining(b)
 
     def best_tau(self, b: float) -> float:
-        """Return the tau of the largest likelihood: 0 if there is one group, infinite if every record is unique."""
+        """Return the maximum-likelihood tau.
+
+        It is 0 if there is a single group, and infinite if every record is unique.
+        """
         if self._groups == 1:
             return 0.0
         if self._groups == self.records:
@@ -71,7 +79,10 @@ class PitmanLikelihood:
         return self.at(self.best_tau(b), b)
 
     def profile_slope(self, b: float) -> float:
-        """Return the derivative of the profile in a = 1 - b, for a sample of several groups, not all of one record."""
+        """Return the derivative of the profile in a = 1 - b.
+
+        The sample must have at least two groups, and a group with at least two records.
+        """
         tau = self.best_tau(b)
         joined = self._frequencies @ (digamma(b + self._others) - digamma(b))
         return (
@@ -81,7 +92,10 @@ class PitmanLikelihood:
         )
 
     def tau_range(self, b: float, floor: float) -> tuple[float, float]:
-        """Return the smallest and the largest tau whose log-likelihood reaches `floor`; `best_tau` twice if none."""
+        """Return the smallest and largest tau with a log-likelihood of at least `floor`.
+
+        If there is none, both are `best_tau`.
+        """
         best = self.best_tau(b)
         target = floor - self._joining(b)
         if self._founding(best, b) <= target:
@@ -93,7 +107,7 @@ class PitmanLikelihood:
         middle = math.log(best) if 0 < best < math.inf else math.log(self.records)
 
         def edge(step: int) -> float:
-            """Return the tau at which `floor` is reached below the best one (`step` -1) or above it (1)."""
+            """Return the tau with log-likelihood `floor` below (-1) or above (1) the best."""
             inside = outside = middle
             while excess(outside) > 0:
                 inside, outside = outside, outside + step
@@ -115,10 +129,10 @@ class PitmanLikelihood:
 
 
 def probability_of_staying_unique(tau: float, b: float, records: int, population_size: int) -> float:
-    """Return the probability that a record unique among `records` (2 or more) is unique in the whole population.
+    """Return the probability that a sample unique is unique in the population.
 
-    It is ``G(theta + a + N - 1) G(theta + n) / (G(theta + a + n - 1) G(theta + N))``, with G the gamma function: none
-    of the next N - n people joins its group.
+    It is ``G(theta + a + N - 1) G(theta + n) / (G(theta + a + n - 1) G(theta + N))``, with G the gamma function and n
+    records (2 or more). This is the probability that none of the next N - n people joins the group of the record.
     """
     if math.isinf(tau):
         return 1.0
@@ -126,10 +140,11 @@ def probability_of_staying_unique(tau: float, b: float, records: int, population
 
 
 def uniques_given_sample(tau: float, b: float, frequencies: GroupFrequencies, population_size: int) -> float:
-    """Return the expected number of population uniques, given the groups of the sample.
+    """Return the expected number of population uniques, given the sample's groups.
 
-    Sample uniques stay unique with the probability above; each of the N - n other people is, by exchangeability,
-    unique with the probability of the last person: ``(theta + U a) / (theta + a + n - 1)`` times the probability above.
+    Sample uniques stay unique with the probability p of `probability_of_staying_unique`. By exchangeability, each of
+    the N - n other people is unique with the probability of the last person:
+    ``(theta + U a) / (theta + a + n - 1)`` times p.
     """
     if math.isinf(tau):
         return float(population_size)

@@ -1,4 +1,4 @@
-"""The cells of a sample: records that agree in all attributes, and the sum of their weights."""
+"""The cells of a sample: records that agree in all attributes, with weights."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SampleCells:
         Raises
         ------
         InputError
-            If a weight is not finite, or below 1; names the row.
+            If a weight is not finite or is below 1; the message names the row.
         """
         require_weights(weights)
         counts = np.ones(len(weights), dtype=np.int64) if counts is None else counts
@@ -77,7 +77,10 @@ class SampleCells:
         return tuple((self.codes.max(axis=0) + 1).tolist())
 
     def table(self, amounts: NDArray[np.number]) -> Floats:
-        """Return amounts of the cells (n_cells,) as a table of all combinations of values, of `shape`."""
+        """Return amounts of the cells (n_cells,) as a table over all combinations.
+
+        The table has the shape `shape`.
+        """
         table = np.zeros(self.shape)
         table[tuple(self.codes.T)] = amounts
         return table
@@ -104,7 +107,7 @@ def weights_in(frame: pd.DataFrame, column: str, source: str | Path) -> Floats:
     Raises
     ------
     InputError
-        If the column is missing, or a weight is no finite number of 1 or more; names the row.
+        If the column is missing, or a weight is not a finite number of 1 or more; the message names the row.
     """
     require_columns(frame, [column], Path(source))
     weights = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
@@ -125,7 +128,7 @@ def require_weights(weights: Floats, where: str = "row {row}") -> None:
     Raises
     ------
     InputError
-        Names the first record whose weight is not finite, or below 1.
+        If a weight is not finite or is below 1; the message names the first such record.
     """
     wrong = ~(np.isfinite(weights) & (weights >= 1))
     if wrong.any():

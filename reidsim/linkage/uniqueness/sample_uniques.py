@@ -1,4 +1,7 @@
-"""Population uniqueness from probabilities of single sample uniques; the individual risk of Benedetti and Franconi."""
+"""Population uniqueness from probabilities of single sample uniques.
+
+Includes the individual risk of Benedetti and Franconi.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
 
 
 def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) -> UniquenessEstimate:
-    """Estimate population uniqueness from the weights of sample uniques alone (Benedetti and Franconi 1998).
+    """Estimate population uniqueness from the weights of sample uniques only.
+
+    Follows Benedetti and Franconi 1998.
 
     Parameters
     ----------
@@ -55,12 +60,12 @@ def estimate_of_uniques(
         Confidence level of the intervals: a normal approximation of the random number of population uniques in the
         sample, if the probabilities are correct and independent.
     parameters : mapping of str to float, optional
-        Of the fitted model.
+        Parameters of the fitted model, by name.
 
     Returns
     -------
     UniquenessEstimate
-        Population uniques in the sample, each counted by its weight, estimate those of the population.
+        The number of population uniques is the sum, over sample uniques, of weight times probability.
     """
     weights = cells.people[cells.unique]
     n, size = len(staying), cells.population_size

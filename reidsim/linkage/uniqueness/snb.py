@@ -1,4 +1,7 @@
-"""The slide negative binomial: groups of one and a negative binomial number of others (Chen & Keller-McNulty 1998)."""
+"""The slide negative binomial model of group sizes (Chen & Keller-McNulty 1998).
+
+A group has one person and a negative binomial number of others.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,24 @@ from reidsim.linkage.uniqueness.sums import log_gamma_ratio
 
 Floats = NDArray[np.float64]
 
-# Logarithms of shape and mean are looked for as far above 0, and as far below that of the sample's share of the
-# population; beyond, the model no longer changes.
+# The search for log shape and log mean goes this far above 0, and this far below the logarithm of the sampling
+# fraction; beyond, the model no longer changes.
 _FARTHEST = 12.0
 
 
 class SlideNegativeBinomial:
-    """Likelihood of the group sizes of a sample, given that a group is in it at all.
+    """Likelihood of the sizes of groups in a sample, given that they are not 0.
 
-    A group of the population has 1 + X people, with X negative binomial of a shape and a mean. Each person is in the
-    sample with probability `fraction`, so a group has there one record with that probability, and a negative binomial
-    number of others, of the same shape and `fraction` times the mean: the seen mean.
+    A group of the population has 1 + X people, with X negative binomial with a shape and a mean. Each person is in the
+    sample with probability `fraction`. So the first person of a group is a record with this probability, and the number
+    of other records is negative binomial with the same shape and with `fraction` times the mean, the seen mean.
 
     Parameters
     ----------
     frequencies : GroupFrequencies
+        Group sizes of the sample.
     fraction : float
-        Sample over population, in (0, 1).
+        Sample size over population size, in (0, 1).
     """
 
     def __init__(self, frequencies: GroupFrequencies, fraction: float) -> None:
@@ -58,7 +62,7 @@ class SlideNegativeBinomial:
         )
 
     def slopes(self, shape: float, seen_mean: float) -> tuple[float, float]:
-        """Return the derivatives of the log-likelihood in the logarithms of the shape and of the seen mean."""
+        """Return the derivatives of the log-likelihood in log shape and log seen mean."""
         total = shape + seen_mean
         log_none = -math.log1p(seen_mean / shape)
         ratio = (shape + self._others) / total
@@ -76,7 +80,10 @@ class SlideNegativeBinomial:
         )
 
     def _factor(self, shape: float, seen_mean: float) -> Floats:
-        """Return the factor of the first person: being a record, or leaving one more record to the others."""
+        """Return the factor of a group's first person in the likelihood.
+
+        The first person is a record, or all records of the group are among the others.
+        """
         one_more = seen_mean / (shape + seen_mean) * (shape + self._others) / self._sizes
         return self.fraction + (1 - self.fraction) * one_more
 
@@ -105,7 +112,10 @@ class SlideNegativeBinomial:
         return high if slope(high) >= 0 else float(scipy.optimize.brentq(slope, low, high, xtol=1e-12))
 
     def log_mean_range(self, log_shape: float, floor: float) -> tuple[float, float]:
-        """Return the smallest and the largest of these whose log-likelihood reaches `floor`; the best twice if none."""
+        """Return the range of log means with a log-likelihood of at least `floor`.
+
+        If there is none, both ends are the best log mean.
+        """
         best, shape = self.best_log_mean(log_shape), math.exp(log_shape)
 
         def excess(log_mean: float) -> float:
@@ -124,7 +134,7 @@ class SlideNegativeBinomial:
         return ends[0], ends[1]
 
     def staying_unique(self, shape: float, seen_mean: float) -> float:
-        """Return the probability that a record unique in the sample is unique in the population."""
+        """Return the probability that a sample unique is unique in the population."""
         # Shares of all groups: single people in the sample, and larger groups with a single record there.
         alone = self.fraction * self._alone(shape, seen_mean)
         none_of_others = math.exp(-shape * math.log1p(seen_mean / shape))
@@ -132,7 +142,7 @@ class SlideNegativeBinomial:
         return alone / (none_of_others * (self.fraction + one_of_others))
 
     def uniques(self, shape: float, seen_mean: float) -> float:
-        """Return the expected number of population uniques, in the sample and among unseen groups."""
+        """Return the expected number of population uniques, in the sample and elsewhere."""
         unseen = (1 - self.fraction) * math.exp(-shape * math.log1p(seen_mean / shape))
         all_groups = self._groups / (1 - unseen)
         not_seen = all_groups * (1 - self.fraction) * self._alone(shape, seen_mean)
@@ -144,16 +154,18 @@ class SlideNegativeBinomial:
 
 
 def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level: float = 0.95) -> UniquenessEstimate:
-    """Estimate population uniqueness by maximum likelihood under the slide negative binomial.
+    """Estimate population uniqueness by the slide negative binomial.
+
+    Parameters are estimated by maximum likelihood.
 
     Parameters
     ----------
     frequencies : GroupFrequencies
-        Of the sample: records drawn without regard to their group.
+        Group sizes of the sample; records must be drawn independently of their group.
     population_size : int
-        People in the population, the sample among them; only the sample's share of it counts.
+        Number of people in the population, including the sample; the estimate depends only on the sample's share of it.
     level : float
-        Confidence level of the intervals.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -169,8 +181,8 @@ def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level
 
     Notes
     -----
-    The number of groups is not a parameter: given that a group has a record in the sample its size there has the
-    distribution above without 0, so the likelihood needs no estimate of the number of groups that have none.
+    The number of groups is not a parameter. Given that a group has a record in the sample, its size in the sample has
+    the distribution above truncated at 0. So the likelihood needs no estimate of the number of groups without records.
     """
     require_usable(frequencies, population_size, level)
     if frequencies.records == population_size:

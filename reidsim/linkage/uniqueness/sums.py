@@ -1,4 +1,7 @@
-"""Sums over arithmetic progressions and ratios of gamma functions, accurate for any number of terms."""
+"""Sums over arithmetic progressions and ratios of gamma functions.
+
+The results are accurate for any number of terms.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ _LARGE = 16.0
 
 
 def sum_of_logs(start: float, step: float, terms: int) -> float:
-    """Return ``log(start) + log(start + step) + ...``, for a positive start and a step of 0 or more."""
+    """Return ``log(start) + log(start + step) + ...``.
+
+    The start must be positive, and the step 0 or more.
+    """
     if terms == 0:
         return 0.0
     r = step / start
@@ -49,7 +55,10 @@ def sum_of_weighted_reciprocals(start: float, step: float, terms: int) -> float:
 
 
 def log_gamma_ratio(x: ArrayLike, d: ArrayLike) -> NDArray[np.float64]:
-    """Return ``log(gamma(x + d) / gamma(x))`` for positive x and d of 0 or more, without loss for large x."""
+    """Return ``log(gamma(x + d) / gamma(x))`` without loss of precision for large x.
+
+    x must be positive, and d 0 or more.
+    """
     x, d = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(d, dtype=np.float64))
     large = np.maximum(x, _LARGE)
     stirling = (large - 0.5) * np.log1p(d / large) + d * (np.log(large + d) - 1)

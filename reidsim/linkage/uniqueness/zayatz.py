@@ -1,4 +1,7 @@
-"""Zayatz's estimator: the population's group sizes are distributed like the sample's (Zayatz 1991)."""
+"""Zayatz's estimator of population uniqueness (Zayatz 1991).
+
+It assumes that group sizes in the population are distributed as in the sample.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usab
 from reidsim.linkage.uniqueness.sums import log_gamma_ratio
 from reidsim.random_counts import draw_multinomial
 
-# Numbers drawn at a time, so that memory does not grow with replicates.
+# Numbers drawn per batch, so that memory does not grow with the number of replicates.
 _DRAWN_AT_ONCE = 10**6
 
 
@@ -23,30 +26,32 @@ def zayatz_uniqueness(
     level: float = 0.95,
     replicates: int = 1000,
 ) -> UniquenessEstimate:
-    """Estimate population uniqueness by Bayes's rule over the sizes that a sample-unique's group may have.
+    """Estimate population uniqueness by Bayes's rule over group sizes.
+
+    The group sizes are the possible sizes of a sample unique's group in the population.
 
     Parameters
     ----------
     frequencies : GroupFrequencies
-        Of the sample, drawn without replacement.
+        Group sizes of the sample, which is drawn without replacement.
     population_size : int
-        People in the population, the sample among them.
+        Number of people in the population, including the sample.
     rng : numpy.random.Generator
-        Of the bootstrap.
+        Random generator for the bootstrap.
     level : float
-        Confidence level of the intervals.
+        Confidence level of the intervals, between 0 and 1.
     replicates : int
-        Bootstrap samples.
+        Number of bootstrap samples.
 
     Returns
     -------
     UniquenessEstimate
         ``P = S_1 h(1) / sum_j S_j h(j)``, where S_j groups of the sample have j records and h(j) is the hypergeometric
         probability that exactly one of j people is among the n drawn of N; expected uniques are ``S_1 P N / n``. The
-        intervals are percentiles over samples whose groups are drawn from the sample's with replacement, n and N
-        staying; where all groups or none have a single record, the limit that resampling cannot move is the value
-        at which that would still happen with probability ``(1 - level) / 2``. They exclude the bias of using the
-        sample's sizes for the population's.
+        intervals are percentiles over samples whose groups are drawn from the sample's groups with replacement, with
+        unchanged n and N. If all groups or no groups have a single record, resampling cannot move one limit of the
+        interval; this limit is the value at which such a sample has probability ``(1 - level) / 2``. The intervals do
+        not include the bias of using the sample's group sizes for the population.
 
     Raises
     ------
@@ -77,7 +82,7 @@ def zayatz_uniqueness(
     uniques_low, uniques_high = np.quantile(np.concatenate([values for _, values in drawn]), tails).tolist()
     note = ""
     if frequencies.uniques in (0, groups):
-        # Largest share of other groups of which the sample would still contain none.
+        # Largest population share of the missing kind of group at which the sample may still contain none.
         unseen = 1 - ((1 - level) / 2) ** (1 / groups)
         pairs = float(_exactly_one_drawn(np.array([2]), records, population_size)[0])
         if frequencies.uniques == groups:
@@ -93,7 +98,7 @@ def zayatz_uniqueness(
 
 
 def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: int) -> NDArray[np.float64]:
-    """Return h(j) / h(1): the probability of drawing exactly one of j people, relative to a single person."""
+    """Return h(j) / h(1), for the probability h(j) of drawing exactly one of j people."""
     others = sizes - 1.0
     left = population_size - records - others
     # Exactly one of j people can be drawn only if the others fit among the people who are not drawn.
@@ -109,7 +114,10 @@ def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: 
 def _resampled(
     rng: np.random.Generator, groups: int, shares: NDArray[np.float64], replicates: int
 ) -> list[NDArray[np.int64]]:
-    """Draw the frequencies of each bootstrap sample, some samples at a time; the draws do not depend on how many."""
+    """Draw the frequencies of each bootstrap sample, in batches.
+
+    The draws do not depend on the size of the batches.
+    """
     at_once = max(1, _DRAWN_AT_ONCE // len(shares))
     starts = range(0, replicates, at_once)
     return [draw_multinomial(rng, np.full(min(at_once, replicates - start), groups), shares) for start in starts]
