@@ -1,8 +1,9 @@
-"""Programs that tests start and interrupt, with signals set as a test wants them, whoever started the tests.
+"""Start programs from tests and interrupt them, with known signal settings.
 
-A program inherits what its starter ignores: tests run in the background of a script ignore SIGINT, and so would all
-that they start. The signals are set by a small program that then becomes the one asked for, under the same process id;
-`preexec_fn` would set them in a fork of the tests, which is not safe where there are threads.
+A program inherits the signals that its parent ignores. A script that runs the tests in the background makes them
+ignore SIGINT, and every program that they start would ignore it too. A small program therefore resets the signals and
+then replaces itself by the requested command, under the same process id. `preexec_fn` would reset them in a fork of
+the test process, which is unsafe when that process has threads.
 """
 
 import os
@@ -22,23 +23,26 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 def with_signals(command, *, ignored=()):
-    """Return the command that runs another with both signals as a terminal leaves them, but for those ignored."""
+    """Return a command line that restores default signals before running a command.
+
+    Signals in `ignored` stay ignored.
+    """
     numbers = ",".join(str(int(number)) for number in ignored)
     return [sys.executable, "-I", "-S", "-c", SET_AND_BECOME, numbers, *command]
 
 
 def stopped(command, moment, number=signal.SIGINT, *, ignored=(), cwd=None):
-    """Start a command, send it signals at a moment, and return how it ended.
+    """Start a command, send it a signal at a given moment, and return its result.
 
     Parameters
     ----------
     command : list of str
     moment : callable
-        Is given the process, and returns when the signal is to be sent.
+        Receives the process and returns when the signal is to be sent.
     number : int
-        The signal; those ignored are sent before it.
+        Signal to send, after each signal in `ignored`.
     ignored : sequence of int
-        Signals that the command is started to ignore.
+        Signals that the command ignores from its start.
     cwd : path, optional
         Working folder of the command.
 
@@ -64,7 +68,7 @@ def stopped(command, moment, number=signal.SIGINT, *, ignored=(), cwd=None):
 
 
 def once(condition):
-    """Return the moment at which a condition holds, of a process that is still running."""
+    """Return a function that waits until a condition holds while a process runs."""
 
     def wait(process):
         deadline = time.monotonic() + 120
@@ -77,12 +81,12 @@ def once(condition):
 
 
 def has_content(path):
-    """Tell whether a file is there and not empty."""
+    """Return whether a file exists and is not empty."""
     return path.is_file() and path.stat().st_size > 0
 
 
 def processes_with(mark):
-    """Return the processes that have a variable in the environment they started with."""
+    """Return the ids of processes whose initial environment contains a mark."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -90,7 +94,7 @@ def processes_with(mark):
             command = (path.parent / "cmdline").read_bytes()
         except OSError:
             continue
-        # The tracker of multiprocessing, once there, stays until the tests end.
+        # The resource tracker of multiprocessing, once started, runs until the tests end.
         if held and command and b"resource_tracker" not in command and int(path.parent.name) != os.getpid():
             found.append(command)
     return found

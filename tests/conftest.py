@@ -1,4 +1,4 @@
-"""What all tests share: the two tiers, which worker runs what, and the bundled study built once."""
+"""Fixtures and hooks of the whole suite: tiers, worker scheduling, shared studies."""
 
 import gc
 import os
@@ -11,14 +11,14 @@ import tiers
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-# Workers and the commands that tests start share compiled modules, as they share compiled kernels; else each of them
+# Workers and commands started by tests share compiled Python modules and compiled kernels. Otherwise each process
 # compiles the package and the tests again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Files whose tests are long and share nothing; they begin first, each for itself.
+# Files with long, independent tests. They start first, each test scheduled separately.
 APART = {"tests/test_docs.py", "tests/batch/test_paper_sweeps.py"}
-# Files that are long in all: they begin next, each on one worker.
+# Files with a long total running time. They start next, each on one worker.
 LONG = {"tests/reports/test_reproduction.py"}
 
 DEPRECATIONS = (
@@ -47,7 +47,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Collect without collecting garbage: what is made is kept, and looking through it again and again is slow."""
+    """Collect tests without garbage collection, because all objects are kept."""
     gc.disable()
     try:
         return (yield)
@@ -57,9 +57,10 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave deep tests to the deep tier, and put the others in an order in which workers share compiled kernels.
+    """Deselect deep tests in the fast tier and order the rest by folder in turns.
 
-    Files of one folder call the same kernels, so the folders take turns: two workers rarely need the same one at once.
+    Files of one folder call the same compiled kernels. If folders alternate, two workers rarely compile the same kernel
+    at once.
     """
     if not config.getoption("deep"):
         left_out = [item for item in items if item.get_closest_marker("deep")]
@@ -80,9 +81,9 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Run the tests of a file on one worker: what they share is made once, and so are the kernels that they call.
+    """Schedule a file's tests on one worker, so that they share fixtures and kernels.
 
-    Not by marks of groups (``--dist=loadgroup``): pytest-xdist 3.8 loses them where pytest is 9.2.
+    Group marks (``--dist=loadgroup``) do not work: pytest-xdist 3.8 loses them with pytest 9.2.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -99,7 +100,7 @@ def file_of(nodeid):
 
 @pytest.fixture(scope="session")
 def wan2015():
-    """The bundled study of Wan et al. 2015."""
+    """Return the bundled study of Wan et al. 2015."""
     from reidsim.kinds.tables.build import build_study
     from reidsim.scenarios.load import load_scenario
 
@@ -108,7 +109,7 @@ def wan2015():
 
 @pytest.fixture(scope="session")
 def wan2015_equilibria(wan2015):
-    """All four policies of the bundled study, solved."""
+    """Return the equilibria of all four policies of the bundled study."""
     from reidsim.kinds.tables.outcomes import play
     from reidsim.scenarios.study import equilibria_of
 
@@ -117,7 +118,7 @@ def wan2015_equilibria(wan2015):
 
 @pytest.fixture(scope="session")
 def tennessee():
-    """The bundled population, drawn."""
+    """Return the bundled population with drawn counts."""
     from reidsim.populations.catalogue import load_population
 
     return load_population("tennessee-2010")
@@ -125,7 +126,7 @@ def tennessee():
 
 @pytest.fixture(scope="session")
 def tennessee_expected():
-    """The bundled population as expected counts."""
+    """Return the bundled population with expected counts."""
     from reidsim.populations.catalogue import load_population
 
     return load_population("tennessee-2010", counts="expected")
@@ -133,7 +134,7 @@ def tennessee_expected():
 
 @pytest.fixture(scope="session")
 def adult_folder():
-    """The folder of the real Adult files; tests that need it are skipped where it is not."""
+    """Return the folder of the real Adult files, or skip the test if it is missing."""
     folder = REPOSITORY.parent / "shared" / "data" / "adult"
     if not (folder / "adult.data").is_file():
         pytest.skip(f"the real Adult files are not in {folder}")
@@ -142,14 +143,17 @@ def adult_folder():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return a new folder, which is the working folder."""
+    """Return a new folder and make it the working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
 def reidsim_(monkeypatch, capsys):
-    """Return a function that runs the command line in this process: exit code, standard output, standard error."""
+    """Return a function that runs the command line in this process.
+
+    The function returns the exit code, standard output and standard error.
+    """
     from reidsim.cli import main
 
     def run(*arguments):

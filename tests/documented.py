@@ -1,4 +1,4 @@
-"""Helpers of the tests of documentation: sections of a schema, and names that a page explains."""
+"""Find schema sections and the names that a documentation page explains."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ _SHARED = ("results.md", "batches.md", "reference/measures.md")
 
 
 def sections_below(*annotations):
-    """Return the section classes in some annotations, and all sections that their keys hold."""
+    """Return the section classes in annotations, with all nested sections."""
     found = []
     for annotation in annotations:
         if isinstance(annotation, type) and issubclass(annotation, Section):
@@ -24,13 +24,13 @@ def sections_below(*annotations):
 
 
 def names_explained(page):
-    """Return the names in code marks on a page and on the pages about the results of every study."""
+    """Return the code-marked names on a page and on the pages about all results."""
     texts = [(DOCS / name).read_text(encoding="utf-8") for name in (page, *_SHARED)]
     return set(re.findall(r"`([^`\n]+)`", " ".join(texts)))
 
 
 def write_files_of(page, folder):
-    """Write the files that a page shows (code blocks with a title) into a folder."""
+    """Write the files shown on a page (code blocks with a title) into a folder."""
     text = (DOCS / page).read_text(encoding="utf-8")
     for name, content in re.findall(r'^```\w+ title="([\w.]+\.\w+)"\n(.*?)^```$', text, re.MULTILINE | re.DOTALL):
         (folder / name).write_text(content, encoding="utf-8")

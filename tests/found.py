@@ -1,11 +1,11 @@
-"""A guard for tests over what is found: over nothing, they would all pass."""
+"""Guard tests against empty collections, over which every loop would pass."""
 
 
 def at_least(least, found):
-    """Return what was found as a list, of which there must be so many: files, keys, rows, names.
+    """Return the items found as a list; fail if there are fewer than `least`.
 
-    The number is what there was when the test was written, or a little less, so that a search that misses most of it is
-    told.
+    `least` is the number of files, keys, rows or names when the test was written, or slightly fewer, so that a search
+    that misses most of them fails.
     """
     found = list(found)
     assert len(found) >= least, f"found {len(found)}; expected {least} or more"

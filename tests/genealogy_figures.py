@@ -1,4 +1,4 @@
-"""Figures by which the engines of genealogies are compared with each other and with the published world."""
+"""Statistics that compare genealogy engines with each other and published data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ def allele_frequencies(haplotypes: Haplotypes) -> Floats:
 
 
 def surname_spectrum(surnames: NDArray[np.integer], n_surnames: int) -> Floats:
-    """Return the share of people with the most frequent surname, the second, and so on, shape (n_surnames,)."""
+    """Return surname shares in descending order, shape (n_surnames,)."""
     return np.sort(np.bincount(surnames, minlength=n_surnames))[::-1] / len(surnames)
 
 
 def couples(genealogy: Genealogy) -> tuple[Ints, Ints]:
-    """Return the rows of husbands and wives: each couple with a child once, in the order of its first child."""
+    """Return the rows of husbands and of wives, once per couple with a child.
+
+    Couples are in the order of their first child.
+    """
     children = np.flatnonzero(genealogy.father != NO_PARENT)
     pairs = genealogy.father[children].astype(np.int64) * len(genealogy) + genealogy.mother[children]
     _, first = np.unique(pairs, return_index=True)
@@ -33,7 +36,7 @@ def couples(genealogy: Genealogy) -> tuple[Ints, Ints]:
 
 
 def marriage_gaps(genealogy: Genealogy) -> Ints:
-    """Return how many years each husband was born after his wife (negative: before), shape (n_couples,)."""
+    """Return husbands' birth years minus their wives', in years, shape (n_couples,)."""
     husbands, wives = couples(genealogy)
     return (genealogy.birth_year[husbands] - genealogy.birth_year[wives]).astype(np.int64)
 
@@ -48,7 +51,10 @@ def haplotype_diversity(haplotypes: Haplotypes) -> float:
 
 
 def same_surname_given_same_haplotype(haplotypes: Haplotypes, surnames: NDArray[np.integer]) -> float:
-    """Return the probability that two different people of the same haplotype have the same surname; NaN if no two."""
+    """Return the probability that two people of the same haplotype share a surname.
+
+    NaN if no two people have the same haplotype.
+    """
     haplotype = _groups(haplotypes)
     alike = _same_pairs(haplotype)
     both = haplotype * (int(surnames.max()) + 1) + surnames
@@ -56,7 +62,7 @@ def same_surname_given_same_haplotype(haplotypes: Haplotypes, surnames: NDArray[
 
 
 def _groups(haplotypes: Haplotypes) -> Ints:
-    """Return the number of each person's haplotype among the distinct ones."""
+    """Return the index of each person's haplotype among the distinct haplotypes."""
     return np.unique(haplotypes, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
@@ -66,15 +72,15 @@ def _same_pairs(keys: Ints) -> float:
 
 
 def check_pedigree(genealogy: Genealogy) -> None:
-    """Check what must hold in any genealogy.
+    """Raise an error unless a genealogy obeys the rules of every genealogy.
 
-    Parents are a man and a woman of earlier generations, born before their children; surnames follow the paternal
-    line; a son's haplotype is his father's but for the father's recorded mutations; women have no haplotype.
+    Parents are a man and a woman of earlier generations, born before their children. Surnames follow the paternal line.
+    A son's haplotype is his father's except for the father's recorded mutations. Women have no haplotype.
 
     Raises
     ------
     InputError
-        For the first rule broken; names the row (from 0) of the first child or mutation that breaks it.
+        For the first broken rule; names the row (from 0) of the first child or mutation that breaks it.
     """
     g = genealogy
     children = np.flatnonzero(g.father != NO_PARENT)
@@ -104,10 +110,10 @@ def _require(holds: NDArray[np.bool_], problem: str, rows: Rows | None = None) -
 
 
 def transmitted(genealogy: Genealogy, rows: Rows) -> Haplotypes:
-    """Return the haplotypes that the sons of some men are born with, shape (n_rows, n_loci)."""
+    """Return the haplotypes at birth of the sons of men, shape (n_rows, n_loci)."""
     passed_on = genealogy.haplotypes[rows]
     order = np.argsort(rows, kind="stable")
-    # A man may be listed as often as he has sons, each time with all of his mutations.
+    # A man is listed once per son, each time with all of his mutations.
     first = np.searchsorted(rows[order], genealogy.mutations.individual, side="left")
     times = np.searchsorted(rows[order], genealogy.mutations.individual, side="right") - first
     mutation = np.repeat(np.arange(len(times)), times)

@@ -1,4 +1,4 @@
-"""Where the texts of a figure are: none outside of the canvas, none over another, none too small to read."""
+"""Check the texts of a figure: inside the canvas, not overlapping, large enough."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 SMALLEST = 9  # points
-# Pixels by which boxes of texts may touch: the box of a line of text is higher than its letters.
+# Overlap in pixels allowed between text boxes, because a line's box is higher than its letters.
 SLACK = 2.0
 
 
 def misplaced(figure: Figure) -> list[str]:
-    """Return what is wrong with the texts of a figure, drawn at the size at which it is saved."""
+    """Return the layout faults of a figure's texts, drawn at the saved size."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
@@ -38,7 +38,7 @@ def misplaced(figure: Figure) -> list[str]:
 
 
 def labels_not_drawn(figure: Figure) -> set[int]:
-    """Return the labels of ticks that are made and not drawn: those beyond the limits of their axis."""
+    """Return the ids of tick labels outside their axis limits, which are not drawn."""
     hidden = set()
     for axes in figure.findobj(Axes):
         for axis in (axes.xaxis, axes.yaxis):

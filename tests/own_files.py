@@ -1,4 +1,4 @@
-"""Files as users bring them, drawn with a seed: a hospital's export, a household survey, a census extract."""
+"""Simulate user files with a seed: hospital export, household survey, census."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-# Spellings as clerks type them, with how often; the first of each is the usual one.
+# Spellings used by clerks, with their frequencies; the first of each is the usual spelling.
 RACES = {
     "White": {"White": 0.58, "white": 0.04, "WHITE": 0.01, "Whtie": 0.002, "White ": 0.01},
     "Black or African American": {
@@ -24,7 +24,7 @@ ICD = (
     "I21.4", "I21.9", "E11.9", "E11.65", "J45.909", "C50.911", "F32.1", "F32.9", "O80", "Z38.00", "S72.001A", "N39.0",
 )  # fmt: skip
 
-# The countries of the census extract as it spells them, by how many people were born there in a thousand.
+# Countries as spelled in the census extract, with the number of people born there per thousand.
 COUNTRIES = {
     "United-States": 897, "Mexico": 20, "?": 18, "Philippines": 6, "Germany": 5, "Canada": 4, "Puerto-Rico": 4,
     "El-Salvador": 4, "India": 4, "Cuba": 3, "England": 3, "Jamaica": 3, "South": 3, "China": 3, "Italy": 2,
@@ -36,7 +36,10 @@ COUNTRIES = {
 
 
 def hospital(rows: int = 20_000, patients: int = 11_760, seed: int = 17) -> pd.DataFrame:
-    """Return stays, several of some patients, with dates in four ways of writing and ages of 999."""
+    """Return hospital stays with typical data faults, in one row per stay.
+
+    Some patients have several stays, dates have four formats, and an age of 999 marks a missing value.
+    """
     rng = np.random.default_rng(seed)
     of = np.sort(np.concatenate([np.arange(patients), rng.integers(0, patients, rows - patients)]))
     born = pd.Timestamp("1930-01-01") + pd.to_timedelta(rng.integers(0, 33_000, patients), unit="D")
@@ -64,13 +67,13 @@ def hospital(rows: int = 20_000, patients: int = 11_760, seed: int = 17) -> pd.D
 
 
 def _written(day: pd.Timestamp, way: int) -> str:
-    """Write a day as four clerks do; the last one is a spreadsheet that lost the format of the column."""
+    """Write a date in one of four formats; the last is a spreadsheet serial number."""
     serial = (day - pd.Timestamp("1899-12-30")).days
     return (f"{day:%d.%m.%Y}", f"{day:%Y-%m-%d}", f"{day.month}/{day.day}/{day:%y}", str(serial))[way]
 
 
 def survey(rows: int = 4_580, seed: int = 18) -> pd.DataFrame:
-    """Return people of households with sampling weights, codes in place of words, and amounts."""
+    """Return people in households with sampling weights, coded values and amounts."""
     rng = np.random.default_rng(seed)
     household = np.sort(rng.integers(0, rows // 4, rows))
     age = np.clip(rng.gamma(2.2, 13, rows).astype(int), 0, 95).astype(float)
@@ -89,7 +92,7 @@ def survey(rows: int = 4_580, seed: int = 18) -> pd.DataFrame:
     )
 
 
-# What the codes of the survey stand for, and what its columns are called in full.
+# Labels of the survey's codes and full names of its columns.
 VALUE_LABELS = {
     "urbrur": {1: "Urban", 2: "Rural"},
     "sex": {1: "Male", 2: "Female"},
@@ -100,11 +103,11 @@ COLUMN_LABELS = {"urbrur": "Urban or rural", "sex": "Sex", "hhcivil": "Marital s
 
 
 def census(rows: int = 20_000, seed: int = 19) -> pd.DataFrame:
-    """Return adults of a census extract, with 41 countries of birth and those that did not say."""
+    """Return adults of a census extract with 41 countries of birth and missing values."""
     rng = np.random.default_rng(seed)
     weights = np.array(list(COUNTRIES.values()), dtype=float)
     country = rng.choice(list(COUNTRIES), rows, p=weights / weights.sum())
-    # Every country occurs.
+    # Every country occurs at least once.
     country[: len(COUNTRIES)] = list(COUNTRIES)
     return pd.DataFrame(
         {
@@ -123,6 +126,6 @@ def census(rows: int = 20_000, seed: int = 19) -> pd.DataFrame:
 
 
 def write_hospital(path: Path, table: pd.DataFrame) -> Path:
-    """Write a file as spreadsheets in German do: semicolons and a byte order mark."""
+    """Write a file as a German spreadsheet does: semicolons and a byte order mark."""
     table.to_csv(path, sep=";", index=False, encoding="utf-8-sig")
     return path

@@ -1,16 +1,15 @@
-"""Pages of the documentation, played: what they show is typed in, and what is printed compared with what they say.
+"""Run the code blocks of documentation pages and compare printed and shown output.
 
-Fenced blocks of docs/*.md that start at the left margin are played page by page, from top to bottom, in one folder
-per page:
+Fenced blocks of docs/*.md that start at the left margin run page by page, from top to bottom, in one folder per page:
 
 - ``sh`` holds ``reidsim`` commands, which must succeed;
 - ``python`` runs in one namespace per page;
 - ``toml``, ``csv``, ``text`` or ``python`` with a title is written to the file of that name;
-- ``console`` with the title Output must be what the block before it printed; a line ``...`` in it stands for lines that
-  are left out;
-- anything else is only shown.
+- ``console`` with the title Output must equal the output of the block before it; a line ``...`` replaces omitted lines;
+- any other block is only shown.
 
-Used by the tests, and by ``.ci/tutorial`` where only the package is installed: nothing but it may be needed here.
+The tests use this module, and so does ``.ci/tutorial``, where only the package is installed. The module must therefore
+import nothing else.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ def blocks_of(page: str) -> list[Block]:
 
 
 def play(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
-    """Play a page in a folder, the working folder; yield each output shown and what was really printed."""
-    # As for a script of the folder: its modules can be imported.
+    """Run a page in the working folder; yield each output block and the printed text."""
+    # Modules of the folder can be imported, as from a script in that folder.
     sys.path.insert(0, str(folder))
     try:
         yield from _play(page, folder)
@@ -108,12 +107,13 @@ def lines_of(text: str) -> list[str]:
 
 
 def as_shown(said: str, printed: str) -> str:
-    """Return what was printed without the lines that a page leaves out; unchanged if what it shows is not found in it.
+    """Return the printed text without the lines that a page omits.
 
-    An expected time is that of the page: where it has a line of one, one must be printed.
+    Return it unchanged if the page's lines are not found in it. A line with an expected time is replaced by the page's
+    line; if the page has such a line, one must be printed.
 
-    The first and the last part of a page's text are looked for at the ends, each other one after the one before it: as
-    it is or, if it is not there, by its words and not its numbers.
+    The first part of the page's text must be at the start and the last part at the end. Each other part is searched
+    after the part before it: first exactly, then by its words without its numbers.
     """
     first, *others = parts_shown(said)
     if not others:
@@ -137,7 +137,7 @@ def as_shown(said: str, printed: str) -> str:
 
 
 def parts_shown(said: str) -> list[list[str]]:
-    """Return the lines of a page's text between those that are left out."""
+    """Return the lines of a page's text, split where lines are omitted."""
     parts: list[list[str]] = [[]]
     for line in lines_of(said):
         if line == LEFT_OUT:
@@ -148,5 +148,5 @@ def parts_shown(said: str) -> list[list[str]]:
 
 
 def without_numbers(lines: list[str]) -> list[str]:
-    """Return lines without their numbers, and without the spaces and rules whose lengths follow from them."""
+    """Return lines without numbers, and without spaces and rules that vary."""
     return [re.sub(r"-?[0-9][0-9,.]*|[ \u2500\u2501]+", "", line) for line in lines]

@@ -1,4 +1,4 @@
-"""What publishers choose who know the types of adversaries, take them for their average, or fear the worst of them."""
+"""Best replies of publishers to adversary types, their average and the worst."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from reidsim.games.type_replies import averaged
 
 
 class Reply:
-    """A choice, and what comes of it in the truth: expected over all types, and against the worst for each record."""
+    """A choice and its true results: expected over types, and in the worst case."""
 
     def __init__(self, choice, truth):
         self.choice = choice
@@ -19,7 +19,7 @@ class Reply:
 
 
 def replies_to_types(believed, truth=None, *, defender=None):
-    """Return the best replies to the types with their weights, to their average, and to the worst for each record."""
+    """Return best replies to the types, their average and the worst per record."""
     games = {
         "types": believed,
         "average": believed.with_types(averaged(believed.types)),

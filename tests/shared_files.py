@@ -1,8 +1,8 @@
-"""Columns of shared files, declared as tests need them."""
+"""Column declarations of shared files for tests."""
 
 from reidsim.reports.shared.kept import Kept
 
 
 def unknown(*names, identifiers=()):
-    """Return kept columns, some of them identifiers, that no outsider knows."""
+    """Return kept columns, some of them identifiers, that outsiders do not know."""
     return Kept(names, identifiers, unknown_to_outsiders=(*names, *identifiers))

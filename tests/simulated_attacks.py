@@ -1,4 +1,4 @@
-"""Playing out the planner's policy: what a group of a given size leads to, attack by attack."""
+"""Simulate the sequential adversary's optimal policy on one linked group."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SimulatedAttacks:
-    """Outcomes of independent attacks on one linked group; arrays of shape (n_attacks,).
+    """Outcomes of independent attacks on one linked group, shape (n_attacks,).
 
     Parameters
     ----------
     succeeded : ndarray of bool
         Whether the record was re-identified.
     exploits, detections : ndarray of int64
-        How many people were acted against, and how often that was detected.
+        Number of exploited people, and number of detections.
     payoff : ndarray of float64
-        Discounted to the state in which the group was linked, in currency units.
+        Payoff in currency units, discounted to the state in which the group was linked.
     """
 
     succeeded: NDArray[np.bool_]
@@ -33,12 +33,12 @@ class SimulatedAttacks:
 
 
 def exploit_policy(attack: SequentialAttack, group_size: int) -> NDArray[np.bool_]:
-    """Return whether the adversary makes each exploit, by plain backward induction over all states of one group.
+    """Return whether the adversary makes each exploit, by full backward induction.
 
     Returns
     -------
     ndarray of bool, shape (group_size, n_counts)
-        ``policy[j, m]``: whether exploit j is made with m penalties paid; one column if penalties are not counted.
+        ``policy[j, m]``: whether exploit j is made after m paid penalties; one column if penalties are not counted.
     """
     most = attack.max_penalties if attack.counts_penalties and attack.max_penalties is not None else 0
     counts = min(most, group_size) + 1
@@ -66,9 +66,9 @@ def exploit_policy(attack: SequentialAttack, group_size: int) -> NDArray[np.bool
 def simulate_attacks(
     attack: SequentialAttack, group_size: int, n_attacks: int, rng: np.random.Generator
 ) -> SimulatedAttacks:
-    """Play the optimal policy on a linked group.
+    """Simulate the optimal policy on a linked group.
 
-    The record's person is one of ``group_size / prior`` equally likely people, of whom the group holds `group_size`.
+    The data subject is one of ``group_size / prior`` equally likely people; the group holds `group_size` of them.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def simulate_attacks(
     policy = exploit_policy(attack, group_size)
     counts = policy.shape[1]
     detection = attack.detection(group_size)
-    # Position of the right person in the order of exploits; beyond the group if not in the registry.
+    # Position of the data subject in the order of exploits; beyond the group if not in the registry.
     target = rng.random(n_attacks) * (group_size / attack.prior)
     caught = rng.random((group_size, n_attacks)) < detection[:, None]
     active = np.ones(n_attacks, dtype=np.bool_)

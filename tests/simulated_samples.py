@@ -1,4 +1,4 @@
-"""Populations of six attributes, samples of them at known rates, and the truth about their unique records."""
+"""Draw populations and samples, with the true uniqueness of the sampled records."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ class Sample:
     cells: SampleCells
     population_uniques: int
     staying: float
-    """Share of the sample uniques that are population unique."""
+    """Share of the sample uniques that are population uniques."""
     share: float
-    """Mean over sample uniques of one over the size of their group in the population."""
+    """Mean over sample uniques of 1 / group size in the population."""
 
 
 def falling(n, power):
@@ -26,7 +26,7 @@ def falling(n, power):
 
 
 def drawn(rng, chances, given):
-    """Draw a value for everybody by the row of `chances` that is given."""
+    """Draw a value per person; `given` selects the person's row of probabilities."""
     place = (rng.random(len(given))[:, None] > chances.cumsum(axis=1)[given]).sum(axis=1)
     return np.minimum(place, chances.shape[1] - 1)
 
@@ -36,7 +36,7 @@ def independent(rng):
 
 
 def chained(rng):
-    """Each attribute depends on the one before: interactions of two are all there are."""
+    """Draw attributes that depend on the previous one: pairwise interactions only."""
     columns = [rng.choice(SHAPE[0], PEOPLE, p=falling(SHAPE[0], 0.5))]
     for n, before in zip(SHAPE[1:], SHAPE, strict=False):
         columns.append(drawn(rng, rng.dirichlet(np.full(n, 0.6), size=before), columns[-1]))
@@ -44,7 +44,7 @@ def chained(rng):
 
 
 def hidden(rng):
-    """Forty hidden kinds of people: interactions of any number of attributes."""
+    """Draw attributes from 40 latent classes: interactions of any order."""
     kind = rng.choice(40, PEOPLE, p=falling(40, 0.7))
     return np.column_stack([drawn(rng, rng.dirichlet(np.full(n, 0.3), size=40), kind) for n in SHAPE])
 
@@ -53,7 +53,10 @@ POPULATIONS = {"independent": independent, "chained": chained, "hidden": hidden}
 
 
 def sample(name: str, rate: float, *, strata: bool, seed: int) -> Sample:
-    """Draw a population and everybody of it with a rate that, with strata, differs by the third attribute."""
+    """Draw a population and sample it.
+
+    With strata, rates differ by the third attribute.
+    """
     rng = np.random.default_rng((seed, *name.encode()))
     people = POPULATIONS[name](rng)
     rates = rate * (np.array([0.4, 1.0, 2.0])[people[:, 2] % 3] if strata else np.ones(PEOPLE))

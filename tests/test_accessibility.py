@@ -1,4 +1,4 @@
-"""Readable by everybody: colours told apart by all eyes, NO_COLOR, completion, errors and exit codes."""
+"""Accessible output: colours, NO_COLOR, completion, errors, exit codes."""
 
 import itertools
 import os
@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 _COMMANDS = typer.main.get_command(app).commands
 COMMANDS = at_least(18, sorted(_COMMANDS))
 
-# Machado, Oliveira and Fernandes 2009: what dichromats see, on linear RGB.
+# Machado, Oliveira and Fernandes 2009: colour vision of dichromats, on linear RGB.
 _EYES = {
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
     "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
@@ -46,7 +46,7 @@ def lab(rgb):
 
 
 def apart(one, other, eye):
-    """Return how far two colours are apart as an eye sees them (CIE 1976)."""
+    """Return the CIE 1976 distance between two colours for a type of colour vision."""
     return float(np.linalg.norm(lab(np.array(_EYES[eye]) @ linear(one)) - lab(np.array(_EYES[eye]) @ linear(other))))
 
 
@@ -69,7 +69,7 @@ def test_policies_differ_in_colour_for_every_kind_of_colour_vision(eye):
 
 
 def schemes():
-    """Yield the colours of the report's page by name: in light, in dark and on paper."""
+    """Yield the report's named colours in light mode, in dark mode and on paper."""
     stylesheet = (REPOSITORY / "reidsim" / "reports" / "templates" / "stylesheet.css").read_text(encoding="utf-8")
     for block in re.findall(r":root \{(.*?)\}", stylesheet, flags=re.DOTALL):
         yield dict(re.findall(r"--(\w+): (#\w{6})", block))

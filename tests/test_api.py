@@ -1,4 +1,4 @@
-"""The package as seen from Python: ``import reidsim``."""
+"""The public Python interface: ``import reidsim``."""
 
 import inspect
 import shutil
@@ -23,7 +23,7 @@ MEASURES = [
 
 @pytest.fixture
 def town(tmp_path):
-    """Return the scenario of a copy of the town."""
+    """Return the scenario in a copy of the town folder."""
     shutil.copytree(TOWN, tmp_path / "town")
     return tmp_path / "town" / "town.toml"
 
@@ -47,7 +47,7 @@ def test_every_public_name_can_be_imported(name):
 def test_every_public_name_is_documented_where_it_says_it_lives(name):
     thing = getattr(reidsim, name)
     assert inspect.getdoc(thing)
-    # A dataclass without a docstring of its own gets its signature for one.
+    # A dataclass without a docstring has its signature as its docstring.
     assert not inspect.getdoc(thing).startswith(f"{name}(")
     assert thing.__module__.startswith("reidsim.")
     assert thing.__name__ == name

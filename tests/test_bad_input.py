@@ -1,7 +1,7 @@
-"""Whatever is wrong with what a user gives: one clear line, exit code 2, and nothing half-written.
+"""Invalid input ends with one clear line, exit code 2 and no partial output.
 
-Every case starts from the small town in ``scenarios/town`` (a copy of it), breaks one thing and states what the line
-must name. ``run`` and ``check`` must refuse it alike.
+Every case copies the small town in ``scenarios/town``, breaks one thing and states the text that the line must
+contain. ``run`` and ``check`` must both refuse it.
 """
 
 import errno
@@ -29,7 +29,7 @@ REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "rei
 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
-    """Return a copy of the town, which is also the working folder."""
+    """Return a copy of the town folder and make it the working folder."""
     folder = tmp_path / "work"
     shutil.copytree(TOWN, folder)
     monkeypatch.chdir(folder)
@@ -38,7 +38,10 @@ def town(tmp_path, monkeypatch):
 
 @pytest.fixture
 def reidsim(monkeypatch, capsys):
-    """Return a function that runs the command line in this process: exit code, standard output, standard error."""
+    """Return a function that runs the command line in this process.
+
+    The function returns the exit code, standard output and standard error.
+    """
 
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
@@ -51,7 +54,7 @@ def reidsim(monkeypatch, capsys):
 
 
 def everything_in(folder):
-    """Return what is in a folder, contents included; a name that starts with a dot does not hide."""
+    """Return all files of a folder with their contents, including hidden files."""
     return {
         path.relative_to(folder): path.read_bytes() if path.is_file() else path.is_symlink()
         for path in sorted(folder.rglob("*"))
@@ -69,7 +72,7 @@ def assert_one_line(code, out, err, *says):
         assert part in err
 
 
-# What can be broken.
+# Invalid inputs.
 
 
 def edit(file, old, new):
@@ -104,7 +107,7 @@ def link(file, target):
 
 
 def case(name, *changes, says, sets=()):
-    """State one thing to break, by changes of the town's files or by ``--set``, and what the line must say."""
+    """Return a case: changes of files or ``--set`` options, and the expected text."""
     options = [part for setting in sets for part in ("--set", setting)]
     return pytest.param(changes, options, says, id=name)
 
@@ -560,7 +563,7 @@ def test_a_disk_that_fills_up_while_figures_are_drawn_is_one_line_and_keeps_the_
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """Return the folder of a disk of 16 KiB."""
+    """Return the folder of a 16 KiB disk, or skip the test if it cannot be mounted."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = shutil.which("mount")
@@ -577,7 +580,7 @@ def test_a_truly_full_disk_is_one_line_and_leaves_nothing(town, small_disk):
     assert everything_in(small_disk) == {}
 
 
-# The real command, in a process of its own.
+# The real command, in a separate process.
 
 
 def console_script(*arguments):
@@ -635,7 +638,7 @@ def test_a_number_of_thousands_of_digits_is_text_where_text_may_be_and_else_told
     NO_POPULATION(town)
     code, out, err = reidsim("check", SCENARIO, "--set", 'adversary.risk="prosecutor"')
     assert_one_line(code, out, err, "attribute 'age'", "not a whole number", "found '9999")
-    # A column that nothing is read from as a number.
+    # No value of this column is parsed as a number.
     (town / PATIENTS).write_text("\n".join(f"{line},{'8' * 5_000}" for line in people.splitlines()))
     code, out, err = reidsim("describe", PATIENTS, "--column", "Alter", "--column", "Geschlecht")
     assert (code, err) == (0, "")

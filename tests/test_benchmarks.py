@@ -1,4 +1,4 @@
-"""Every benchmark can be started from the repository root, and says at once what it needs."""
+"""Every benchmark starts from the repository root and lists missing requirements."""
 
 import importlib.util
 import os
@@ -10,11 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
-# Shared by benchmarks, and started by none.
+# Modules imported by benchmarks and not run by themselves.
 SHARED = ("figures", "instant_runs", "memory", "needs")
-# Stands for a folder of the test.
+# Placeholder for a folder of the test.
 OUTPUT = "OUTPUT"
-# Settings at which each is over in seconds.
+# Settings with which each benchmark ends within seconds.
 SMALL = {
     "all": [
         *("--only", "reidentified", "--divisor", "100", "--output", OUTPUT),

@@ -1,4 +1,4 @@
-"""The command line: what it prints, where it writes, and how it stops."""
+"""The command line: printed text, output folders and interruption."""
 
 import contextlib
 import errno
@@ -48,14 +48,14 @@ BUNDLED = {
     for folder, least in (("scenarios", 22), ("populations", 11))
 }
 ESCAPE = "\x1b"
-# What a terminal or a user's settings would add.
+# Variables that a terminal or a user's settings may define.
 TERMINAL = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "CLICOLOR_FORCE"}
 CLEAN = {name: value for name, value in os.environ.items() if name not in TERMINAL}
 
 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
-    """Return a copy of the town, which is also the working folder."""
+    """Return a copy of the town folder and make it the working folder."""
     folder = tmp_path / "work"
     shutil.copytree(TOWN, folder)
     monkeypatch.chdir(folder)
@@ -64,7 +64,7 @@ def town(tmp_path, monkeypatch):
 
 @pytest.fixture
 def short(tmp_path, monkeypatch):
-    """Return the bundled scenario without its figures; alone in the working folder."""
+    """Return the bundled scenario without figures, outside the working folder."""
     text = (bundled_folder("scenarios") / "wan2015.toml").read_text(encoding="utf-8")
     path = tmp_path / "short.toml"
     path.write_text(text[: text.index("[figures]")], encoding="utf-8")
@@ -75,7 +75,10 @@ def short(tmp_path, monkeypatch):
 
 @pytest.fixture
 def reidsim_(monkeypatch, capsys):
-    """Return a function that runs the command line in this process: exit code, standard output, standard error."""
+    """Return a function that runs the command line in this process.
+
+    The function returns the exit code, standard output and standard error.
+    """
     for name in set(os.environ) - set(CLEAN):
         monkeypatch.delenv(name)
 
@@ -289,7 +292,7 @@ def test_the_module_is_the_command(town):
     assert done.stdout == f"{__version__}\n"
 
 
-# Pipes and full disks on the side of the output.
+# Closed pipes and full disks on the output side.
 
 
 @pytest.mark.deep
@@ -302,7 +305,7 @@ def test_a_reader_that_goes_away_is_no_error_message(arguments, tmp_path):
     command = [REIDSIM, *arguments]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
     os.close(writer)
-    # What a shell tells of a program that was ended by the closed pipe.
+    # Exit code that a shell reports for a program ended by the closed pipe.
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
@@ -332,7 +335,7 @@ def assert_nothing_was_written(ended, code):
 @on_posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_inside_a_callback_of_compiled_code_is_one_line(number):
-    # Where the compiler keeps its cache, an exception cannot leave a callback from C: Python prints it and goes on.
+    # While the compiler loads its cache, an exception cannot leave a C callback: Python prints it and continues.
     code = (
         "import ctypes, signal\n"
         "from reidsim import cli, interrupts\n"
@@ -353,19 +356,19 @@ def test_an_interrupt_inside_a_callback_of_compiled_code_is_one_line(number):
 
 
 def folder_is_being_written():
-    """Tell whether the hidden folder holds something."""
-    # Whatever is renamed or removed while it is looked at is not being written.
+    """Return whether a hidden folder in the working folder is not empty."""
+    # A folder that is renamed or removed during the check is not being written.
     with contextlib.suppress(OSError):
         return any(path.name.startswith(".") and any(path.iterdir()) for path in Path().iterdir())
     return False
 
 
 def folder_is_being_written_beside(finished):
-    """Return what tells whether the hidden folder holds something while the finished one is there."""
+    """Return a condition: a hidden folder has content while the final one exists."""
     return lambda: Path(finished).exists() and folder_is_being_written()
 
 
-# It waits in the middle: on its way out of compiled code with an interrupt, numba may crash where it packs a tuple.
+# The program waits in the middle: numba may crash if an interrupt arrives while compiled code returns a tuple.
 SOLVING = """
 import sys, time
 from pathlib import Path
@@ -521,7 +524,7 @@ def test_an_interrupt_that_a_library_takes_for_something_else_still_ends_the_run
     finally:
         signal.signal(number, before)
     assert ended == (code, "", "reidsim: interrupted; nothing was written\n")
-    # What is done next in this process is neither stopped nor told differently of signals.
+    # Later work in this process is not stopped, and signal handling is unchanged.
     assert not interrupts.came()
     assert left == STOPPING[number]
     assert not (town / "out").exists()
@@ -544,7 +547,7 @@ def test_ctrl_c_in_any_command_ends_with_code_130_and_one_line(town, reidsim_, m
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that advances only when the test advances it."""
 
     def __init__(self):
         self.now = 1000.0
@@ -603,7 +606,7 @@ def test_progress_is_removed_when_a_run_is_interrupted(clock):
 
 
 def in_a_terminal(*arguments):
-    """Run the command in a pseudo-terminal of 80 columns and return all that it showed."""
+    """Run the command in a pseudo-terminal of 80 columns and return its output."""
     import fcntl
     import pty
     import struct
@@ -619,7 +622,7 @@ def in_a_terminal(*arguments):
         try:
             part = os.read(ours, 65536)
         except OSError:
-            break  # as Linux says that the other side is closed
+            break  # Linux reports the closed other end as an error
         if not part:
             break
         shown += part

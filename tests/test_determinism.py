@@ -1,6 +1,6 @@
-"""Results of a seed are the same bytes whatever the order of hashing, the version of Python and that of numpy.
+"""Equal seeds give equal bytes across hash orders, Python and numpy versions.
 
-That they are the same in this process, in others and on a dask cluster is tested with the batches.
+The batch tests check equality between one process, several processes and a dask cluster.
 """
 
 import os
@@ -14,20 +14,20 @@ import pytest
 from found import at_least
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-# Small runs of tools/golden_cases.py: every kind of scenario, all that is drawn, replications, agents.
+# Small runs of tools/golden_cases.py: every kind of scenario, every random draw, replications, agents.
 CASES = ["wan2015", "wan2015-replications", "xia2015", "xia2021", "wan2021", "prasser2017", "market-sampling"]
 CASES += ["voter-vs-twitter", "genealogy-market", "one-world"]
-# Environments beside this one, as those of Python 3.12 and numpy 2.5 where they are made with that of this one.
+# Environments next to this one, for example with Python 3.12 and numpy 2.5, if installed.
 OTHERS = sorted(path for path in Path(sys.prefix).parent.glob("*/bin/python") if path.parents[1] != Path(sys.prefix))
 pytestmark = pytest.mark.deep
 
 
 def tables_of(python, folder, hash_seed):
-    """Run the cases in a process of their own; return their tables by file."""
+    """Run the cases in a separate process and return their tables by file."""
     command = [python, REPOSITORY / "tools" / "golden.py", "write", folder, "--only", *CASES]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONHASHSEED": hash_seed, "MPLBACKEND": "Agg"}
     compiled = Path(python).parents[1] / "numba"
-    if compiled.is_dir():  # Continuous integration keeps what each environment has compiled in it.
+    if compiled.is_dir():  # Continuous integration keeps each environment's compiled kernels here.
         environment["NUMBA_CACHE_DIR"] = str(compiled)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=folder.parent)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -53,7 +53,7 @@ def assert_same_bytes(one, other):
 
 
 def able():
-    """Return the other environments that have what reidsim needs."""
+    """Return the other environments that have the dependencies of reidsim."""
     needed = "import pandas, numba, mesa, rich"
     return [
         python

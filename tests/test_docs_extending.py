@@ -1,4 +1,4 @@
-"""The page on parts of one's own: its examples are short, and its package is found by its entry points."""
+"""The page on user-defined parts: short examples, and a package with entry points."""
 
 import sys
 import tomllib
@@ -15,7 +15,7 @@ FILES = {block.title: block.text for block in BLOCKS if block.title and block.ti
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """The files of the page, and its package installed: a folder that names its entry points."""
+    """Write the page's files and install its package with its entry points."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     project = tomllib.loads(FILES["pyproject.toml"])["project"]
@@ -39,7 +39,7 @@ def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_
     assert set(installed) == {"reidsim.adversaries", "reidsim.policies", "reidsim.kinds"}
     policies = {"publisher.policies": ["basic", "appetite"]}
     by_name = reidsim.load_scenario("ward.toml", {**policies, "adversary.planner": "persistent"})
-    # No code that the scenario names: nothing has to be allowed.
+    # The scenario names no code, so no permission is needed.
     assert not by_name.allow_code
     named = reidsim.run("ward.toml", overrides={**policies, "adversary.planner": "persistent"})
     from appetite import Appetite
@@ -56,7 +56,8 @@ def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_
 def test_the_kind_of_the_package_is_named_without_its_module_and_gives_the_same(installed):
     own = reidsim.run("few.toml", allow_code=True)
     named = reidsim.run("few.toml", overrides={"game": "withholding"})
-    # An attack on one of 1 or 4 people gains 60 or 15 and costs 2, on one of 40 it does not pay; sharing is worth 10.
+    # An attack on one of 1 or 4 people gains 60 or 15 and costs 2; on one of 40 it is not profitable. Sharing is worth
+    # 10.
     assert own.summary.loc["basic", "publisher_payoff"] == pytest.approx(10 / 3, rel=1e-12)
     pd.testing.assert_frame_equal(named.summary, own.summary)
     assert named.manifest["parts"]["withholding"]["module"] == "withholding"

@@ -1,4 +1,4 @@
-"""Every table and column of a results folder is explained in the documentation."""
+"""The documentation explains every table and column of a results folder."""
 
 import pandas as pd
 import pytest
@@ -34,7 +34,7 @@ def test_tables_and_columns_of_results_are_explained(page, tmp_path, monkeypatch
     write_files_of(page, tmp_path)
     folder = command(scenario, overrides=overrides).save(tmp_path / "results", illustrate=illustrate)
     explained = names_explained(page)
-    # Attributes of the records, and keys of the scenario, are columns as well.
+    # Attributes of the records and keys of the scenario are also columns.
     content = (folder / "manifest.json").read_text(encoding="utf-8")
     for path in folder.glob("*.parquet"):
         columns = {column for column in pd.read_parquet(path).columns if "." not in column}

@@ -1,4 +1,4 @@
-"""`reidsim new` on tables with sampling weights: which columns are taken for weights, and what the draft says."""
+"""`reidsim new` on tables with sampling weights: detected columns, drafted text."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files that are unsafe are never called safe: three ways in which that happened, and a property over small files."""
+"""Unsafe files are never reported as safe: three past errors and one property."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ def one_error(result):
 
 
 def test_claims_by_insurance_number_are_counted_by_people(folder, reidsim_):
-    """By rows, each claim hides among the claims of the same person."""
+    """Counted by rows, each claim would hide among the claims of the same person."""
     table = claims(3_000, 300)
     table.to_csv("claims.csv", sep=";", index=False, encoding="latin-1")
     assert reidsim_("new", "claims.csv", "--encoding", "latin-1")[0] == 0
@@ -104,7 +104,10 @@ def test_a_declaration_stands_in_the_scenario_with_its_reason(folder, reidsim_):
 
 
 def fits(cell, value):
-    """Return whether a true value is among those of a released cell, in the notation of the drafts."""
+    """Return whether a released cell is consistent with a true value.
+
+    Cells use the notation of the drafts.
+    """
     if cell in ("*", value):
         return True
     if " or " in cell:
@@ -118,7 +121,7 @@ def fits(cell, value):
 @examples(500)
 @given(data=st.data())
 def test_whatever_is_shared_nobody_is_above_the_limit(data):
-    """Every person is compared with every row of the file, by a count that shares no code with the package."""
+    """Compare every person with every row of the file, independently of the package."""
     seed, n = data.draw(st.integers(0, 10_000)), data.draw(st.integers(12, 60))
     rows = data.draw(st.sampled_from([1, 1, 3]))
     rng = np.random.default_rng(seed)
@@ -167,7 +170,7 @@ def test_whatever_is_shared_nobody_is_above_the_limit(data):
     ).reshape(len(shared), len(table))
     for row in fit:
         assert len(set(person[row])) >= 11
-    # Rows are in the order of the records, so that each record is known if all are shared.
+    # Rows keep the order of the records, so the record of each row is known if all are shared.
     if len(shared) == len(table):
         for record in range(len(table)):
             assert len(set(person[fit[:, record]])) >= 11

@@ -1,4 +1,4 @@
-"""Faults around a command: closed streams, full disks, damaged files, settings of other programs, dying workers."""
+"""Faults around a command: streams, disks, damaged files, settings, workers."""
 
 import gc
 import json
@@ -27,21 +27,21 @@ posix = pytest.mark.skipif(os.name != "posix", reason="descriptors, permissions 
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """Return a working folder with a town in it."""
+    """Return a working folder that holds a copy of the town."""
     shutil.copytree(TOWN, tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"
 
 
 def run(*arguments):
-    """Run a command in this process, without an error."""
+    """Run a command in this process and check that it succeeds."""
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
     return done
 
 
 def error_of(*arguments):
-    """Return the error in one line with which a command in this process ends."""
+    """Return the one-line error with which a command in this process ends."""
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert isinstance(done.exception, InputError), done.output
     assert "\n" not in str(done.exception)
@@ -143,7 +143,7 @@ def test_reports_and_shared_files_are_private_whatever_new_files_are(work):
 
 @pytest.fixture
 def disk(work):
-    """Return a folder that is a disk of its own, of 16 KiB in memory."""
+    """Return a folder mounted as a separate 16 KiB disk in memory."""
     folder = work / "disk"
     folder.mkdir()
     mounted = shutil.which("mount") and subprocess.run(
@@ -152,7 +152,7 @@ def disk(work):
     if not mounted or mounted.returncode:
         pytest.skip("no disk may be mounted")
     yield folder
-    # An error of pyarrow holds its file open.
+    # A pyarrow error keeps its file open.
     gc.collect()
     subprocess.run(["umount", str(folder)], check=True)
 
@@ -167,7 +167,7 @@ def test_a_population_that_does_not_fit_on_the_disk_is_told(disk):
 
 # Workers.
 
-# Python imports this module as it starts: in the command, in its first worker, which is killed, and in all others.
+# Python imports this module at startup: in the command, in its first worker, which is killed, and in all later workers.
 KILLED_AS_IT_STARTS = """
 import os, signal
 from pathlib import Path
@@ -228,7 +228,10 @@ def test_an_interrupt_before_the_first_run_leaves_no_folder(work, writer):
 
 @pytest.fixture
 def stopped(work):
-    """Return the folder of a batch of which the first run failed, so that all runs are kept besides its tables."""
+    """Return the arguments of a batch whose first run failed.
+
+    All completed runs are kept next to the tables of that batch.
+    """
     arguments = [*BATCH[:2], "--set", 'sweep.values={"release.path"=["patients.csv","later.csv"]}', *BATCH[4:]]
     done = CliRunner().invoke(app, [*arguments, "-o", "out"])
     assert done.exit_code == 3, done.output

@@ -1,4 +1,4 @@
-"""Files that are named after something of the user's stay in their folder, each under a name of its own."""
+"""Files named after user input stay in their folder, under distinct names."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""A module imports only from its own floor and those below it; see CONTRIBUTING.md."""
+"""A module imports only from its own layer and lower layers; see CONTRIBUTING.md."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ PACKAGE = REPOSITORY / "reidsim"
 
 
 def floors():
-    """Return the floor of each part, as the table of CONTRIBUTING.md gives it."""
+    """Return the layer of each part from the table in CONTRIBUTING.md."""
     found = {}
     for row in re.findall(r"^\| (\d) \| (.*?) \|", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.MULTILINE):
         for name in re.findall(r"`([a-z]+)(?:/|\.py)`", row[1]):
@@ -68,7 +68,7 @@ def test_kinds_do_not_import_each_other(kind):
 
 @pytest.mark.parametrize("part", ["agents", "games", "scenarios", "kinds", "engine"])
 def test_what_runs_does_not_wait_for_what_draws(part):
-    """Figures are imported by the functions that draw them, never with the module."""
+    """Functions that draw import the figure modules; module headers never do."""
     paths = [path for path in (PACKAGE / part).rglob("*.py") if "figures" not in (path.parent.name, path.stem)]
     drawing = [
         f"{path.relative_to(REPOSITORY)}: {ast.unparse(node)}"

@@ -1,4 +1,4 @@
-"""Cases by chance: no traceback, no hang, no number that is none; and that those are noticed."""
+"""Random cases end without traceback, hang or NaN, and the fuzzer detects each."""
 
 import importlib
 import os
@@ -32,7 +32,7 @@ def test_at_least_half_of_the_scenarios_made_to_be_valid_run(fuzz, monkeypatch, 
 
 @pytest.fixture
 def made(fuzz, tmp_path):
-    """Return the content and the tables of a game of records, written to a folder, and a function that checks them."""
+    """Return the results of a record game and a function that checks them."""
     from fuzz_scenarios import broken_invariants
 
     runs = pd.DataFrame(

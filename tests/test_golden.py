@@ -1,4 +1,4 @@
-"""The script that compares results before and after a change sees what it should see."""
+"""The script that compares results before and after a change detects differences."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""No module imports itself by way of others, inside a floor or across floors, at the top or in a function."""
+"""No module imports itself through others, at module level or in a function."""
 
 import ast
 from graphlib import CycleError, TopologicalSorter
@@ -8,7 +8,7 @@ import pytest
 from found import at_least
 
 PACKAGE = Path(__file__).resolve().parents[1] / "reidsim"
-# The package's front names what is public, and is imported for its version alone.
+# The package's top module lists the public names; other modules import only its version.
 FRONT = "reidsim"
 
 
@@ -18,7 +18,7 @@ def name_of(path):
 
 
 def imported(tree, known):
-    """Return the modules that a module imports, but those for the type checker only."""
+    """Return the imported modules, except imports for type checking only."""
     found, left = set(), [tree]
     while left:
         node = left.pop()
@@ -34,7 +34,7 @@ def imported(tree, known):
 
 
 def cycle_in(graph):
-    """Return the modules of a cycle, in order; none if there is none."""
+    """Return the modules of an import cycle in order, or an empty list."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

@@ -1,4 +1,4 @@
-"""A measure is one object: every column of a run is one, and whatever shows it takes its words from there."""
+"""Every column of a run is a measure object, and all displays use its texts."""
 
 import importlib.util
 import io
@@ -42,10 +42,10 @@ OF_KINDS = {name: kind_named(name).measures for name in at_least(3, kind_names()
 TOLD = [(name, measure) for name, measures in OF_KINDS.items() for measure in measures]
 TOLD += [("elsewhere", each) for each in (*ROUND_MEASURES, *CROSS_PLAY_MEASURES)]
 TOLD += [("elsewhere", each) for each in (RISK_QUANTILE, RECORD_RISK, SUCCESS_PROBABILITY)]
-# Columns of runs that say which run it is, how it ended and how it was computed.
+# Columns that identify a run, its end state and its method.
 _NOT_MEASURES = {*RUN_COLUMNS, *GROUP_COLUMNS, "run", "error", "method"}
 
-# Cases of tools/golden_cases.py that take long, and have no columns that others have not.
+# Long cases of tools/golden_cases.py without columns of their own.
 LONG = {"prasser2017", "wan2021", "wan2021-case", "xia2021-pitman"}
 
 
@@ -82,7 +82,7 @@ def test_kinds_differ_in_words_of_a_measure_and_never_in_its_format():
 
 
 def orphans(kind, runs, points=()):
-    """Return the columns of runs with numbers that no measure of a kind explains."""
+    """Return the numeric columns of runs that no measure of a kind explains."""
     numbers = {name for name in runs.columns if pd.api.types.is_numeric_dtype(runs[name].dtype)}
     swept = {name for name in numbers if "." in name}
     errors = {name for name in numbers if name.endswith(ERROR)}
@@ -132,11 +132,11 @@ def test_every_measure_is_of_a_bundled_run_and_every_number_of_one_is_a_measure(
     }
 
 
-# A measure of a kind that is none of the package's.
+# A measure of a user-defined kind.
 
 
 class RaffleScenario(TablesScenario):
-    """As a table, with luck."""
+    """A table scenario with one additional measure."""
 
     game: Literal["raffle"] = "raffle"
 
@@ -155,7 +155,7 @@ RAFFLE = RaffleKind()
 
 @pytest.fixture
 def raffle(monkeypatch, tmp_path):
-    """A scenario of a kind with a measure of its own."""
+    """Return a scenario of a kind with its own measure."""
     monkeypatch.setattr(tables_kind, "RAFFLE", RAFFLE, raising=False)
     entry = EntryPoint("raffle", "reidsim.kinds.tables.kind:RAFFLE", "reidsim.kinds")
     monkeypatch.setitem(registry.kinds._parts, "raffle", entry)

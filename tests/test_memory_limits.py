@@ -1,4 +1,4 @@
-"""What does not fit into memory or cannot be computed, links in results folders, changed manifests: one line."""
+"""Memory limits, links in results folders and edited manifests: one-line errors."""
 
 import bz2
 import gzip
@@ -83,7 +83,7 @@ def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     with pytest.raises(InputError, match="changed since the batch ended"):
         rerun_one(batch, "0/0")
     manifest = json.loads((batch / "manifest.json").read_text())
-    # Folders of versions before do not tell what tables hold.
+    # Folders of earlier versions have no description of their tables.
     del manifest["tables"]
     (batch / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="cannot be read"):
@@ -152,7 +152,7 @@ def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_pa
     path = write_many_levels(tmp_path, 20, 4)
     summary = reidsim.run(path).summary
     assert summary["publisher_payoff"].tolist() == [100.0, 100.0]
-    # Amounts that change are not planned by a list of them all, either; robust strategies would be.
+    # Changing payoff parameters are not planned by full enumeration either; robust strategies would be.
     with pytest.raises(
         InputError, match=r"robustness\.criteria: too many strategies of a record .*; found 1099511627776"
     ):
@@ -189,7 +189,7 @@ def test_a_lattice_that_takes_long_is_told(tmp_path):
 def test_sixty_attributes_of_a_small_file_take_little_more_than_the_program(tmp_path):
     path = write_wide(tmp_path, 50, 20)
     assert re.search(r"strategies$", describe(load_scenario(path)))
-    # Where all of them are visited, tables fill what may be kept.
+    # When all strategies are visited, tables fill the available memory.
     listed = write_many_levels(tmp_path, 9, 4)
     assert describe(load_scenario(listed, {"publisher.solver": "backward-induction"}))
 
@@ -203,7 +203,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
         few.setattr(solver, "_MOST_OPEN", 20)
         with pytest.raises(InputError, match="too many strategies that may be best, for branch and bound; found 20;"):
             reidsim.run(path, overrides=costs)
-    # Or before memory runs out, of which they take more and more.
+    # Or before memory runs out, because the tables keep growing.
     study = TABLES.build(load_scenario(path, costs))
     monkeypatch.setattr(solver, "_ASKED", 20_000)
     no_attack = Constraint(no_attack=True)
@@ -216,7 +216,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
 
 
 def write_wide(folder, rows, values):
-    """Write tables of 60 attributes, in which one value in many is another."""
+    """Write tables of 60 attributes in which one value of `values` differs."""
     names = [f"a{number}" for number in range(60)]
     cells = np.random.default_rng(1).integers(0, values, (rows, len(names))) == 0
     pd.DataFrame(cells.astype(int), columns=names).to_csv(folder / "people.csv", index=False)

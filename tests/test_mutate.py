@@ -1,4 +1,4 @@
-"""The mutation tester plants real faults, in copies only, and tells which ones tests notice; shown on a toy package."""
+"""The mutation tester plants faults in copies only and reports detected faults."""
 
 import ast
 import importlib
@@ -29,7 +29,7 @@ TOY = {
 
 @pytest.fixture(scope="module")
 def scripts():
-    """The three modules of the mutation tester, by name."""
+    """Return the three modules of the mutation tester by name."""
     sys.path.insert(0, str(SCRIPTS))
     try:
         names = ("mutation_faults", "mutation_tests", "mutate")
@@ -120,7 +120,7 @@ def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, t
     assert [path.name for path in tree.tests_of("toy.steps", 1)] == ["test_steps.py"]
     assert [path.name for path in tree.tests_of("toy.tower")] == ["test_tower.py"]
     assert tree.tests_of("toy.alone") == []
-    # Named after the module, it is of it whatever it imports.
+    # The file name assigns the test to the module, whatever the test imports.
     (toy / "tests" / "test_alone.py").write_text("import toy.tower\n")
     again = scripts["mutation_tests"].Tree(toy)
     assert [path.name for path in again.tests_of("toy.alone")] == ["test_alone.py"]
@@ -132,7 +132,7 @@ def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scrip
     seed = next(n for n in range(1000) if {fault.kind for fault in mutate.drawn(TOY["toy/steps.py"], n, 2)} == wanted)
     outcomes = mutate.mutate(["toy.steps"], root=toy, seed=seed, most=2, workers=1)
     assert {path: path.read_text() for path in toy.rglob("*") if path.is_file()} == before
-    # No test begins below 0.
+    # No test starts below 0, so the fault in line 4 survives.
     assert {(one.place, one.after, one.state) for one in outcomes} == {
         ("toy/steps.py:4", "pass", "survived"),
         ("toy/steps.py:5", "return (start - steps)", "killed"),

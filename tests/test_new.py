@@ -1,4 +1,4 @@
-"""`reidsim new`: what it sees in a table of every kind, and drafts that run at once whatever the file holds."""
+"""`reidsim new`: column detection for all kinds of tables, and runnable drafts."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ def written(path, table):
     return path
 
 
-# What a name says.
+# Column names.
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_parts_of_other_words_say_nothing(name):
     assert hint_of(name) is None
 
 
-# What values say.
+# Column values.
 
 KINDS = {
     "empty": ["", "NA", ""] * 20,
@@ -179,7 +179,7 @@ def test_long_postal_codes_are_no_telephone_numbers():
         (["x" * 61], True),
         (["x" * 62, "x" * 58], False),
         (["x" * 64, "x" * 58], True),
-        # One of more than 500, or one of several lines, however short the others are.
+        # One value of more than 500 characters, or one of several lines, however short the others are.
         (["x" * 500, *"abcdefghi"], False),
         (["x" * 501, *"abcdefghi"], True),
         (["a", "b\nc", "d"], True),
@@ -248,14 +248,14 @@ MIXED = st.one_of(
 @example([str(i) for i in range(60)], ["10-19"], "age", 3)
 @example([str(i) for i in range(60)], ["0-9", "0-9 alone"], "x", 2)
 def test_every_drafted_hierarchy_is_one(values, odd, name, most):
-    """Whatever the values, levels nest, all of them lead to suppression, and there are no more than asked for."""
+    """Levels nest, end in suppression, and never exceed the requested number."""
     profile = column(values + odd, name)
     assume(profile.distinct)
     draft = draft_hierarchy(profile, most)
     hierarchy = as_hierarchy(profile, draft)
     assert hierarchy.n_levels == draft.n_levels <= most + 2
     assert hierarchy.labels[-1] == ("*",)
-    # Every level in between merges something, for at most the levels that a kind has by itself.
+    # Every level in between merges values; the requested levels are at most the default number of the kind.
     if draft.rule["rule"] in ("intervals", "prefix"):
         assert hierarchy.n_groups[1] <= hierarchy.attribute.size
 
@@ -283,7 +283,7 @@ def test_levels_of_each_type():
     assert labels_of(["37203", "37014", "38363"], "zip")["37203"] == ["3720*", "372**", "37***", "*"]
     assert labels_of(["2138", "37014", "38363"], "zip")["2138"] == ["0213*", "021*", "02*", "*"]
     assert labels_of([f"CX{i:02}{i % 10}" for i in range(30)] * 3)["CX077"] == ["CX0**", "CX***", "C****", "*"]
-    # Of a diagnosis, the category and the letter of its chapter.
+    # The levels of a diagnosis are its category and the letter of its chapter.
     assert labels_of([f"C{i:02}.{i % 10}" for i in range(30)] * 3)["C07.7"] == ["C07**", "C****", "*"]
     assert labels_of(["1.5", "2.25", "30", "71.5"], "bmi")["2.25"] == ["[0, 5)", "[0, 10)", "*"]
     assert labels_of(["F", "M", "F"], "sex")["F"] == ["*"]
@@ -327,14 +327,14 @@ def test_rare_categories_share_a_level():
         "Inuit": ["Inuit or Maori", "*"], "Maori": ["Inuit or Maori", "*"],
     }  # fmt: skip
     many = ["White"] * 500 + ["Black"] * 300 + [f"people number {i:02}" for i in range(30)] + ["other"] * 40
-    # Of many values, those of less than a twentieth of the rows are joined next: here 40 that are called other.
+    # Values with less than a twentieth of the rows are joined next: here 40 values, under the label "other".
     labels = labels_of(many, "race")
     assert labels["people number 07"] == ["other values", "other values", "*"]
     assert labels["other"] == ["other", "other values", "*"]
     assert labels["Black"] == ["Black", "Black", "*"]
 
 
-# Which columns are taken.
+# Selected columns.
 
 
 def table_of(**columns):
@@ -394,7 +394,7 @@ def test_days_that_do_not_exist_keep_to_themselves():
     profile = column(days, "dob")
     assert profile.kind == "date"
     labels = labels_of(days, "dob")
-    # The day stands second: the first values alone would allow both orders.
+    # The day is the second part: the first values alone would allow both orders.
     assert labels["1963-02-14"] == ["1963-02", "1963", "1960-1964", "1960-1969", "*"]
     assert labels["02/30/1970"] == ["not a date"] * 4 + ["*"]
     assert column([f"{1950 + i % 40}-02-30" for i in range(60)], "dob").kind != "identifier"
@@ -449,7 +449,7 @@ CELLS = st.one_of(
     st.sampled_from([",", ";", "\t", "|"]),
 )
 def test_whatever_the_file_holds_its_draft_is_ready_to_run(tmp_path_factory, names, rows, delimiter):
-    """All columns but one are taken, however they are called and whatever stands in them."""
+    """All columns but one are selected, whatever their names and values."""
     names = [name.strip() for name in names]
     assume(len(set(names)) == len(names) and all(names) and not any("\0" in c for r in rows for c in [*r, *names]))
     folder = tmp_path_factory.mktemp("draft")
@@ -525,7 +525,7 @@ RESIDENTS = {
 
 
 def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
-    """Columns go by other names than its attributes, and values by other cases than its categories."""
+    """Column names and letter case of values differ from the population's."""
     written(folder / "residents.csv", RESIDENTS)
     options = ("--population", "tennessee-2010")
     code, _, err = reidsim_("new", "residents.csv", *options)
@@ -551,7 +551,7 @@ def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
     study = build_study(load_scenario("residents/residents.toml"))
     assert (study.n_records, study.linked_population.total) == (4, 6_346_105)
     sizes = study.linker("journalist").group_sizes
-    # Who has a value of nobody is alone with it, and hides among all others where it is suppressed.
+    # A value that nobody in the population has is unique; suppressed, it hides among all other people.
     martian = int(study.cell_of_record[2])
     by_level = [int(sizes.at(race * study.lattice.strides[2])[martian]) for race in range(study.lattice.shape[2])]
     assert (by_level[0], sizes.outside.tolist().count(True)) == (1, 1)
@@ -576,7 +576,7 @@ def test_a_population_of_ones_own_is_named_by_its_path(folder, reidsim_):
 
 
 def people_of_a_village():
-    """Expected people by sex and race; of the Maori there are none, and of the Inuit 2.3 and 1.4."""
+    """Return expected people by sex and race: no Maori, and 2.3 and 1.4 Inuit."""
     domain = Domain((Attribute("sex", ("Male", "Female")), Attribute("race", ("White", "Maori", "Inuit", "Black"))))
     by_sex = np.array([[310.2, 0.0, 2.3, 90.0], [298.2, 0.0, 1.4, 93.0]])
     return Population.from_dense(domain, by_sex, name="village")
@@ -611,7 +611,7 @@ def test_what_is_rare_among_the_people_shares_a_level_however_common_it_is_in_th
     ],
 )
 def test_what_does_not_fit_a_population_is_told(folder, reidsim_, options, message):
-    # Of four, only one has a race of the population.
+    # Only one of four people has a race of the population.
     written(folder / "residents.csv", {**RESIDENTS, "planet": ["Mars"] * 4})
     population = [] if "--population" in options else ["--population", "tennessee-2010"]
     code, out, err = reidsim_("new", "residents.csv", *population, *options)
@@ -620,7 +620,7 @@ def test_what_does_not_fit_a_population_is_told(folder, reidsim_, options, messa
     assert os.listdir(folder) == ["residents.csv"]
 
 
-# What cannot be used.
+# Unusable columns.
 
 BAD_FILES = {
     "binary": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)), "not a text file"),

@@ -1,4 +1,4 @@
-"""From a user's file to the file that is shared: a hospital's export, a survey, a census extract."""
+"""From a user's file to the shared file: hospital export, survey, census extract."""
 
 import json
 import subprocess
@@ -37,7 +37,10 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def reidsim_(monkeypatch, capsys):
-    """Run the command line in this process; standard output and warnings, as one line each."""
+    """Return a function that runs the command line in this process.
+
+    The function returns standard output and the warnings, one per line.
+    """
 
     def run(*arguments, code=0):
         monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
@@ -54,7 +57,7 @@ def reidsim_(monkeypatch, capsys):
 
 
 def drafted(folder, table, name="hospital.csv", **options):
-    """Draft a scenario of a table written as the hospital writes it; the draft and the scenario as loaded."""
+    """Draft a scenario for a hospital table; return the draft and the loaded scenario."""
     draft = draft_scenario(own_files.write_hospital(folder / name, table), folder / "draft", **options)
     (folder / "draft").mkdir()
     draft.write(folder / "draft")
@@ -62,7 +65,7 @@ def drafted(folder, table, name="hospital.csv", **options):
 
 
 def labels_read(loaded):
-    """Return the values of the records as a run reads them, by attribute."""
+    """Return the attribute values of the records as a run reads them."""
     release = read_release(loaded)
     return {
         hierarchy.attribute.name: np.array(hierarchy.attribute.categories, dtype=object)[release.codes[:, at]].tolist()
@@ -105,7 +108,7 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
         "diagnosis",
     )
     shared = pd.read_csv("shared.csv", sep=";", dtype=str, keep_default_na=False)
-    # One day for each patient, though clerks wrote it in up to four ways.
+    # Each patient has one date of birth, written in up to four formats.
     days = shared["dob"].groupby(table["pid"]).nunique()
     written = table["dob"].groupby(table["pid"]).nunique()
     assert written.max() == 4
@@ -122,7 +125,7 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
 
 
 def test_days_are_those_that_clerks_meant(folder):
-    """The days of birth behind the file, read back from however they were written."""
+    """Dates of birth are recovered from every format."""
     table = own_files.hospital(2_000, 1_176)
     _, loaded = drafted(folder, table)
     read = pd.Series(labels_read(loaded)["dob"])
@@ -247,7 +250,7 @@ def test_codes_of_a_survey_are_no_quantities(folder):
     (folder / "draft").mkdir()
     draft.write(folder / "draft")
     read = labels_read(load_scenario(folder / "draft" / draft.scenario_file))
-    # Written 4.0 in the file.
+    # The file writes 4.0.
     assert read["roof"] == [f"{code:.0f}" for code in table["roof"]]
     assert read["age"].count("") == table["age"].isna().sum() > 0
 
@@ -262,7 +265,7 @@ def test_a_census_extract_is_drafted_run_and_shared(folder, reidsim_):
     loaded = load_scenario("census/census.toml")
     country = next(h for h in read_release(loaded).hierarchies if h.attribute.name == "native-country")
     assert country.attribute.size == 42
-    # The countries, their regions, the continents, nothing; those that did not say stay as they are until then.
+    # The levels are countries, regions, continents and suppression; missing values stay separate until suppression.
     assert country.n_groups[0] > country.n_groups[1] > country.n_groups[2] > country.n_groups[3] == 1
     at = country.attribute.categories.index
     path = [country.labels[level][country.groups[level, at("Mexico")]] for level in range(4)]
@@ -287,7 +290,7 @@ def test_countries_by_number_are_grouped_by_frequency(folder):
     assert country.hierarchy.n_levels == 3
 
 
-# What the population of a scenario does not have.
+# Values missing from the scenario's population.
 
 PEOPLE = pd.DataFrame({"age": ["30", "40", "50"] * 40, "race": ["White", "Black", "White"] * 40})
 RECORDS = pd.DataFrame({"age": ["30", "40", "50", "40"] * 10, "race": ["White", "Martian", "White", ""] * 10})
@@ -307,11 +310,11 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
     assert set(study.lattice.domain["race"].categories) == {"White", "Black", "Martian", ""}
     linker = study.linker("journalist")
     of = study.cell_of_record[:4]
-    # 40 people of each age with its race; none with a value of nobody, who hide where it is suppressed.
+    # 40 people of each age with its race; a value that nobody has is unique unless it is suppressed.
     assert linker.group_sizes.at(0)[of].tolist() == [40, 1, 40, 1]
     suppressed = study.lattice.strides[1] * (study.lattice.shape[1] - 1)
     assert linker.group_sizes.at(suppressed)[of].tolist() == [40, 40, 40, 40]
-    # Said to be an error, they are one.
+    # With `unknown = "error"`, such values are an error.
     text = (folder / "draft/hospital.toml").read_text().replace('unknown = "nobody"', 'unknown = "error"')
     (folder / "draft/hospital.toml").write_text(text)
     with pytest.raises(InputError, match="row 2, column 'race': value outside the categories of 'race'"):
@@ -387,7 +390,7 @@ def test_safe_harbor_suppresses_missing_values_and_names_the_row_that_it_cannot_
     (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows[:4]) + "\n")
     study = build_study(load_scenario("people.toml"))
     levels = [study.lattice.levels(int(study.safe_harbor_strategies[cell])) for cell in study.cell_of_record]
-    # Ages of 90 or more are joined, ZIP codes told by three digits; what is missing is suppressed.
+    # Ages of 90 or more are joined, ZIP codes keep three digits, and missing values are suppressed.
     assert levels == [(0, 1), (2, 1), (1, 2), (0, 1)]
     (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows) + "\n")
     with pytest.raises(InputError, match="row 5: attribute 'age': not a whole number; found 'unknown'"):
@@ -400,7 +403,7 @@ def test_safe_harbor_suppresses_missing_values_and_names_the_row_that_it_cannot_
         build_study(load_scenario("people.toml"))
 
 
-# Time; how long a file takes is measured in benchmarks/first_minute.py.
+# Running time; benchmarks/first_minute.py measures how long a file takes.
 
 
 @pytest.mark.parametrize(
@@ -418,7 +421,7 @@ def test_a_mistyped_name_is_told_before_libraries_are_loaded(folder, command):
 
 
 def test_checking_a_scenario_counts_no_groups(folder, monkeypatch, reidsim_):
-    """What a game needs to be solved is made when it is."""
+    """Group sizes are computed only when the game is solved."""
     own_files.write_hospital(folder / "stays.csv", own_files.hospital(500, 300))
     reidsim_("new", "stays.csv")
 

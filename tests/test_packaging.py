@@ -1,4 +1,4 @@
-"""The wheel: what it holds, and that it works on its own."""
+"""The wheel: its contents, and its use outside the repository."""
 
 import ast
 import os
@@ -15,7 +15,7 @@ from found import at_least
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-# What pip says when it cannot get hatchling, as opposed to hatchling failing.
+# Messages of pip when it cannot download hatchling, as opposed to a failure of hatchling.
 UNREACHABLE = (
     "No matching distribution found", "Could not find a version", "Connection", "ConnectTimeout", "ReadTimeout",
     "Temporary failure", "Name or service not known", "No module named pip",
@@ -28,7 +28,7 @@ def wheel(tmp_path_factory):
 
 
 def build(folder):
-    """Build the wheel in isolation, as pip does for everybody."""
+    """Build the wheel in isolation, as pip does for users."""
     command = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--quiet", "--wheel-dir", str(folder)]
     built = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     if built.returncode != 0 and any(reason in built.stderr for reason in UNREACHABLE):
@@ -67,7 +67,10 @@ def unpacked(wheel, tmp_path_factory):
 
 @pytest.fixture
 def python(unpacked, tmp_path):
-    """Return a function that runs Python with the unpacked wheel first on its path, far from the repository."""
+    """Return a function that runs Python with the unpacked wheel first on its path.
+
+    The working folder is outside the repository.
+    """
 
     def run(*arguments):
         environment = {**os.environ, "PYTHONPATH": str(unpacked), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -81,7 +84,7 @@ DISTRIBUTIONS = {"sklearn": "scikit-learn", "pydantic_core": "pydantic"}
 
 
 def required(lines):
-    """Return the names of the distributions that an install without extras needs; upper case means nothing in them."""
+    """Return the distributions required without extras, in lower case."""
     return {re.split(r"[<>=!~; \[]", line)[0].lower() for line in lines if "extra ==" not in line}
 
 
@@ -103,7 +106,7 @@ def test_the_package_requires_every_distribution_that_it_imports():
                 imported.add(node.module.partition(".")[0])
     assert {"numpy", "numba", "pandas", "scipy", "typer"} <= imported
     extras = {name for lines in PROJECT["optional-dependencies"].values() for name in required(lines)}
-    # Not every distribution has the name of its module.
+    # Some distributions have a name that differs from their module.
     foreign = {DISTRIBUTIONS.get(name, name).lower() for name in imported - set(sys.stdlib_module_names)}
     foreign -= {"reidsim", "__future__"}
     assert foreign <= required(PROJECT["dependencies"]) | extras

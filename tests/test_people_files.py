@@ -1,4 +1,4 @@
-"""A hospital's file, with rows for fewer patients: drafted, checked, run, shared and reported by patients."""
+"""A hospital file with several rows per patient, evaluated by patients throughout."""
 
 import json
 import sys
@@ -43,7 +43,7 @@ def played(hospital):
     draft = draft_scenario(hospital / "stays.csv", hospital / "draft")
     (hospital / "draft").mkdir()
     draft.write(hospital / "draft")
-    # Released files are scored against an adversary who asks whose row it is.
+    # Released files are scored against an adversary who looks for a row's patient.
     toml = hospital / "draft" / "stays.toml"
     toml.write_text(toml.read_text().replace('direction = "both"', 'direction = "record"'))
     loaded = load_scenario(hospital / "draft" / "stays.toml")
@@ -90,7 +90,7 @@ def test_what_is_shared_gives_a_persons_rows_one_form(hospital, played, tmp_path
     for key in ("pid", "hid"):
         with pytest.raises(InputError, match="is never shared"):
             shared_records(run, policy="no-attack", kept=unknown(key))
-    # Under the policy every row fits so many people that no attack pays.
+    # Under this policy every row fits so many people that no attack is profitable.
     _, _, result = played
     records = result.records[result.records["policy"] == "no-attack"]
     assert records.groupby("person")["strategy"].nunique().max() == 1
@@ -105,7 +105,7 @@ def test_reports_and_records_never_hold_the_key(hospital, played):
     assert "P0000" not in text
     stored = pd.read_parquet(hospital / "results" / "records.parquet")
     assert not stored.astype(str).apply(lambda column: column.str.match(r"[PH]\d{4}")).to_numpy().any()
-    # Shares of people, not of rows: the median of the file as it is.
+    # Shares count people, not rows: the median of the original file.
     _, _, result = played
     own = result.records[result.records["policy"] == "no-protection"].drop_duplicates("person")
     assert f"| {own['success_probability'].median():.4f} |" in text
@@ -220,7 +220,7 @@ def test_a_shared_file_is_scored_as_its_policy(hospital, played, tmp_path):
 def test_a_file_with_several_forms_of_a_person_is_scored_by_the_record_that_hides_worst(hospital, played, tmp_path):
     frame = pd.read_csv(hospital / "stays.csv", dtype=str)
     age, sex = frame["age"].to_numpy(), frame["sex"].to_numpy()
-    # Every third row says the sex, the others five years of age; the last hundred people are withheld.
+    # Every third row releases the sex, the others an age range of five years; the last hundred people are withheld.
     fine = np.arange(len(frame)) % 3 == 0
     low = (age.astype(int) - 1) // 4 * 4 + 1
     released = frame.assign(

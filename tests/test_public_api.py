@@ -1,4 +1,4 @@
-"""Five scripts that import nothing of reidsim but `reidsim`, and do what used to take private modules."""
+"""Five scripts that import only `reidsim` and need no private modules."""
 
 import ast
 import runpy
@@ -55,7 +55,7 @@ def test_a_higher_loss_never_pays_more(tmp_path, monkeypatch, capsys):
 
 
 def test_the_planner_alone_attacks_groups_of_up_to_47_as_printed(tmp_path, monkeypatch, capsys):
-    """Xia et al. 2015, setting of the page on the sequential adversary: 47 people, not 48."""
+    """Xia et al. 2015, setting of the page on sequential adversaries: 47, not 48."""
     script = next(s for s in SCRIPTS if s.stem == "sequential_planner")
     names, _ = played(script, tmp_path, monkeypatch, capsys)
     assert names["known"].accesses.tolist() == [True, True, True, False]

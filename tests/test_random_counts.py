@@ -1,4 +1,4 @@
-"""Random counts against exact fractions and scipy, in every place that a uniform number can fall."""
+"""Random counts against exact fractions and scipy, around every threshold."""
 
 from fractions import Fraction
 from itertools import accumulate
@@ -21,12 +21,12 @@ from reidsim.random_counts import (
     draw_multivariate_hypergeometric,
 )
 
-# What rounding moves a threshold by, as a share of all probability.
+# Rounding error of a threshold, as a share of total probability.
 ROUNDING = 1e-14
 
 
 class Uniforms:
-    """Stands in for a generator whose uniform numbers are known."""
+    """A generator that returns given uniform numbers."""
 
     def __init__(self, *uniforms):
         self.uniforms = np.array(uniforms, dtype=np.float64)
@@ -41,7 +41,7 @@ def counts_at(uniforms, number, probability):
 
 
 def around(threshold):
-    """Return the numbers just below and just above a threshold, where these are uniform numbers."""
+    """Return numbers just below and above a threshold, limited to [0, 1)."""
     near = (float(threshold) - ROUNDING, float(threshold) + ROUNDING)
     return [min(max(number, 0.0), 1 - 2.0**-53) for number in near]
 
@@ -107,7 +107,10 @@ def test_frequencies_are_those_of_the_laws():
 
 
 def chi_square(found, shares):
-    """Return the p-value of counts, those that are expected fewer than five times taken together."""
+    """Return the p-value of counts.
+
+    Categories with fewer than five expected are pooled.
+    """
     assert shares.sum() == pytest.approx(1)
     expected = shares * found.sum()
     few = expected < 5
@@ -117,7 +120,7 @@ def chi_square(found, shares):
 
 
 def test_compiled_sums_are_rounded_as_those_of_plain_python():
-    """Which has neither fused multiply-adds nor sums in another order."""
+    """Plain Python has neither fused multiply-adds nor a different order of sums."""
     rng = np.random.default_rng(5)
     for _ in range(40):
         n, p = float(rng.integers(1, 10**6)), rng.random()

@@ -1,4 +1,7 @@
-"""The reference pages are generated from the schemas and the commands, and every key is explained."""
+"""The reference pages are generated from schemas and commands.
+
+Every key is explained.
+"""
 
 from pathlib import Path
 
@@ -15,7 +18,7 @@ PAGES = reference.reference_pages()
 
 
 def test_the_committed_pages_are_those_that_the_tool_writes():
-    """After a change of a schema or a command, `python tools/reference.py` writes the pages anew."""
+    """After a change of a schema or a command, run `python tools/reference.py`."""
     assert {page.name: page.read_text(encoding="utf-8") for page in FOLDER.iterdir()} == PAGES
 
 

@@ -1,4 +1,7 @@
-"""`reidsim share --rulebook` and `reidsim apply`: what was decided of a cell is what becomes of new records."""
+"""`reidsim share --rulebook` and `reidsim apply`: new records follow the rules.
+
+A rulebook assigns each cell its released form; new records of the cell are released in that form.
+"""
 
 import csv
 import shutil
@@ -34,7 +37,7 @@ policies = ["full-domain-no-attack", "record-level-no-attack", "no-protection"]
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """The folder of a town and of its results."""
+    """Return the folder of a small scenario and its results."""
     folder = tmp_path_factory.mktemp("played")
     rng = np.random.default_rng(7)
     ages = [*rng.integers(20, 24, 60).tolist(), *rng.integers(24, 40, 20).tolist()]

@@ -1,4 +1,4 @@
-"""`reidsim share`: the records in their forms and nothing else, read back as the solver left them."""
+"""`reidsim share` writes the released records only, as the solver chose them."""
 
 import csv
 import hashlib
@@ -28,7 +28,7 @@ from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.faces import RecordSharing
 from reidsim.tables import delimited_line, read_table
 
-# Cells that a file handed over must neither change nor lose.
+# Cells that a shared file must neither change nor lose.
 HOSTILE = [
     '=HYPERLINK("http://example.org","x")', "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "a,b", 'say "so"',
     "two\nlines", "dos\r\nlines", "\r", " spaces ", "\ttab", "Zoë 東京 \u2028 \U0001f600", "<script>1</script>", "",
@@ -92,7 +92,10 @@ def run(folder):
 
 @pytest.fixture
 def reidsim_(monkeypatch, capsys):
-    """Run the command line in this process; exit code, standard output, standard error."""
+    """Return a function that runs the command line in this process.
+
+    The function returns the exit code, standard output and standard error.
+    """
 
     def call(*arguments):
         monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
@@ -108,7 +111,7 @@ def reidsim_(monkeypatch, capsys):
 
 
 def read_back(path):
-    """Read a CSV file as anybody would, without this package."""
+    """Read a CSV file without this package; return the header and the rows."""
     csv.field_size_limit(10_000_000)
     with open(path, encoding="utf-8", newline="") as file:
         header, *rows = list(csv.reader(file))
@@ -132,7 +135,7 @@ def test_the_records_are_in_their_forms_in_the_order_of_the_file(run, reidsim_):
 
 
 def fits(value, form):
-    """Tell whether a value is among those that a released form stands for."""
+    """Return whether a released value is consistent with a true value."""
     if form == "*":
         return True
     if form.endswith("*"):
@@ -145,7 +148,10 @@ def fits(value, form):
 
 @pytest.mark.parametrize("policy", ["no-protection", "basic", "no-attack"])
 def test_the_file_read_back_is_what_the_solver_said(run, policy):
-    """People who fit each row, counted from the two files alone, give the success probabilities of the solver."""
+    """People who fit each row, counted in the two files, give the solver's success.
+
+    The success probability is the reciprocal of this count.
+    """
     sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, policy=policy))
     header, rows = read_back("shared.csv")
     original = patients()
@@ -154,7 +160,7 @@ def test_the_file_read_back_is_what_the_solver_said(run, policy):
     records = run.table("records")
     records = records[(records["policy"] == policy).to_numpy()]
     assert np.allclose(records["success_probability"], 1 / np.array(fitting))
-    # And the classes of equal rows are those that the table of records holds, and those that the sidecar tells.
+    # The classes of equal rows equal the classes in the table of records and in the sidecar.
     sizes = sorted(Counter(map(tuple, rows)).values())
     assert sizes == sorted(Counter(records[["zip", "sex", "age"]].itertuples(index=False, name=None)).values())
     assert sidecar["classes"]["classes_of_size"] == {str(size): n for size, n in sorted(Counter(sizes).items())}
@@ -236,7 +242,7 @@ def test_the_same_run_gives_the_same_bytes(run):
 
 
 def test_records_that_are_withheld_are_left_out(folder, reidsim_):
-    """At this cost an attack pays even against a record that hides among all 40."""
+    """At this cost an attack is profitable even in a class of all 40 records."""
     reidsim.run("patients.toml", overrides={"economics.cost": 1, "publisher.policies": ["no-attack"]}).save("results")
     run = open_results(Path("results"))
     sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, kept=unknown("diagnosis")))
@@ -302,7 +308,10 @@ def test_a_dataset_generalized_in_one_way_has_the_classes_of_its_solver(folder):
 
 @pytest.fixture
 def unheaded(folder):
-    """The patients without a header: of the columns 1 to 6, zip, sex and age are the first, fourth and fifth."""
+    """Return the patients without a header, in columns 1 to 6.
+
+    The attributes zip, sex and age are columns 1, 4 and 5.
+    """
     scenario = SCENARIO
     for old, new in (
         ('"patients.csv"', '"unheaded.csv"\nheader = false'),
@@ -346,7 +355,7 @@ def test_columns_of_a_file_without_a_header_are_numbered_from_one(unheaded, reid
 
 
 def test_a_kept_column_does_not_take_the_name_of_a_quasi_identifier(unheaded):
-    """Attributes may be named as columns are, where these have numbers for names."""
+    """An attribute may have a number as its name if columns have numbers as names."""
     scenario = Path("unheaded.toml").read_text()
     Path("unheaded.toml").write_text(scenario.replace("[attributes.sex]", '[attributes."2"]'))
     reidsim.run("unheaded.toml", overrides={"publisher.policies": ["no-protection"]}).save("results")
@@ -437,7 +446,7 @@ def test_masked_values_are_stars_and_groups_do_not_tell_the_value(subjects):
 
 
 def test_who_does_not_take_part_is_left_out_with_all_columns(subjects):
-    """Only those of the two larger towns hide among enough people to take part."""
+    """Only residents of the two larger towns have groups large enough to take part."""
     reidsim.run("masking.toml", overrides={"economics.loss": 900, "adversary.stages.0.on": ["town"]}).save("costly")
     run = open_results(Path("costly"))
     shared = shared_records(run, policy="opt-in", kept=unknown(identifiers=["surname"]))
@@ -461,7 +470,10 @@ def test_who_stayed_away_in_the_last_round_of_agents_is_left_out(folder):
 
 @pytest.mark.parametrize("unit", ["record", "table"])
 def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(folder, reidsim_, unit):
-    """Risk from the records alone; means over rounds differ, since people leave, and are then safe."""
+    """Risk follows from the released records.
+
+    Means over rounds differ, because people leave and are then safe.
+    """
     Path("agents.toml").write_text(SCENARIO)
     rounds = {
         "agents.rounds": 3,
@@ -533,7 +545,7 @@ def test_intervals_hold_their_values(value, steps):
         assert low % width == 0
 
 
-# What was changed afterwards.
+# Changes after the run.
 
 
 @pytest.fixture
@@ -560,7 +572,7 @@ def test_any_byte_that_is_changed_is_noticed(written, file):
         changed = bytearray(content)
         changed[position] ^= 1
         Path(file).write_bytes(bytes(changed))
-        # A sidecar of the same content in other bytes, such as another space, is the same sidecar.
+        # A sidecar with equal content in other bytes, such as another space, is the same sidecar.
         try:
             same = json.loads(bytes(changed)) == json.loads(content)
         except ValueError:
@@ -599,7 +611,7 @@ def test_files_that_are_missing_or_no_sidecar(written, reidsim_):
     assert "not valid JSON" in reidsim_("share", "--verify", "shared.csv")[2]
 
 
-# What cannot be shared.
+# Columns and results that cannot be shared.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`reidsim share` reads back what it wrote, says what risk that has, and refuses what is above the limit."""
+"""`reidsim share` audits the written file and refuses risk above the limit."""
 
 import json
 import sys
@@ -47,7 +47,7 @@ N = 60
 
 @pytest.fixture
 def survey(tmp_path, monkeypatch):
-    """A survey in a folder of its own, with labels of towns that no rule would read."""
+    """Return a survey whose town labels no rule can parse, in a separate folder."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(8)
     table = pd.DataFrame(
@@ -70,7 +70,10 @@ def survey(tmp_path, monkeypatch):
 
 @pytest.fixture
 def share(monkeypatch, capsys):
-    """Run `reidsim share` in this process; exit code, standard output, standard error."""
+    """Return a function that runs `reidsim share` in this process.
+
+    The function returns the exit code, standard output and standard error.
+    """
 
     def call(*arguments):
         monkeypatch.setattr("sys.argv", ["reidsim", "share", *map(str, arguments)])
@@ -86,7 +89,7 @@ def share(monkeypatch, capsys):
 
 
 def fits(row, person):
-    """Tell whether a person's true values fit a shared row."""
+    """Return whether a person's true values fit a shared row."""
     if row["age"] != "*":
         low, _, high = row["age"].partition("-")
         if not int(low) <= person["age"] <= int(high or low):
@@ -111,7 +114,7 @@ def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, p
     assert audit["fewest_people_of_a_row"] == people_of_row.min()
     assert audit["fewest_rows_of_a_person"] == rows_of_person.min()
     assert audit["rows_that_do_not_fit_their_record"] == 0
-    # The game and the audit agree on whose a row may be, without a line of code in common.
+    # The game and the audit compute equal success probabilities, with no shared code.
     success = shared.forms.success
     assert np.allclose(success, 1 / people_of_row)
     exposed = int((1 / rows_of_person > success * (1 + 1e-9)).sum())
@@ -157,7 +160,7 @@ def test_what_was_counted_is_printed_and_again_by_verify(survey, share):
 
 
 def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypatch):
-    """Rows of one person fit each other: by people the least numbers are no higher than by rows."""
+    """Rows of one person fit each other, so people's minima never exceed rows'."""
     reidsim.run("survey.toml").save("results")
     run = open_results(Path("results"))
     by_rows, _ = write_shared(Path("rows.csv"), run, shared_records(run, policy="no-attack"))
@@ -168,10 +171,10 @@ def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypat
     for count in ("fewest_people_of_a_row", "fewest_rows_of_a_person"):
         assert by_people["audit"][count] <= by_rows["audit"][count]
     assert sum(by_people["audit"]["people_by_fitting_rows"].values()) == N // 2
-    # By rows, whoever has a room shares it with a neighbour; by people, only with themselves.
+    # By rows, two rows share each room; by people, both rows belong to one person.
     with pytest.raises(InputError, match=r"30 of 30 people have a value of their own"):
         shared_records(run, policy="no-attack", kept=Kept(["room"]))
-    # Who has no number has one record.
+    # A row without a person number counts as one person.
     blank = replace(shared_records(run, policy="no-attack").source, frame=survey.assign(pid=[""] * 4 + ["P"] * (N - 4)))
     assert len(set(blank.persons.tolist())) == 5
 
@@ -203,7 +206,7 @@ def test_the_limit_is_one_in_eleven_for_records_and_for_people(record, person, a
     assert limit_of(None).allows(FileRisk(record, person, "counted")) == allowed
 
 
-# Hierarchies, and names of columns.
+# Hierarchies and column names.
 
 
 def test_hierarchies_are_found_where_the_records_were_moved_and_must_be_those_of_the_run(survey):
@@ -225,7 +228,7 @@ def test_hierarchies_are_found_where_the_records_were_moved_and_must_be_those_of
 
 
 def test_cells_that_do_not_fit_their_own_record_are_told(survey):
-    """As if a solver had put a wrong label into the results."""
+    """Simulate a solver that wrote a wrong label into the results."""
     reidsim.run("survey.toml").save("results")
     records = pd.read_parquet("results/records.parquet")
     wrong = (records["policy"] == "no-attack").to_numpy() & (records["record"] < 4).to_numpy()
@@ -245,7 +248,7 @@ def test_names_of_columns_that_begin_as_formulas_do_are_told(survey):
     assert shared_records(run, policy="basic", kept=unknown("income")).warnings == ()
 
 
-# Kinds of one's own.
+# User-defined kinds.
 
 OWN_KIND = """
 from dataclasses import dataclass
@@ -303,7 +306,7 @@ def test_a_kind_of_ones_own_that_names_a_file_is_shared(tmp_path, monkeypatch, s
         for name in ("ownkind", "withholding"):
             sys.modules.pop(name, None)
     assert code == 0
-    # The third record hides among nobody and is withheld.
+    # The third record has no candidate to hide among and is withheld.
     assert pd.read_csv("a.csv", dtype="str").to_numpy().tolist() == [["20", "a"], ["20", "b"], ["40", "b"]]
     assert "ABOVE the limit of 0.0909 (the default)" in out
     assert "people by the number of people whose rows fit them: 0: 1, 1: 1, 2: 2" in out

@@ -1,4 +1,4 @@
-"""`reidsim share` of an m-invariant release: counterfeit records are in the file, and marked in the sidecar alone."""
+"""`reidsim share` of m-invariant releases: only the sidecar marks counterfeits."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ sensitive = "diagnosis"
 enters = "year"
 leaves = "withdrawn"
 """
-# Of three waves; in the last, 33,F,cancer is without another diagnosis in its class.
+# Three waves; in the last, 33,F,cancer has no other diagnosis in its class.
 REGISTRY = """age,sex,year,withdrawn,diagnosis
 30,F,2024,,flu
 30,M,2024,2025,asthma
@@ -70,7 +70,10 @@ def shared_by(results, path, *, kept=None, **options):
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    """Runs `reidsim share` on results; returns its exit code and what it prints."""
+    """Return a function that runs `reidsim share` on results.
+
+    The function returns the exit code and the printed text.
+    """
 
     def run(results, path):
         options = ["--policy", "m-invariance", "--keep", "diagnosis", "--accept-risk"]
@@ -100,10 +103,10 @@ def test_counterfeits_are_in_the_file_and_marked_in_the_sidecar(results, tmp_pat
     assert len(marked) == sidecar["counterfeits"]["number"] == 2
     real = records[(records["year"] <= 2026) & records["withdrawn"].isna()]
     assert sidecar["records"] == {"release": 12, "shared": 9, "withheld": 3}
-    # Without the rows marked, the diagnoses are those of the records released in the last wave.
+    # Without the marked rows, the diagnoses equal the diagnoses of the records released in the last wave.
     assert sorted(table["diagnosis"].drop(marked)) == sorted(real["diagnosis"])
     assert table.drop(marked).groupby(QUASI).size().min() == 1
-    # The place of a row does not tell a counterfeit.
+    # The position of a row does not reveal a counterfeit.
     assert table.sort_values(list(table.columns)).index.is_monotonic_increasing
     assert verify_shared(tmp_path / "shared.csv") == sidecar
     assert any("counterfeit" in warning for warning in warnings)
@@ -147,7 +150,7 @@ def test_what_would_break_the_protection_is_refused(results, tmp_path, options, 
     [
         (lambda rounds, rows: (rounds.drop(columns="counterfeits"), rows), "run the scenario again"),
         (lambda rounds, rows: (rounds, rows.iloc[:1]), "found 1; expected 2"),
-        # Both are then of the value that their class has already.
+        # Both counterfeits then have a value that their class already has.
         (lambda rounds, rows: (rounds, rows.assign(value_of=rows["record"])), "would not protect column 'diagnosis'"),
     ],
 )
@@ -175,7 +178,7 @@ def test_the_sidecar_holds_the_measures_of_the_wave_that_is_shared(results, tmp_
 
 @st.composite
 def registries(draw):
-    """A registry of up to three waves, and m; the new records of each wave have diagnoses as even as can be."""
+    """Draw a registry of up to three waves, and m, with balanced new diagnoses."""
     m, rows = draw(st.integers(2, 3)), ["age,sex,year,withdrawn,diagnosis"]
     diagnoses = draw(st.permutations(["asthma", "cancer", "flu ", "gout"]))
     for wave in range(draw(st.integers(1, 3))):

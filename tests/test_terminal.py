@@ -1,4 +1,4 @@
-"""What the command line prints: no control characters from files, JSON, quiet, verbose, and log messages."""
+"""Terminal output: no control characters from files; JSON, verbosity, logs."""
 
 import json
 import logging
@@ -39,7 +39,10 @@ sex = {value}
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    """Return a function that runs the command line in this process: exit code, standard output, standard error."""
+    """Return a function that runs the command line in this process.
+
+    The function returns the exit code, standard output and standard error.
+    """
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
@@ -54,7 +57,7 @@ def command(monkeypatch, capsys):
 
 @pytest.fixture
 def scenario(tmp_path, monkeypatch):
-    """Return a scenario whose title, column and values hold control characters, in the working folder."""
+    """Return a scenario with control characters in its title, column and values."""
     monkeypatch.chdir(tmp_path)
     column, value = "a\x1b[31mge", "F\x1b[31m\u202e"
     people = pd.DataFrame({column: range(30, 40), "sex": [value] * 5 + ["M"] * 5})

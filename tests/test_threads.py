@@ -1,4 +1,7 @@
-"""Work in several threads gives what it gives in one, to the byte, and workers of a batch stay in theirs."""
+"""Results are byte-identical for any number of threads.
+
+Batch workers limit theirs.
+"""
 
 import os
 import subprocess
@@ -30,7 +33,7 @@ def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kep
     loaded = load_scenario("wan2021", SMALL)
     study = kind_of(loaded.scenario).build(loaded)
     if kept == "one":
-        # Where not everybody's surnames can be kept, each thread has those of its own subject.
+        # If not all surnames fit into memory, each thread keeps the surnames of its own subject.
         monkeypatch.setattr("reidsim.adversaries.multistage.two_stage.places_kept", lambda targets, loci: (1, 1 << 14))
     monkeypatch.setattr(masking_game, "_CHUNK", 4)
     found = []

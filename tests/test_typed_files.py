@@ -1,4 +1,4 @@
-"""Files of statistical programs and spreadsheets, and text in other encodings, as tables of text."""
+"""Statistical files, spreadsheets and other encodings, read as text tables."""
 
 import codecs
 import datetime
@@ -16,7 +16,7 @@ from reidsim.tables import read_table, sniff_delimiter, text_table
 from reidsim.typed_files import column_labels
 
 SURVEY = own_files.survey(120)
-# As their text is in a CSV file with the labels in place of the codes.
+# The expected table equals a CSV file with labels in place of the codes.
 LABELLED = text_table(
     SURVEY.assign(**{name: SURVEY[name].map(labels) for name, labels in own_files.VALUE_LABELS.items()}), "survey"
 )
@@ -57,7 +57,7 @@ def test_codes_of_one_label_are_told_apart_and_those_of_none_stay(tmp_path):
     read = read_table(tmp_path / "a.dta")
     assert read["answer"].tolist() == ["yes", "unknown (8)", "unknown (9)", "5", ""]
     assert read["again"].tolist() == ["1", "5", "5", "1", "1"]
-    # What the dictionary calls missing is, without a label too.
+    # A value declared missing in the dictionary is missing even without a label.
     assert read_table(tmp_path / "a.sav")["answer"].tolist() == ["yes", "unknown (8)", "unknown (9)", "", ""]
 
 

@@ -1,4 +1,4 @@
-"""Studies whose attributes have more combinations of values than 64-bit numbers, of which few occur."""
+"""Studies with domains larger than 64-bit numbers, of which few cells occur."""
 
 import numpy as np
 import pandas as pd
@@ -10,9 +10,9 @@ COPIES, VALUES = 9, 130
 
 
 def write_study(folder, copies, kind, text):
-    """Write records, people and a scenario in which every attribute is a copy of the first and adds no information."""
+    """Write a study whose attributes are all copies of the first one."""
     rng = np.random.default_rng(1)
-    # Every value occurs, once to three times, so that a domain of nine copies has 130**9 > 2**62 cells.
+    # Every value occurs one to three times, so that a domain of nine copies has 130**9 > 2**62 cells.
     values = np.repeat(np.arange(VALUES), rng.integers(1, 4, VALUES))
     people = np.concatenate([values, np.repeat(np.arange(VALUES), rng.integers(0, 3, VALUES))])
     names = [f"a{number}" for number in range(copies)]

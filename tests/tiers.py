@@ -1,4 +1,4 @@
-"""The suite's two tiers: how many examples a property is tried on in each, which cases, and which tier is run."""
+"""The two test tiers: number of examples per property, and cases of each tier."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, settings
 Case = TypeVar("Case")
 
 FAST_EXAMPLES = 10
-DEEP_EXAMPLES = 60  # where a test names no number
+DEEP_EXAMPLES = 60  # for tests that name no number
 
-# The first call of a compiled function takes seconds, so examples have no deadline; the same examples every time.
+# The first call of a compiled function takes seconds, so examples have no deadline. The examples are the same in every
+# run.
 for _name, _number in (("fast", FAST_EXAMPLES), ("deep", DEEP_EXAMPLES)):
     settings.register_profile(
         _name,
@@ -27,7 +28,10 @@ _most: int | None = None
 
 
 def choose(*, deep: bool, most: int | None = None) -> None:
-    """Load the tier's profile, with at most so many examples; before test modules are imported, which ask for it."""
+    """Load the tier's profile with at most `most` examples.
+
+    Call this before test modules are imported, because they read the settings.
+    """
     global _chosen, _most
     _chosen, _most = "deep" if deep else "fast", most
     if deep and most is not None:
@@ -36,21 +40,24 @@ def choose(*, deep: bool, most: int | None = None) -> None:
 
 
 def examples(number: int) -> settings:
-    """Settings of a property that is tried on `number` examples in the deep tier, on at most ten in the fast one."""
+    """Return a property's settings: `number` examples in the deep tier, else <= 10."""
     most = FAST_EXAMPLES if _chosen == "fast" else number if _most is None else _most
     return settings(max_examples=min(number, most))
 
 
 def points(number: int) -> int:
-    """Return at how many moments or places a fault strikes: fewer, with fewer examples."""
+    """Return the number of fault positions.
+
+    There are fewer positions if the number of examples is limited.
+    """
     return number if _most is None else min(number, max(3, number * _most // 100))
 
 
 def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
-    """Return what a test is parametrised by: every case in the deep tier, some of them in the fast one.
+    """Return a test's parameters: every case in the deep tier, a few in the fast one.
 
-    With fewer examples, some of the cases that the fast tier leaves out. A case that is a tuple holds the values of
-    several arguments. Those of the deep tier alone are marked so.
+    A case that is a tuple holds the values of several arguments. Cases of the deep tier alone carry its mark. If the
+    number of examples is limited, the deep tier also keeps only some of its additional cases.
     """
     everything, few = list(everything), list(few)
     assert few, "the fast tier would be without a case"
@@ -63,6 +70,6 @@ def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
 
 
 def _deep(case: Any) -> Any:
-    if hasattr(case, "marks"):  # what pytest.param made
+    if hasattr(case, "marks"):  # from pytest.param
         return pytest.param(*case.values, marks=(*case.marks, pytest.mark.deep), id=case.id)
     return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.deep)

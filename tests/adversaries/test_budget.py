@@ -1,4 +1,4 @@
-"""A budget of exploits for a whole file: the bound and the policy around what a dynamic program finds."""
+"""A budget of exploits for a whole file, against a dynamic program."""
 
 import math
 from dataclasses import replace
@@ -24,7 +24,7 @@ MANY = np.minimum(np.random.default_rng(1).geometric(0.03, 5000), 400)
 
 
 def some(low, high):
-    """Amounts that are often exactly the lower or the upper end."""
+    """Draw amounts that are often exactly the lower or the upper end."""
     return st.one_of(st.just(low), st.just(high), st.floats(low, high))
 
 
@@ -49,7 +49,7 @@ def plan(a, sizes, budget, draws=1000):
 
 
 def best_within_budget(a, sizes, budget):
-    """Worth of holding the registry, by recursion over joint states and the exploits left."""
+    """Return the value of the registry by recursion over states and exploits left."""
     due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
 
     @cache
@@ -101,7 +101,7 @@ def test_a_budget_for_everyone_is_none(a, sizes, spare):
     budget = max(sum(sizes), 1) + spare
     found = plan(a, sizes, budget)
     alone = plan_known(replace(a, access_cost=0.0), np.array(sizes))
-    # Each record is worth what it is alone, once access (one step) is paid.
+    # Each record has its value as a single record, once access (one step) is paid.
     assert found.value_after_access == pytest.approx(alone.value.sum() / a.discount, rel=1e-9, abs=1e-9)
     assert found.upper_bound == found.value_after_access
     assert found.standard_error == found.gap == 0
@@ -121,7 +121,7 @@ def test_more_budget_never_hurts(a, sizes):
     bounds = np.array([found.upper_bound for found in plans])
     added = np.diff(bounds)
     assert (added >= -1e-9).all()
-    # Each exploit adds less than the one before, and the price lies between what the last added and the next adds.
+    # Each exploit adds less than the one before, and the shadow price is between the last and the next addition.
     assert (np.diff(added) <= 1e-9 * a.gain).all()
     prices = np.array([found.price for found in plans])
     assert (prices[:-1] >= added - 1e-9 * a.gain).all()
@@ -159,7 +159,7 @@ def test_five_thousand_records_are_planned_to_within_a_few_tenths_of_a_percent(a
 
 
 def test_a_group_too_large_for_what_is_left_is_not_begun_at_a_loss():
-    # Two exploits pay for linking, one does not; the third is surely detected, and so a stage of its own.
+    # Two exploits make linking profitable, one does not; the third is certainly detected, and so a stage of its own.
     attack = SequentialAttack(
         gain=30.0,
         link_cost=6.0,
@@ -174,7 +174,7 @@ def test_a_group_too_large_for_what_is_left_is_not_begun_at_a_loss():
         assert found.value_after_access == pytest.approx(worth, abs=1e-12)
         assert found.exploits[0] == pytest.approx(exploits)
         assert best_within_budget(attack, (3,), budget) == pytest.approx(worth, abs=1e-12)
-    # With a little more than that left, the stage is begun no further than pays.
+    # With slightly more budget left, the stage starts only as far as it is profitable.
     assert plan(attack, [3, 3], 3).value_after_access == pytest.approx(best_within_budget(attack, (3, 3), 3), rel=0.1)
 
 

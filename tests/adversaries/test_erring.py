@@ -1,4 +1,4 @@
-"""Adversaries who err: logit decisions, prospects, what they leave of decisions without error, and fits to attacks."""
+"""Adversaries who err: logit decisions, prospects, and fits to attacks."""
 
 import math
 import re
@@ -24,7 +24,7 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 
 NO_DISTORTION = ProspectTheory(1.0, 1.0, 1.0, 1.0, 1.0)
-# Those who weigh attacks, in both spaces.
+# Adversaries who evaluate attacks, on both spaces.
 WEIGHING = at_least(11, sorted(name for name in PLAYERS if name.split("-")[1] not in ("always", "never", "random")))
 FEW = ["lattice-fmdp", "lattice-partial-knowledge", "masking-fmdp-unconfirmed", "masking-multistage"]
 ONE_ATTEMPT = [name for name in WEIGHING if "fmdp" not in name]
@@ -41,7 +41,7 @@ def groups(*sizes):
 
 
 def logit(worth, precision):
-    """The quantal response to what attacking is worth, against 0 for not attacking, written out."""
+    """Return the quantal response to an attack's worth, against 0 for no attack."""
     return math.exp(precision * worth) / (1 + math.exp(precision * worth))
 
 
@@ -70,7 +70,7 @@ def test_ever_more_precise_decisions_are_those_without_error_but_for_ties(name):
     erring, apart = ErringAdversary(player.adversary, 1e13), 0
     for linkage in linkages(player):
         without, reply = player.adversary.respond(linkage), erring.respond(linkage)
-        # Half of the attacks that are worth nothing, more or less, are made however precise decisions are.
+        # An attack worth zero up to rounding is made half of the time, however precise the decisions.
         clear = np.abs(player.adversary.weigh(linkage).worth) > 1e-9
         apart += int(clear.sum())
         np.testing.assert_array_equal(reply.invited, without.attacks)
@@ -125,19 +125,19 @@ def test_a_sequential_attack_errs_at_access_and_goes_on_as_planned():
         np.testing.assert_allclose(attempt.worth, worth - cost, atol=1e-12)
         expected = [logit(each, 0.2) for each in attempt.worth.tolist()]
         np.testing.assert_allclose(reply.attack_probability, expected, atol=1e-12)
-        # Whoever has paid for access to a group that is worth nothing links nobody.
+        # After paying for access to a group worth nothing, the adversary links nobody.
         nothing = worth == 0
         wasted += int(nothing.sum())
         assert (reply.reidentified[nothing] == 0).all()
         np.testing.assert_allclose(reply.adversary_payoff[nothing], -cost * reply.attack_probability[nothing])
-        # Access that costs nothing and leads nowhere is no attack.
+        # Free access without further steps is not an attack.
         free = ErringAdversary(exposed, 0.2).respond(linkage)
         assert not free.attacks[(worth == 0) & (attempt.believed_success == 0)].any()
     assert wasted > 0
 
 
 def cumulative_prospect(chance, gain, price, theory):
-    """The value of a two-outcome prospect as Tversky and Kahneman (1992) define it, outcome by outcome."""
+    """Return a two-outcome prospect's value by Tversky and Kahneman (1992)."""
 
     def value(amount):
         if amount >= 0:
@@ -151,7 +151,7 @@ def cumulative_prospect(chance, gain, price, theory):
     total, worse = 0.0, 0.0
     for amount, p in outcomes:
         if amount < 0:
-            # Losses from the worst on, each by what it adds to the weight of being as bad or worse.
+            # Losses from the worst on, each weighted by its addition to the weight of outcomes as bad or worse.
             total += (weight(worse + p, theory.loss_weighting) - weight(worse, theory.loss_weighting)) * value(amount)
         worse += p
     better = 0.0

@@ -1,4 +1,4 @@
-"""Factored Markov decision processes against processes solved by hand and dynamic programming over all joint states."""
+"""Factored Markov decision processes, against hand and joint-state solutions."""
 
 import math
 from itertools import product
@@ -18,10 +18,13 @@ PROGRAMS = ("linear-program", "two-level")
 
 
 def tossing(unit=1.0, **options):
-    """Toss a biased coin for up to three points, or lose them all; stopping pays 10 a point. It may rain throughout.
+    """Return a coin game for up to three points.
 
-    With V3 = 30: tossing is worth -1 + .9 (.6 V(k+1) + .4 V0). If V2 = 20 (stop), V1 = 9.8 + .36 V0 and
-    .64 V0 = -1 + .54 V1, so V0 = 4.292 / .4456; and 15.2 + .36 V0 < 20, so stopping with two points is right.
+    A loss takes all, stopping pays 10 a point.
+
+    The weather does not change. With V3 = 30: tossing is worth -1 + .9 (.6 V(k+1) + .4 V0). If V2 = 20 (stop),
+    V1 = 9.8 + .36 V0 and .64 V0 = -1 + .54 V1, so V0 = 4.292 / .4456; and 15.2 + .36 V0 < 20, so stopping with two
+    points is right.
     """
     return FactoredMDP(
         {"points": range(4), "over": (False, True), "weather": ("dry", "rain")},
@@ -87,9 +90,9 @@ def test_variables_that_no_action_changes_keep_their_values():
 def test_parents_are_present_values_unless_marked_as_next():
     coin = {1: 0.25, 2: 0.75}
     assert changes(x=coin, y=lambda x: 2 * x)(5, 0, 0) == {(1, 10, 0): 0.25, (2, 10, 0): 0.75}
-    # The order in which the changes are listed does not matter.
+    # The order of the listed changes does not matter.
     assert changes(y=lambda next_x: 2 * next_x, x=coin)(5, 0, 0) == {(1, 2, 0): 0.25, (2, 4, 0): 0.75}
-    # The next value of a variable that the action leaves alone is its present one.
+    # The next value of an unchanged variable is its present value.
     assert changes(y=lambda next_x: next_x)(5, 0, 0) == {(5, 5, 0): 1.0}
 
 
@@ -113,11 +116,14 @@ def test_parameters_with_a_default_are_no_parents():
     assert changes(y=lambda scale=2, x=0: scale * x)(3, 0, 0) == {(3, 6, 0): 1.0}
 
 
-# Random processes against dynamic programming over the joint state space.
+# Random processes, against dynamic programming over the joint state space.
 
 
 def table_function(draw, random, names, domains, outcomes, most=2):
-    """A function of up to two of these names, by a table; its source code names the parents."""
+    """Draw a tabulated function of up to `most` names.
+
+    Its source code names the parents.
+    """
     parents = random.sample(names, draw(st.integers(0, min(most, len(names)))))
     cases = product(*(domains[name.removeprefix("next_")] for name in parents))
     table = {case: outcomes(random) for case in cases}
@@ -137,7 +143,7 @@ def distribution_over(domain):
 
 @st.composite
 def random_processes(draw):
-    """A small process, and the same as tables: for each action its factors, its rewards and where it is allowed."""
+    """Draw a small process and its tables: factors, rewards and conditions by action."""
     random = draw(st.randoms(use_true_random=False))
     names = ["a", "b", "c"][: draw(st.integers(1, 3))]
     domains = {name: tuple(range(draw(st.integers(1, 3)))) for name in names}
@@ -192,7 +198,7 @@ def read(term, state, after=None):
 
 
 class JointProgram:
-    """Value iteration over every combination of values, with the transition matrix written out."""
+    """Value iteration over all combinations of values, with explicit transitions."""
 
     def __init__(self, domains, actions, shared, over, discount, horizon):
         self.states = [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
@@ -222,7 +228,10 @@ class JointProgram:
         return np.where(self.over, 0.0, np.max(worth, axis=0))
 
     def values(self):
-        """Values by number of steps left; with no horizon only those of endless play."""
+        """Return values by number of steps left.
+
+        Without a horizon only the stationary values.
+        """
         values = np.zeros(len(self.states))
         if self.horizon is not None:
             by_step = {0: values}
@@ -234,7 +243,10 @@ class JointProgram:
         return {None: values}
 
     def value_of(self, policy, start):
-        """Value of a policy that `policy(state, steps left)` gives, by a linear system or backwards in time."""
+        """Return the value of a policy, by a linear system or backward in time.
+
+        `policy(state, steps left)` returns an action.
+        """
         n = len(self.states)
 
         def rows(step):
@@ -257,7 +269,7 @@ class JointProgram:
         return values[start]
 
     def returns(self):
-        """Whether some state that can be reached from the first one can be reached from itself."""
+        """Return whether a reachable state can return to itself."""
         graph = nx.DiGraph()
         graph.add_nodes_from(range(len(self.states)))
         for matrix, _, can in self.actions.values():
@@ -320,7 +332,7 @@ def test_values_that_are_known_stand_for_states():
 
 
 def doors(n):
-    """Open one of several doors by chance; behind each a corridor of its own that nothing leaves."""
+    """Return a process with random doors; each leads to a separate, closed corridor."""
     return FactoredMDP(
         {"door": range(n + 1), "step": range(4)},
         {
@@ -349,19 +361,19 @@ def test_the_two_level_program_solves_each_sink_cluster_on_its_own(monkeypatch):
 
     monkeypatch.setattr(scipy.optimize, "linprog", counting)
     two_level = doors(5).solve("two-level")
-    # Behind each door three states that are not terminal, then the outset alone.
+    # Three non-terminal states behind each door, and one initial state.
     assert sizes == [3] * 5 + [1]
     sizes.clear()
     plain = doors(5).solve("linear-program")
     assert sizes == [16]
     assert two_level.values == pytest.approx(plain.values)
-    # Behind door d: walk on for -2 + (d - 2) + (2 d - 2), where that is above 0.
+    # Behind door d: walk on for -2 + (d - 2) + (2 d - 2), if that is above 0.
     assert plain.value == pytest.approx(max(0, -1 + sum(max(0, 3 * d - 6) for d in range(1, 6)) / 5))
 
 
 @pytest.mark.parametrize("tail", [1e-9, 1e-11, 1e-13])
 def test_unlikely_events_are_not_lost_by_the_solver(tail):
-    """HiGHS drops matrix entries of 1e-9 and less."""
+    """HiGHS drops matrix entries of at most 1e-9."""
     process = FactoredMDP(
         {"prize": (0, 1), "step": range(3)},
         {

@@ -1,4 +1,4 @@
-"""A whole file on one clock, against a dynamic program over the joint state of all records; and single records."""
+"""A whole file on one clock, against a dynamic program over joint states."""
 
 import math
 from dataclasses import replace
@@ -18,7 +18,7 @@ from reidsim.adversaries.sequential.file_attack import plan_file
 from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.errors import InputError
 
-# Settings (a) and (c) of the paper's evaluation, with the discount that it does not print.
+# Settings (a) and (c) of the paper's evaluation; the paper does not print the discount.
 A = SequentialAttack(
     gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
 )
@@ -26,7 +26,10 @@ C = replace(A, detection_slope=0.18)
 
 
 def gittins_indices(attack, group_sizes):
-    """Return the indices by group size, of a record that is not linked yet and after each exploit that missed."""
+    """Return Gittins indices by group size.
+
+    One index of an unlinked record and one after each exploit that missed.
+    """
     sizes = np.unique(file_attack.checked_file(attack, group_sizes))
     distinct, _ = file_attack.sizes_worth_linking(attack, sizes)
     steps = file_attack._steps(attack, int(distinct.max(initial=0)))
@@ -35,7 +38,7 @@ def gittins_indices(attack, group_sizes):
 
 
 def some(low, high):
-    """Amounts that are often exactly the lower or the upper end."""
+    """Draw amounts that are often exactly the lower or the upper end."""
     return st.one_of(st.just(low), st.just(high), st.floats(low, high))
 
 
@@ -61,10 +64,11 @@ def caught(a, j):
 
 
 def joint_program(a, sizes):
-    """Worth of holding the registry, P_reid and expected exploits of each record, by recursion over joint states.
+    """Return the registry's value, and P_reid and expected exploits of each record.
 
-    A record's state is "new", the number of exploits made, or "hit". Also returns how close the second-best choice
-    came on any way, as probabilities are only comparable where the best plan is unique.
+    The recursion is over joint states; a record's state is "new", the number of exploits made, or "hit". The result
+    also includes the smallest margin of the second-best choice, because probabilities are only comparable if the best
+    plan is unique.
     """
     due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
     n = len(sizes)
@@ -99,7 +103,7 @@ def joint_program(a, sizes):
 
 
 def single_program(a, size):
-    """V(x_start), P_reid and expected exploits of one linked record."""
+    """Return V(x_start), P_reid and expected exploits of one linked record."""
     due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
     worth = reidentified = exploits = 0.0
     for j in reversed(range(size)):
@@ -126,7 +130,7 @@ def test_a_file_is_worth_what_the_joint_program_says(a, sizes):
         assert not plan.reidentified.any()
         assert not plan.exploits.any()
         return
-    # Records of one size share what the joint program gives to them in some order.
+    # Records of one size have the joint program's values in some order.
     for size in set(sizes):
         same = np.array(sizes) == size
         assert np.ptp(plan.reidentified[same]) == 0
@@ -164,7 +168,7 @@ def test_indices_are_the_best_ratios_of_reward_to_lost_discount(a, sizes):
 def test_files_too_large_for_a_joint_program_agree_with_whittles_integral(a, sizes):
     a = replace(a, discount=min(a.discount, 0.95))
     indices = gittins_indices(a, np.array(sizes))
-    # For each size: down to which level a step is made, and what a record passes on when played down to a level.
+    # For each size and step: the level down to which it is made, and the discount factor passed to other records.
     ways = {}
     for size in indices:
         level, way, passed = math.inf, [], a.discount
@@ -204,7 +208,7 @@ def test_what_more_records_and_higher_prices_do(a, sizes):
     assert (plan.reidentified <= a.prior + 1e-12).all()
     assert (plan.exploits <= np.array(sizes)).all()
     if not a.detection_ends_attack and plan.accesses:
-        # Nothing is lost to others but time, so each record is attacked as if access were free.
+        # Other records only cost time, so each record is attacked as if access were free.
         alone = plan_known(replace(a, access_cost=0.0), np.array(sizes))
         np.testing.assert_allclose(plan.reidentified, alone.reidentified, atol=1e-12)
         np.testing.assert_allclose(plan.exploits, alone.exploits, atol=1e-12)

@@ -1,4 +1,4 @@
-"""The multistage attack against plain loops written from the paper, for chains of two and three stages."""
+"""The multistage attack of up to three stages, against the paper's plain loops."""
 
 from itertools import product
 
@@ -33,7 +33,7 @@ CHAINS = ("two-stage", "neighbour", "three-stage")
 @examples(40)
 @given(data=st.data())
 def test_replies_equal_plain_loops(chain, data):
-    """Every strategy of every target: attack, true and believed success, price."""
+    """Compare attack, true and believed success and price of every strategy."""
     world = data.draw(small_worlds(chain=chain, levels=data.draw(st.booleans())))
     linker = MultistageLinker(world.game.attack, world.game.world, world.space)
     for strategy in range(world.space.size):
@@ -52,7 +52,7 @@ def test_replies_equal_plain_loops(chain, data):
 @examples(40)
 @given(data=st.data())
 def test_compiled_two_stage_attack_equals_the_chain(chain, data):
-    """The published rule as compiled, and as one instance of a chain of stages."""
+    """Compare the compiled published rule with the same chain of stages."""
     small = data.draw(small_worlds(chain=chain, levels=data.draw(st.booleans())))
     game = small.game
     arrays = compile_two_stage(game.attack, game.world, small.space)
@@ -70,7 +70,10 @@ def test_compiled_two_stage_attack_equals_the_chain(chain, data):
 @examples(10)
 @given(data=st.data(), most=st.sampled_from([1, 300, 6_000_000]))
 def test_what_was_inferred_before_changes_no_reply(data, most):
-    """Whatever there is room for, and whoever asked before: amounts, threshold and prices are another adversary's."""
+    """Cached inferences are shared between adversaries who differ in other parameters.
+
+    The parameters are payoffs, threshold and prices; the cache may hold any number of entries.
+    """
     small = data.draw(small_worlds(chain="two-stage", levels=False))
     arrays = compile_two_stage(small.game.attack, small.game.world, small.space)
     everybody = [(i, strategy) for strategy in range(small.space.size) for i in range(small.game.n_records)]
@@ -110,7 +113,10 @@ def test_another_genealogy_or_way_of_inference_has_a_memory_of_its_own():
 
 
 def example(n_loci=2, **change):
-    """Three people of one age; the genealogy knows the surname of the first, who is alone in having it."""
+    """Return a world of three people of one age.
+
+    The genealogy has the surname of the first person, which is unique.
+    """
     loci = tuple(f"l{j}" for j in range(n_loci))
     given = {
         "targets": {"age": [40], "state": [1], "surname": [7], "zip": [3], **{name: [5] for name in loci}},
@@ -130,7 +136,7 @@ def example(n_loci=2, **change):
 
 
 def test_a_surname_changes_nothing_where_one_person_matches():
-    """Nobody is surer than whoever has one match."""
+    """One match is already certain, so no surname increases the confidence."""
     world, space, loci = example(n_loci=3)
     attack = two_stage_attack(loci, np.full(3, 0.003), gain=150.0, cost=10.0)
     arrays = compile_two_stage(attack, world, space)
@@ -144,7 +150,7 @@ def test_a_surname_changes_nothing_where_one_person_matches():
 
 
 def test_first_stage_is_used_only_if_it_pays():
-    """Two people match the demographics; the surname singles out the target, at the cost of the confidence."""
+    """Two people match the demographics; the surname identifies the target."""
     world, space, loci = example()
     attack = two_stage_attack(loci, np.array([0.003, 0.003]), confidence_threshold=0.0)
     linker = MultistageLinker(attack, world, space)
@@ -163,7 +169,10 @@ def test_first_stage_is_used_only_if_it_pays():
 
 
 def test_sharing_less_can_raise_what_a_two_stage_adversary_believes():
-    """Three loci point at a man whose surname nobody in the registry has; masking them leaves the right surname."""
+    """Three loci match a man with a surname absent from the registry.
+
+    The fourth is right.
+    """
     world, space, loci = example(
         4,
         genealogy={"surname": [9, 7], "l0": [5, 0], "l1": [5, 0], "l2": [5, 0], "l3": [0, 5]},
@@ -204,7 +213,7 @@ def test_plain_linkage_and_one_shot_adversaries_attack_in_one_stage():
 
 
 def test_three_stages_chain_what_they_infer():
-    """Genealogy to surname, voters to ZIP code by surname, registry to one person: 1 x 2/3 confidence, one match."""
+    """Genealogy, voters and registry: confidence 1 x 2/3, and one match."""
     world, space, loci = example(
         voters={"surname": [7, 7, 7, 8], "age": [40, 40, 40, 40], "zip": [3, 4, 3, 4]},
         registry={"age": [40] * 5, "state": [1] * 5, "surname": [7, 7, 7, 8, 8], "zip": [3, 4, 4, 3, 3]},
@@ -218,7 +227,7 @@ def test_three_stages_chain_what_they_infer():
     attack = MultistageAttack(stages, 150.0, 10.0, 0.5)
     linkage = MultistageLinker(attack, world, space).link(0)
     assert linkage.plans == ((), (0,), (1,), (0, 1))
-    # Without the surname the ZIP codes 3 and 4 are equally frequent, and 3 is met first.
+    # Without the surname the ZIP codes 3 and 4 are equally frequent, and 3 occurs first.
     np.testing.assert_allclose(linkage.plan_believed[:, 0], [1 / 5, 1 / 3, 1 / 2 / 3, 2 / 3])
     np.testing.assert_allclose(linkage.plan_success[:, 0], [1 / 5, 1 / 3, 1 / 3, 1.0])
     assert attack.respond(linkage).plan[0] == 3

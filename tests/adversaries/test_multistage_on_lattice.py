@@ -1,4 +1,4 @@
-"""Attacks in stages on generalized records, against people counted one by one."""
+"""Staged attacks on generalized records, against people counted one by one."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_without_inference_groups_are_those_of_the_lattice(small):
         linkage = linker.link(strategy)
         expected = sizes.link(strategy).group_sizes
         np.testing.assert_array_equal(linkage.group_sizes, expected)
-        # Who is not among the people cannot be named, whoever looks the same.
+        # A data subject outside the population cannot be re-identified, whoever has the same values.
         np.testing.assert_allclose(linkage.plan_success[0], np.where(known, 1 / expected, 0.0))
 
 

@@ -65,7 +65,7 @@ def test_negative_and_missing_amounts_are_rejected(name, amount):
 
 
 class Never:
-    """Nobody is ever found."""
+    """Attacks never succeed."""
 
     def success_probability(self, group_sizes):
         return np.zeros(len(group_sizes))

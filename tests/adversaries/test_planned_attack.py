@@ -1,4 +1,4 @@
-"""Attacks of one's own that are planned as factored Markov decision processes and played against records."""
+"""User-defined attacks, planned as factored Markov decision processes."""
 
 import copy
 import pickle
@@ -21,7 +21,7 @@ GAIN = 100.0
 
 
 def asking(group, cost=10.0, most=3):
-    """Ask up to `most` people of a group, one after the other, until the right one is found."""
+    """Return a process that asks up to `most` people until the right one is found."""
     return reidsim.FactoredMDP(
         {"asked": range(most + 1), "found": (False, True), "over": (False, True)},
         {
@@ -51,7 +51,10 @@ def asker(method="backward-induction", **options):
 
 
 def expected(group, cost=10.0, most=3):
-    """Success, payoff and number of people asked, in closed form; hits get more likely, so all are asked or nobody."""
+    """Return success, payoff and people asked, in closed form.
+
+    Hits become more likely with each miss, so either all are asked or nobody.
+    """
     asked = min(most, group)
     made = sum(1 - j / group for j in range(asked))
     return asked / group, GAIN * asked / group - cost * made, made
@@ -64,7 +67,7 @@ def test_an_attack_of_one_s_own_is_played_as_in_closed_form(method):
         reply = asker(method).respond(Linkage(row, row))
         for at, size in enumerate(row.tolist()):
             success, payoff, made = expected(size)
-            # Of 11 people, an attack pays nothing but for rounding, and an indifferent adversary does not attack.
+            # Of 11 people, an attack is worth zero up to rounding, and an indifferent adversary does not attack.
             assert reply.attacks[at] == (payoff > 1e-9)
             if payoff > 1e-9:
                 assert reply.success[at] == reply.believed_success[at] == pytest.approx(success)
@@ -81,7 +84,7 @@ def test_decisions_rest_on_belief_and_outcomes_on_the_truth():
     success, payoff, _ = expected(20)
     assert (reply.success[0], reply.adversary_payoff[0]) == (pytest.approx(success), pytest.approx(payoff))
     assert reply.believed_success[0] == pytest.approx(expected(4)[0])
-    # Two people are fewer than the plan would ask; where nobody matches, nothing can be done.
+    # Two people are fewer than the plan would ask; without a match, no step is possible.
     assert (reply.success[2], reply.exploits[2]) == (pytest.approx(1), pytest.approx(expected(2)[2]))
     assert (reply.success[3], reply.adversary_payoff[3], reply.exploits[3]) == (0, 0, 0)
 
@@ -130,7 +133,7 @@ def test_it_can_err():
     linkage = Linkage(np.array([2, 40]), np.array([2, 40]))
     reply = ErringAdversary(asker(), precision=0.05).respond(linkage)
     assert reply.attacks.all()
-    # All decisions after the first are optimal: among 40 people the adversary stops after asking one by mistake.
+    # All decisions after the first are optimal: among 40 people, the adversary asks one by mistake and stops.
     for at, (size, most) in enumerate([(2, 3), (40, 1)]):
         _, payoff, made = expected(size, most=most)
         chance = 1 / (1 + np.exp(-0.05 * payoff))

@@ -1,4 +1,4 @@
-"""What the sequential adversary does, against the decision process of Xia et al. 2015 written out from the paper."""
+"""The sequential adversary, against the decision process of Xia et al. 2015."""
 
 import math
 from dataclasses import dataclass, replace
@@ -27,10 +27,10 @@ from reidsim.errors import InputError
 
 @dataclass(frozen=True)
 class PaperAttack:
-    """The attack as a decision process, nothing of which comes from reidsim. Symbols are those of the paper.
+    """The attack as a decision process in the paper's symbols, without reidsim.
 
-    States of the chain are (X_t, X_d, X_p, X_s, X_a, X_l, X_g, X_r); X_p counts the penalties that were levied before
-    the last exploit (up to n_f), so that X_p plus one, if the last exploit was detected, have been incurred.
+    States of the chain are (X_t, X_d, X_p, X_s, X_a, X_l, X_g, X_r). X_p counts the penalties levied before the last
+    exploit (up to n_f). The penalties incurred are X_p, plus one if the last exploit was detected.
     """
 
     G: float
@@ -53,7 +53,10 @@ class PaperAttack:
         return 1 / (1 + math.exp(-(self.h0 + self.h1 * (g - r))))
 
     def exploit(self, w, g, r, m):
-        """Return the worth of an exploit with r candidates left and m penalties incurred; w is that of what follows."""
+        """Return the worth of an exploit with r candidates left and m penalties incurred.
+
+        w is the worth of the following state.
+        """
         hit, caught = self.p_suc(g, r), self.p_det(g, r)
         levied = 1 if m < self.nf else 0
         penalty = caught * self.Cp * levied * (1 if self.penalty_at_action else self.gamma)
@@ -65,7 +68,10 @@ class PaperAttack:
         )
 
     def solve(self, g):
-        """Return W(r, m) of a group of g, r candidates being left and m penalties incurred, and whether to exploit."""
+        """Return W(r, m) of a group of g and whether to exploit.
+
+        r is the number of candidates left, m the number of penalties incurred.
+        """
 
         @cache
         def w(r, m):
@@ -74,12 +80,15 @@ class PaperAttack:
         def exploits(r, m):
             return r > 0 and self.exploit(w, g, r, m) > 0
 
-        # With a penalty every time the number incurred does not matter.
+        # With a penalty every time, the number incurred does not matter.
         count = (lambda m: 0) if self.nf == math.inf else (lambda m: m)
         return (lambda r, m=0: w(r, count(m))), (lambda r, m=0: exploits(r, count(m)))
 
     def margin(self, g):
-        """Return how far the decisions in a group of g are from indifference (no more penalties than exploits)."""
+        """Return the smallest distance of decisions in a group of g from indifference.
+
+        Penalties never exceed exploits.
+        """
         w, _ = self.solve(g)
         values = [abs(self.exploit(w, g, g - j, m)) for j in range(g) for m in range(int(min(self.nf, j, g)) + 1)]
         return min([*values, abs(self.gamma * w(g) - self.Cl), abs(self.gamma * self.v_access(g) - self.Cd)])
@@ -94,7 +103,7 @@ class PaperAttack:
         return max(0.0, -self.Cd + self.gamma * sum(share * self.v_access(g) for g, share in belief.items()))
 
     def play(self, g, accesses):
-        """Propagate the Markov chain of Eq. 5, the true group size being g.
+        """Propagate the Markov chain of Eq. 5 with a true group size of g.
 
         Returns P_reid, the expected number of exploits and the expected discounted payoff.
         """
@@ -127,7 +136,7 @@ class PaperAttack:
                     hit, caught = self.p_suc(group, r), self.p_det(group, r)
                     if self.penalty_at_action and incurred < self.nf:
                         payoff -= worth * probability * caught * self.Cp
-                    # Not counted where the penalty is levied every time, so that the chain stays small.
+                    # Not counted if the penalty is levied every time, so that the chain stays small.
                     count = 0 if self.nf == math.inf else incurred
                     moves = [
                         (
@@ -164,7 +173,7 @@ def paper_of(attack):
 
 
 def shares_of(gain, most):
-    """Nothing, or an amount up to `most` times the gain."""
+    """Draw zero, or an amount up to `most` times the gain."""
     return st.one_of(st.just(0.0), st.floats(1e-3, most).map(lambda share: share * gain))
 
 
@@ -210,7 +219,7 @@ def test_a_known_group_is_attacked_as_the_decision_process_says(attack, g, acces
     assert plan.reidentified[0] == pytest.approx(p_reid, rel=1e-9)
     assert plan.exploits[0] == pytest.approx(made, rel=1e-9)
     assert plan.true_payoff[0] == pytest.approx(payoff, rel=1e-9, abs=1e-10 * attack.gain)
-    if accesses is None:  # What it gets is what it hoped for.
+    if accesses is None:  # The true payoff equals the expected one.
         assert plan.true_payoff[0] == pytest.approx(value, **close)
 
 
@@ -284,7 +293,7 @@ def test_a_pair_worked_out_by_hand(timing, ends, value):
     assert plan.reidentified[0] == pytest.approx(0.75 if ends else 1, rel=1e-14)
     assert plan.exploits[0] == pytest.approx(1.25 if ends else 1.5, rel=1e-14)
     limited = replace(attack, max_penalties=1)
-    # Half of the second exploits follow a penalty and cost no other.
+    # Half of the second exploits follow a penalty and cost no further penalty.
     saved = 0 if ends else 0.5 * 0.5 * 0.5 * (2 if timing == "next-state" else 4)
     assert exploit_values(limited, 2).value[2] == pytest.approx(value + saved, rel=1e-14)
 
@@ -294,7 +303,7 @@ def test_nobody_is_exploited_by_an_adversary_who_is_indifferent():
     assert plan_known(even, np.array([1])).accesses.tolist() == [False]
     assert exploits_undetected(even, np.array([1])).tolist() == [0]
     assert not exploit_policy(even, 1).any()
-    # Worth 2 once linked, 1 before, if not for the price.
+    # Worth 2 once linked and 1 before, without the price.
     for cost in ({"access_cost": 0.5}, {"link_cost": 1.0}):
         attack = replace(even, exploit_cost=2, **cost)
         assert plan_known(attack, np.array([1])).accesses.tolist() == [False]
@@ -305,7 +314,7 @@ def test_nobody_is_exploited_by_an_adversary_who_is_indifferent():
 
 @pytest.mark.parametrize("limit", [None, 1])
 def test_whoever_is_indifferent_about_going_on_stops(limit):
-    # Sure not to be detected at first; then, detected in half of the cases: -2 - 12/2 + 8 = 0.
+    # Never detected at first; then detected in half of the cases: -2 - 12/2 + 8 = 0.
     attack = SequentialAttack(
         gain=8,
         exploit_cost=2,
@@ -325,7 +334,7 @@ def test_whoever_is_indifferent_about_going_on_stops(limit):
 
 @pytest.mark.parametrize("limit", [None, 1])
 def test_exploits_that_would_pay_only_after_others_that_do_not_are_not_made(limit):
-    # The first of ten goes undetected, all others do not, and the last would be sure to hit.
+    # The first of ten exploits is undetected, all others are detected, and the last would certainly hit.
     attack = SequentialAttack(
         gain=100,
         exploit_cost=1,
@@ -398,7 +407,7 @@ def test_constant_detection_and_a_penalty_every_time_mean_all_or_nothing(attack)
 
 @st.composite
 def patient_attacks(draw):
-    """Draw an attack of many exploits, most of which are worth nothing at the outset as they are so far off."""
+    """Draw an attack of many exploits, most with a discounted worth near zero."""
     half_detected_at = draw(st.integers(50, 500))
     slope = draw(st.sampled_from([0.0, 0.02, 0.05, 0.1, 0.3, -0.01]))
     attack = SequentialAttack(
@@ -452,11 +461,12 @@ def test_late_exploits_are_made_as_seen_when_their_turn_comes(drawn):
     assert m == g or not policy[m]
 
 
-# What raises or lowers the value.
+# Parameters that raise or lower the value.
 
-# Raising the detection probability of an exploit by dp costs dp times the penalty, and the exploit is followed by a
-# state with one penalty more incurred: with a limit on penalties that state is worth more, but by no more than the one
-# penalty it saves later; if detection ends the attack, by what is lost. So detection never helps, with no penalty too.
+# Raising the detection probability of an exploit by dp costs dp times the penalty, and the exploit leads to a state
+# with one more penalty incurred. With a limit on penalties that state is worth more, by at most the one penalty it
+# saves later; if detection ends the attack, the value of later exploits is lost. So detection never helps, even without
+# a penalty.
 DETERRENTS = ("access_cost", "link_cost", "exploit_cost", "penalty", "detection_intercept", "detection_slope")
 INCENTIVES = ("gain", "prior", "discount")
 
@@ -523,7 +533,7 @@ def test_the_baseline_is_equation_7(attack, sizes):
         assert plan.exploits[i] == (payoff > 0)
 
 
-# Playing it out.
+# Simulation.
 
 PLAYED = {
     "all of them": (SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, prior=0.63), 20),

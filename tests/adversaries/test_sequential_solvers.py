@@ -1,4 +1,4 @@
-"""Three ways to solve the sequential attack against each other, and the numerics of backward induction."""
+"""Three solvers of the sequential attack agree; numerics of backward induction."""
 
 import math
 from dataclasses import replace
@@ -31,12 +31,12 @@ from reidsim.adversaries.sequential.programs import AttackPrograms, attack_progr
 from reidsim.errors import InputError
 
 PROGRAMS = ("linear-program", "two-level")
-LARGEST = 8  # of the group sizes held possible
+LARGEST = 8  # of the possible group sizes
 XIA = SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, access_cost=100, prior=0.63)
 
 
 def shares_of(gain, most):
-    """Nothing, or an amount up to `most` times the gain."""
+    """Draw zero, or an amount up to `most` times the gain."""
     return st.one_of(st.just(0.0), st.floats(1e-3, most).map(lambda share: share * gain))
 
 
@@ -71,11 +71,11 @@ def as_mapping(belief):
     return {size: float(weight) for size, weight in enumerate(belief)}
 
 
-# The linear programs.
+# Linear programs.
 
 
 def assert_same_plan(plan, expected, gain):
-    """Assert that plans agree, where the adversary is not close to indifferent."""
+    """Assert that plans agree, unless the adversary is almost indifferent."""
     close = {"rtol": 1e-9, "atol": 1e-9 * gain}
     np.testing.assert_allclose(plan.value, expected.value, **close)
     np.testing.assert_allclose(plan.worth, expected.worth, **close)
@@ -100,7 +100,7 @@ def test_the_attack_as_a_process_is_worth_what_the_oracle_says_by_every_method(a
     for method in METHODS:
         solution = process.solve(method)
         assert solution.value == pytest.approx(expected, rel=1e-8, abs=1e-8 * attack.gain)
-        # Eq. 5: the record is re-identified with the probability that a successful state is ever reached.
+        # Eq. 5: P_reid is the probability that a successful state is ever reached.
         followed = solution.follow()
         assert followed.value == pytest.approx(solution.value, rel=1e-9, abs=1e-9 * attack.gain)
         reached = sum(share for state, share in followed.visits.items() if state[3] and not state[0])
@@ -138,7 +138,7 @@ def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(s
 )
 @examples(20)
 def test_linear_programs_and_backward_induction_plan_the_same_for_unknown_groups(solver, attack, n, means):
-    # Only an attack that stops somewhere can be planned for the up to 80 people whom the belief holds possible.
+    # Only an attack that stops at some size can be planned for the up to 80 people of the belief.
     attack = replace(attack, exploit_cost=max(attack.exploit_cost, attack.gain / 4), max_penalties=1)
     share = np.minimum(np.array(means) / n, 1.0)
     sizes = np.arange(len(share))
@@ -161,7 +161,7 @@ def test_plans_do_not_depend_on_the_records_planned_for_before():
 
 
 def test_the_two_level_program_solves_no_cluster_beyond_the_first_that_is_worth_nothing():
-    # Worth 10 / g - 3 to the adversary who tries once: nothing from a group of four on.
+    # Worth 10 / g - 3 to the one-shot adversary: nothing for groups of four or more.
     attack = SequentialAttack(gain=10, exploit_cost=3, discount=1, prior=0.5, solver="two-level")
     plan = plan_known(attack, np.array([1, 50, 10**7]))
     assert plan.pays.tolist() == [True, False, False]
@@ -174,7 +174,7 @@ def test_the_two_level_program_solves_no_cluster_beyond_the_first_that_is_worth_
 
 @pytest.mark.parametrize("solver", PROGRAMS)
 def test_programs_of_too_many_states_are_refused_with_advice(solver):
-    # This attack pays in groups of any size.
+    # This attack is profitable in groups of any size.
     attack = SequentialAttack(gain=100, discount=1, solver=solver)
     for plan in (
         lambda: plan_known(attack, np.array([100_000])),
@@ -188,7 +188,7 @@ def test_programs_of_too_many_states_are_refused_with_advice(solver):
 @pytest.mark.deep
 @pytest.mark.parametrize("registry_size", [50, 6_018_999])
 def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size):
-    # Entries of 1e-9 and below vanish in HiGHS; without scaling V(x0) is off by up to 5e-6.
+    # HiGHS drops entries of at most 1e-9; without scaling V(x0) is wrong by up to 5e-6.
     attack = replace(XIA, access_cost=0)
     belief = BinomialBelief(registry_size, np.array([20 / registry_size]))
     induction = plan_unknown(attack, np.array([20]), belief).value[0]
@@ -203,7 +203,7 @@ def test_linear_programs_do_not_depend_on_the_unit_of_money(solver):
     assert plan_known(attack, np.array([1])).value[0] == pytest.approx(1e-9, rel=1e-12)
 
 
-# The two ways to fill the table of backward induction.
+# Two ways to fill the table of backward induction.
 
 
 @given(attack=attacks(limits=(None,)), largest=st.integers(1, 40))
@@ -224,8 +224,10 @@ def test_a_limit_on_penalties_that_is_never_reached_changes_nothing(attack, larg
 
 
 def plan_worth(attack, g, m):
-    """Return what exploiting up to m candidates is worth, a penalty being due every time; the mean number of exploits
-    if nobody is the right person, and in all."""
+    """Return the worth of exploiting up to m candidates with a penalty every time.
+
+    Also return the mean number of exploits if nobody in the group is the right person, and overall.
+    """
     worth = tries = mean = 0.0
     reached = undetected = now = 1.0
     later = attack.discount if attack.penalty_timing == "next-state" else 1.0
@@ -266,7 +268,7 @@ def test_free_attacks_exploit_groups_of_any_size(largest, discount, prior):
     assert values.largest == largest
     assert not values.complete
     g = np.arange(1, largest + 1)
-    # The person is exploited j-th with probability prior / g, and found then.
+    # The person is the j-th exploited with probability prior / g, and is found then.
     geometric = g.astype(float) if discount == 1 else (1 - discount**g) / (1 - discount)
     np.testing.assert_allclose(values.value[1:], prior / g * 100 * discount * geometric, rtol=1e-10)
     assert values.value[0] == 0
@@ -278,7 +280,7 @@ def test_free_attacks_exploit_groups_of_any_size(largest, discount, prior):
 @pytest.mark.parametrize("cut", [1, 2, 1023, 1024, 1025, 8192, 8193])
 @pytest.mark.parametrize("extra", [0, 1, 5000])
 def test_the_table_by_the_envelope_ends_at_the_first_group_worth_nothing(cut, extra):
-    # All of a group of g are exploited, for gain - 2 (g + 1) / 2, or nobody.
+    # All members of a group of g are exploited, for gain - 2 (g + 1) / 2, or none.
     attack = SequentialAttack(gain=cut + 0.5, exploit_cost=2, discount=1)
     values = exploit_values(attack, cut + extra)
     assert values.complete
@@ -328,11 +330,11 @@ def test_a_table_too_large_to_fill_is_refused_with_advice():
     assert "let penalties be levied every time" in caught.value.hint
 
 
-# Sums over the belief of unknown groups.
+# Sums over the belief about unknown groups.
 
 
 def binomial_sum(attack, n, p):
-    """Return the mean of V_access by terms of scipy that are added exactly."""
+    """Return the mean of V_access from scipy's terms and exact addition."""
     mean = n * p
     sizes = np.arange(min(n, math.ceil(mean + 14 * math.sqrt(mean) + 80)) + 1)
     values = exploit_values(attack, int(sizes[-1]))
@@ -367,7 +369,7 @@ def test_binomial_sums_are_accurate(name, n, mean):
 @pytest.mark.parametrize("mean", [740.0, 746.0, 1000.0, 20_000.0, 300_000.0])
 @pytest.mark.parametrize("n", [10**6, 10**9])
 def test_binomial_sums_do_not_underflow(n, mean):
-    # exp(-746) is 0: a start at no match would lose everything.
+    # exp(-746) is 0: a sum that starts at zero matches would lose all terms.
     attack = free(1.0)
     assert mean_worth(attack, n, mean / n)[0] == pytest.approx(100, rel=1e-12)  # the person is always found
     assert mean_worth(XIA, n, mean / n)[0] == pytest.approx(binomial_sum(XIA, n, mean / n), rel=1e-12, abs=1e-290)

@@ -1,8 +1,8 @@
-"""The sequential adversary at the parameters of Xia et al. 2015: numbers computed beforehand, and those printed.
+"""The sequential adversary of Xia et al. 2015, against known numbers.
 
-`xia2015_vectors.json` comes from a separate program that follows the paper's state space. Settings, as in section 7.2:
-(a) h1 = 0 and a penalty every time, (b) h1 = 0 and one penalty, (c) h1 = .18 and a penalty every time; besides, (b)
-with h1 = .18, since the paper says that h1 can be anything where n_f = 1.
+The numbers are printed, or computed before: `xia2015_vectors.json` comes from a separate program that follows the
+paper's state space. Settings, as in section 7.2: (a) h1 = 0 and a penalty every time, (b) h1 = 0 and one penalty, (c)
+h1 = .18 and a penalty every time. In addition, (b) with h1 = .18, because the paper allows any h1 if n_f = 1.
 """
 
 import json
@@ -58,7 +58,10 @@ def attack_of(vector):
 
 
 def close_to(vector, key):
-    """Within 1e-8; a value that is 0 leaves linear programs a rounding error of the gain."""
+    """Return approx within 1e-8.
+
+    Linear programs leave rounding errors at a value of 0.
+    """
     return pytest.approx(vector[key], rel=1e-8, abs=1e-12 * vector["G"])
 
 
@@ -89,7 +92,7 @@ def test_backward_induction_gives_the_vectors(vector):
     unknown = plan_unknown(attack, size, BinomialBelief(vector["n"], np.array([vector["cell_p"]])))
     assert unknown.value[0] == close_to(vector, "V_x0_unknown")
     assert unknown.reidentified[0] == close_to(vector, "preid_unknown")
-    # Whoever holds the registry already exploits by the vectors' risk and number of exploits.
+    # An adversary who already holds the registry has the vectors' risk and number of exploits.
     accessed = plan_known(attack, size, accesses=np.array([True]))
     assert accessed.reidentified[0] == close_to(vector, "preid_if_accessed")
     assert accessed.exploits[0] == close_to(vector, "E_exploits")
@@ -147,7 +150,7 @@ def test_the_oracle_gives_the_vectors(vector):
 
 
 def sunk_threshold(attack):
-    """Return the first group size that is worth nothing once the registry is held."""
+    """Return the first group size without value once the registry is held."""
     value = exploit_values(attack, 1000).value
     assert (value[1:-1] > 0).all()
     assert value[-1] == 0
@@ -181,12 +184,12 @@ def test_growing_detection_gives_figure_8():
     assert exploits[:13].tolist() == list(range(1, 14))
     assert exploits[13:28].tolist() == [12, 10, 9, 8, 8, 7, 7, 6, 6, 5, 5, 5, 4, 4, 4]
     assert (exploits[28:] == 0).all()
-    # Detection changes nothing for what comes, so P_reid is the share of the candidates exploited.
+    # Detection does not affect later exploits, so P_reid is the share of the candidates exploited.
     np.testing.assert_allclose(plan.reidentified, 0.63 * exploits / sizes, rtol=1e-12)
 
 
 def test_one_penalty_at_constant_detection_leads_to_no_partial_attack():
-    # Finding 3 says that a finite n_f does; at these parameters every group that is worth anything is exhausted.
+    # Finding 3 states this for a finite n_f; at these parameters every group with positive worth is exhausted.
     for g in range(1, 54):
         assert exploit_policy(B, g).all()
     assert not exploit_policy(B, 54)[0, 0]

@@ -1,4 +1,4 @@
-"""Unconfirmed success, against a dynamic program that carries the adversary's belief about every single person."""
+"""Unconfirmed success, against a dynamic program over beliefs about each person."""
 
 import math
 from dataclasses import replace
@@ -22,7 +22,7 @@ CONFIRMED = UnconfirmedSuccess(1.0, 1.0)
 
 
 def some(low, high):
-    """Amounts that are often exactly the lower or the upper end."""
+    """Draw amounts that are often exactly the lower or the upper end."""
     return st.one_of(st.just(low), st.just(high), st.floats(low, high))
 
 
@@ -50,10 +50,10 @@ signals = st.builds(
 
 
 def program(a, signal, size):
-    """V(x_start), and the probability of a right and of a wrong claim, and expected exploits, of one linked record.
+    """Return V(x_start), right and wrong claim probabilities and expected exploits.
 
-    The belief holds a weight for each candidate and one for all people elsewhere; candidates are exploited in their
-    order, and Bayes' rule is applied to each.
+    These are for one linked record. The belief has a weight for each candidate and one for all people elsewhere;
+    candidates are exploited in their order, and Bayes' rule is applied to each.
     """
     due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
     most = math.inf if a.max_penalties is None else a.max_penalties
@@ -82,7 +82,7 @@ def program(a, signal, size):
 
 
 def claims(a, signal, values):
-    """Probabilities of a right and of a false claim by group size."""
+    """Return the probabilities of a right and of a false claim by group size."""
     right = a.prior / np.maximum(np.arange(values.largest + 1), 1) * values.exploits_if_missing
     return right, (1 - signal.specificity) * (values.expected_exploits - right / signal.sensitivity)
 
@@ -163,7 +163,7 @@ def test_the_sunk_threshold_falls_from_51_to_39():
 def test_a_signal_hardly_better_than_chance_and_one_that_is_always_positive():
     signal = UnconfirmedSuccess(1.0, 1e-3)
     right, false = claims(A, signal, unconfirmed_values(A, signal, 5))
-    # The first exploit ends the attack all but surely, with a claim.
+    # The first exploit ends the attack with a claim almost certainly.
     np.testing.assert_allclose(right[1:], 0.63 / np.arange(1, 6), rtol=2e-3)
     np.testing.assert_allclose(right[1:] + false[1:], 1.0, atol=2e-3)
     assert unconfirmed_values(A, UnconfirmedSuccess(0.5, 0.5 + 1e-12), 5).value[1] > 0
@@ -189,8 +189,8 @@ def test_signals_that_cannot_be(changes, where):
     assert caught.value.where == where
 
 
-# Nobody is ever detected. The right person of one is worth -1 + 0.8 x 100 = 79, and the two of a pair, by Bayes,
-# -1 + 0.4 x 100 - 0.05 x 10 + 0.55 x (-1 + 9/11 x 0.8 x 100 - 2/11 x 0.1 x 10) = 73.85.
+# No exploit is ever detected. The right person of one is worth -1 + 0.8 x 100 = 79, and the two of a pair, by Bayes, -1
+# + 0.4 x 100 - 0.05 x 10 + 0.55 x (-1 + 9/11 x 0.8 x 100 - 2/11 x 0.1 x 10) = 73.85.
 PAIR = SequentialAttack(
     gain=100.0, access_cost=2.0, link_cost=75.0, exploit_cost=1.0, penalty=0.0, detection_intercept=-50.0, prior=1.0,
     discount=1.0,
@@ -208,14 +208,14 @@ def test_the_worths_of_one_and_of_two_people():
 @pytest.mark.parametrize(
     ("access_cost", "accesses", "accessed", "reidentified", "exploits", "payoff"),
     [
-        # Linking one person pays 4, linking two does not.
+        # Linking one person gains 4, linking two is not profitable.
         (2.0, None, [False, True, False], [0, 0.8, 0], [0, 1, 0], [0, 2, 0]),
-        # Who accesses on another belief links only where that pays, and has paid for access.
+        # Access on another belief: linking still happens only if profitable, and access is paid.
         (2.0, [True, True, True], [True, True, True], [0, 0.8, 0], [0, 1, 0], [-2, 2, -2]),
         (5.0, [True, True, True], [True, True, True], [0, 0.8, 0], [0, 1, 0], [-5, -1, -5]),
         (2.0, [False, False, True], [False, False, True], [0, 0, 0], [0, 0, 0], [0, 0, -2]),
         (2.0, [False, False, False], [False, False, False], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
-        # Linking would pay, but not the access before it.
+        # Linking would be profitable, but not after the cost of access.
         (5.0, None, [False, False, False], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
     ],
 )

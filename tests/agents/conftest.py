@@ -1,4 +1,4 @@
-"""Small worlds of agents, put together without files."""
+"""Small agent settings, built without files."""
 
 import math
 
@@ -28,7 +28,7 @@ SUBJECTS = np.array([0, 1, 2, 3, 4, 5, 0, 3, 3, 4, 0, 2])
 
 
 def small_profile(small, name="adversary", *, gain=None, cost=None, fine=0.0, **fields):
-    """A one-shot adversary who can look up everybody."""
+    """Return a one-shot adversary with complete knowledge of the population."""
     gain = small.gain[0] if gain is None else gain
     cost = small.cost[0] if cost is None else cost
     linker, accuracy = small.linker(), fields.get("accuracy", 1.0)
@@ -43,7 +43,10 @@ def small_profile(small, name="adversary", *, gain=None, cost=None, fine=0.0, **
 
 
 def small_setting(small=TOWN, profiles=None, subjects=SUBJECTS, **rules):
-    """The world of a small game; policies are basic, no-attack and no-protection."""
+    """Return the agent setting of a small game.
+
+    The policies are basic, no-attack and no-protection.
+    """
     game = small.game()
 
     def solve(policy, believed):

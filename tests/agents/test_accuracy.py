@@ -1,4 +1,4 @@
-"""Resources that are not always right: linkage through them, and what attempts tell of how right they are."""
+"""Inaccurate resources: linkage through them, and learning from attempts."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ class _Pair:
 
 
 def test_a_guess_succeeds_as_often_as_the_entries_are_right():
-    """In truth and as believed: one in 2 or 6 of 4 in 5, one in 3 or 9 of a half."""
+    """True success: 4/5 of 1/2 or 1/6; believed success: 1/2 of 1/3 or 1/9."""
     linkage = InaccurateLinker(_Pair(), accuracy=0.8, expected_accuracy=0.5).link(0)
     np.testing.assert_allclose(1 / linkage.group_sizes, [0.8 / 2, 0.8 / 6])
     np.testing.assert_allclose(1 / linkage.believed_group_sizes, [0.5 / 3, 0.5 / 9])
@@ -30,7 +30,7 @@ def test_where_right_entries_never_fail_the_belief_counts_successes_and_failures
 
 
 def test_a_failure_tells_less_where_a_right_entry_may_fail_too():
-    """Bayes' rule, integrated: an attempt succeeds with the share of right entries times its own chance."""
+    """Bayes' rule by integration: success is accuracy times the own chance."""
     share, attempts, successes = np.array([0.5, 0.0, 0.25, 0.5]), np.array([3, 7, 4, 2.0]), np.array([1, 0, 1, 2.0])
 
     def density(accuracy):

@@ -1,4 +1,7 @@
-"""One publisher, one adversary, one round and expected outcomes: the analytic game, record by record."""
+"""Agents equal the analytic game, record by record, in the simplest case.
+
+The case has one publisher, one adversary, one round and expected outcomes.
+"""
 
 import tempfile
 

@@ -1,4 +1,4 @@
-"""Budgets and purchases, against trying everything."""
+"""Budgets and purchases, against enumeration."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -54,14 +54,14 @@ def test_a_budget_is_kept_and_no_cell_of_a_higher_rate_is_passed_over(cells, bud
 
 
 def test_who_attacks_now_and_then_needs_money_for_what_it_attacks_alone():
-    """Of 3 records 1.2 are attacked, for 10 each."""
+    """Of 3 records, an expected 1.2 are attacked, at a cost of 10 each."""
     replies = replace(replies_of([5.0], [10.0]), frequency=np.array([0.4]))
     assert targets_within(replies, np.array([3]), 12.0) == pytest.approx([1.2])
     assert targets_within(replies, np.array([3]), 11.9) == pytest.approx([1.0])
 
 
 class _Known:
-    """Group sizes that shrink with every resource held."""
+    """Group sizes that halve with every resource held."""
 
     def __init__(self, sizes, holds):
         self.sizes = np.maximum(np.array(sizes, dtype=float) / 2 ** len(holds), 1)
@@ -124,7 +124,7 @@ def test_nothing_is_bought_that_does_not_pay():
 
 
 def test_nothing_is_bought_that_pays_just_its_price():
-    """Of one in 4, an attack is worth 10 / 4 - 1 = 1.5, of one in 2 it is 4: 3 records gain 7.5."""
+    """One in 4 gains 10 / 4 - 1 = 1.5 and one in 2 gains 4: for 3 records 7.5 more."""
     for price, bought in ((7.5, set()), (7.4, {"list"})):
         plan = plan_for(
             buyer({"list": price}), np.zeros(1, dtype=np.int64), np.array([3]), 1,
@@ -134,7 +134,10 @@ def test_nothing_is_bought_that_pays_just_its_price():
 
 
 def test_what_is_bought_leaves_the_whole_budget_to_later_rounds():
-    """Of one in 16 no attack pays, of one in 8 it gains .25: 8 records gain nothing now, 2 in each round."""
+    """One in 16 is unprofitable, one in 8 gains .25: 8 records gain 2 per round.
+
+    The purchase uses the first round's budget, so the first round gains 0.
+    """
     for rounds, bought in ((5, set()), (6, {"list"})):
         plan = plan_for(
             buyer({"list": 8.0}, budget=8.0), np.zeros(1, dtype=np.int64), np.array([8]), rounds,

@@ -1,4 +1,4 @@
-"""How many people are re-identified in a round, against draws of who comes and which attempts hit."""
+"""The number of people re-identified in a round, against simulated rounds."""
 
 import math
 from dataclasses import replace
@@ -19,7 +19,10 @@ BOUND = math.sqrt(math.log(2e6) / (2 * DRAWS))
 
 
 def drawn(setting, plans, acting, participants, kept):
-    """Return numbers re-identified and both payoffs in many draws; a budget takes the first records of a cell."""
+    """Draw numbers of re-identified people and both payoffs.
+
+    A budget covers the first records of a cell.
+    """
     rng = np.random.default_rng(7)
     cell = np.repeat(np.arange(setting.n_cells), participants)
     first = np.concatenate([np.arange(number) for number in participants])
@@ -33,7 +36,7 @@ def drawn(setting, plans, acting, participants, kept):
         often = np.asarray(plan.replies.frequency)
         target = np.broadcast_to(first < plan.targets[cell], (DRAWS, len(cell)))
         if often.ndim:
-            # Attacks at random: each record with the share of its cell.
+            # Random attacks: each record is attacked with the share of its cell.
             share = plan.targets / participants
             target = np.where((often < 1)[cell], rng.random((DRAWS, len(cell))) < share[cell], target)
         hit = (rng.random((DRAWS, len(cell))) < plan.replies.success[cell]) & target & there[:, [number]]
@@ -44,7 +47,7 @@ def drawn(setting, plans, acting, participants, kept):
 
 
 def erring(profile, precision):
-    """The same adversary, who attacks with the probability of quantal response."""
+    """Return the same adversary with the attack probability of quantal response."""
 
     def equip(holds, expected_accuracy, *, believed=False):
         linker, adversary = profile.equip(holds, expected_accuracy, believed=believed)
@@ -75,14 +78,14 @@ def test_a_round_is_distributed_as_its_draws(meeting, budget, precision, town, p
     for payoff, column in ((publisher, "publisher_payoff"), (adversary, "adversary_payoff")):
         ours = getattr(found, column.removesuffix("_payoff"))
         assert ours.values @ ours.masses / 12 == pytest.approx(model.measures[column], abs=1e-9)
-        # The worst twentieth of the draws, within five standard errors of a mean of so many.
+        # Mean of the worst twentieth of the draws, within five standard errors.
         worst = np.sort(payoff)[: DRAWS // 20]
         error = 5 * max(float(worst.std()), 1.0) / math.sqrt(DRAWS / 20)
         assert found.measures()[f"{column}_cvar"] * 12 == pytest.approx(worst.mean(), abs=error)
 
 
 def test_records_that_a_budget_leaves_over_are_not_attacked(town, profile_of_small, setting_of_small):
-    """Of three records alike two are attacked, each with one chance in two: never are there three."""
+    """Two of three equal records are attacked, each with success 1/2: never three."""
     setting = setting_of_small(profiles=[profile_of_small(town)])
     n = setting.n_cells
     participants = np.array([3] + [0] * (n - 1))
@@ -97,7 +100,7 @@ def test_records_that_a_budget_leaves_over_are_not_attacked(town, profile_of_sma
         return reidentified(3, cases, lambda: np.random.default_rng(0)).people
 
     assert found(2).masses.tolist() == pytest.approx([0.25, 0.5, 0.25])
-    # Who attacks each with some probability, or spends what is left on part of one, may attack all.
+    # With random attacks, or a remaining budget for part of an attack, all three records may be attacked.
     assert found(2, 2 / 3).masses.tolist() == pytest.approx([(2 / 3) ** 3, 3 * (2 / 3) ** 2 / 3, 2 / 9, 1 / 27])
     assert found(1.5).masses.tolist() == pytest.approx([27 / 64, 27 / 64, 9 / 64, 1 / 64])
 

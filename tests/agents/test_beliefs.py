@@ -1,4 +1,4 @@
-"""What a publisher learns about the types of adversary, against plain enumeration and closed forms."""
+"""Learning about adversary types, against enumeration and formulas."""
 
 from itertools import product
 
@@ -56,13 +56,16 @@ def test_of_one_type_alone_every_round_is_that_type():
 
 
 def test_types_that_are_next_to_impossible_leave_the_conjugate_update():
-    """A mean that rounds to 1 leaves no spread to divide by."""
+    """A mean that rounds to 1 leaves a spread of zero."""
     after = updated(np.array([1e100, 1e-300]), np.array([1.0, 0.0]))
     assert after.tolist() == [1e100, 1e-300]
 
 
 def brute_force(prior, attacks, actor, noticed):
-    """Enumerate which attacks are noticed; yield probability and Bayes' posterior. `attacks` are sets of records."""
+    """Yield each pattern of noticed attacks with its probability and Bayes' posterior.
+
+    `attacks` are sets of records.
+    """
     own = sorted(attacks[actor])
     for seen in product([False, True], repeat=len(own)):
         pattern = {record for record, is_seen in zip(own, seen, strict=True) if is_seen}
@@ -102,7 +105,7 @@ def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
 
 
 def test_overlaps_count_each_record_once_by_its_attackers():
-    # Cell 0: three records, of which the types attack 3 and 1; cell 1: two records of the second type alone.
+    # Cell 0: three records, of which the types attack 3 and 1. Cell 1: two records, attacked by the second type only.
     overlaps = attack_overlaps(np.array([[3.0, 0.0], [1.0, 2.0]]))
     np.testing.assert_array_equal(overlaps[1:], [2, 2, 1])  # first only, second only, both
 
@@ -115,13 +118,16 @@ def test_what_is_expected_is_the_mean_of_what_is_drawn():
         p * np.mean([sampled_update(alpha, attacked, actor, present, 0.4, d) for d in draws[::40]], axis=0)
         for actor, p in enumerate(acting)
     )
-    sampled += 0.2 * alpha  # nobody came
+    sampled += 0.2 * alpha  # no adversary was present
     np.testing.assert_allclose(expected_update(alpha, attacked, acting, present, 0.4), sampled, atol=5e-3)
 
 
 @pytest.mark.parametrize("mode", ["expectation", "sampling"])
 def test_beliefs_converge_to_a_fixed_type_at_the_stated_rate(mode, town, profile_of_small, setting_of_small):
-    """After t rounds of attacks told apart, the others are believed with (A - a) / (A + t), A and a of the prior."""
+    """After t rounds, other types have belief (A - a) / (A + t), A and a prior sizes.
+
+    The attacks of the types are distinguishable.
+    """
     types = [
         profile_of_small(town, "keen", weight=1.0, gain=60.0, cost=0.5),
         profile_of_small(town, "idle", weight=0.0, gain=10.0, cost=9.0),

@@ -1,4 +1,4 @@
-"""Distinct people over rounds, targets drawn anew, and guarantees that fail: against draws, enumeration, other runs."""
+"""Distinct people over rounds, redrawn targets and violated guarantees."""
 
 import itertools
 
@@ -62,7 +62,10 @@ def town_file(tmp_path):
 
 
 def two_types(town, profile_of_small, **poor):
-    """One adversary who attacks all records, and one whose budget covers a part of some cell."""
+    """Return an adversary who attacks all records, and one with a limited budget.
+
+    The budget of the second covers part of a cell.
+    """
     return [
         profile_of_small(town, "rich", weight=0.4, gain=60.0, cost=1.0),
         profile_of_small(town, "poor", weight=0.6, gain=60.0, cost=3.0, budget=17.0, **poor),
@@ -96,7 +99,7 @@ def test_expected_distinct_people_are_the_mean_over_draws(meeting, drawn, town, 
 
 
 def test_distinct_people_by_enumeration_of_who_is_there(town, profile_of_small, setting_of_small):
-    """Every combination of adversaries present in three rounds; attempts of one round succeed independently."""
+    """Enumerate the adversaries present in three rounds; attempts are independent."""
     types, rounds = two_types(town, profile_of_small), 3
     setting = setting_of_small(profiles=types, meeting="all", rounds=rounds)
     model = ReidentificationModel(setting, "no-protection").run()
@@ -127,14 +130,14 @@ def test_tables_have_distinct_people_over_all_rounds(town_file):
     rounds = result.analysis.rounds
     own = rounds[rounds["policy"] == "no-protection"]
     assert set(own["subjects"]) == {5}
-    # The broker is there in half of the rounds, and finds everybody.
+    # The broker is present in half of the rounds and re-identifies every subject.
     assert own[DISTINCT].tolist() == pytest.approx([2.5, 3.75, 4.375])
     assert own["breaches"].tolist() == pytest.approx([2.5, 2.5, 2.5])
     assert result.summary.loc["no-protection", DISTINCT] == pytest.approx(4.375)
     assert result.summary.loc["no-protection", "breaches"] == pytest.approx(2.5)
 
 
-# Targets drawn anew.
+# Redrawn targets.
 
 
 def test_drawn_targets_share_the_budget_evenly_and_change_from_round_to_round(town, profile_of_small, setting_of_small):

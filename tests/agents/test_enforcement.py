@@ -1,4 +1,4 @@
-"""Exclusion of detected adversaries, and what they learn from their successes."""
+"""Exclusion of detected adversaries, and the information in their successes."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ shares = st.floats(0, 1)
 
 @given(st.integers(0, 4), st.lists(shares, min_size=1, max_size=6))
 def test_states_are_those_of_all_histories(exclusion, detected):
-    """Every history of detections, one by one: free, or so many rounds left."""
+    """Enumerate all histories of detections; a state is free, or the rounds left."""
     histories = {0: 1.0}
     state = no_exclusion(exclusion)
     for probability in detected:
@@ -46,7 +46,7 @@ def test_sure_detection_excludes_every_other_round(setting_of_small):
 
 @pytest.mark.parametrize("mode", ["expectation", "sampling"])
 def test_a_fine_that_is_expected_deters(mode, town, profile_of_small, setting_of_small):
-    """With detection d and fine F an attack pays if gain x p > cost + d F."""
+    """With detection probability d and fine F an attack pays if gain x p > cost + d F."""
     keen = profile_of_small(town, gain=60.0, cost=4.0)
     fined = profile_of_small(town, gain=60.0, cost=4.0, fine=0.5 * 40)
     free = ReidentificationModel(setting_of_small(town, [keen], mode=mode), "no-protection").run()
@@ -54,13 +54,13 @@ def test_a_fine_that_is_expected_deters(mode, town, profile_of_small, setting_of
     answered = ReidentificationModel(setting_of_small(town, [fined], mode=mode, enforcement=rules), "no-protection")
     answered.run()
     assert 0 < answered.measures["attacks"] < free.measures["attacks"]
-    # Groups of at most two people are worth 30 or more, those of three 20: 60 / 3 < 24 < 60 / 2.
+    # Groups of at most two people are worth 30 or more, groups of three 20: 60 / 3 < 24 < 60 / 2.
     sizes = np.array([3, 4, 30, 1, 2, 6])[answered.columns.cell]
     assert answered.measures["attacks"] == (sizes <= 2).sum()
 
 
 def test_an_adversary_learns_how_right_its_resources_are():
-    """The estimate comes within four standard deviations of the truth, which its own belief states."""
+    """The estimate is within four posterior standard deviations of the true accuracy."""
     rng = np.random.default_rng(7)
     success_if_right, truth = np.array([1.0, 0.5, 0.1]), 0.6
     belief = AccuracyBelief(0.9, 10.0)

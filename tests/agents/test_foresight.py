@@ -1,4 +1,4 @@
-"""A publisher who foresees purchases and budgets, against trying every release."""
+"""A publisher who foresees purchases and budgets, against enumeration of releases."""
 
 from dataclasses import replace
 from itertools import product
@@ -23,7 +23,7 @@ LEVELS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 
 
 class _Blurred:
-    """Links as another linker does, in groups so many times as large."""
+    """A linker whose groups are a fixed multiple of another linker's groups."""
 
     def __init__(self, linker, times):
         self.linker, self.times = linker, times
@@ -34,7 +34,7 @@ class _Blurred:
 
 
 def buyer(small, *, gain, cost, times, price=None, budget=np.inf, **fields):
-    """An adversary who sees groups `times` as large, unless it buys a list."""
+    """Return an adversary whose groups are `times` as large unless it buys a list."""
     linker = small.linker()
 
     def equip(holds, expected_accuracy, *, believed=False):
@@ -54,7 +54,10 @@ def participants_of(setting):
 
 
 def values(setting, strategies):
-    """What a publisher gets of a release if adversaries plan against it, by policy; -inf if it breaks the policy."""
+    """Return the publisher's value of a release by policy.
+
+    The value is -inf if the release breaks the policy.
+    """
     opponents, participants = opponents_of(setting), participants_of(setting)
     strategies = np.array(strategies)
     plans = [opponent.plan(strategies, participants, 1) for opponent in opponents]
@@ -64,7 +67,10 @@ def values(setting, strategies):
 
 
 def random_world(seed, setting_of_small):
-    """Three distinct records of two attributes; one adversary or two, who may buy and have budgets."""
+    """Return three distinct records of two attributes with one or two adversaries.
+
+    The adversaries may buy resources and have budgets.
+    """
     rng = np.random.default_rng(seed)
     people = [(int(a), int(b)) for a, b in zip(rng.integers(0, 4, 30), rng.integers(0, 2, 30), strict=True)]
     records = sorted(set(people))
@@ -94,7 +100,7 @@ def random_world(seed, setting_of_small):
 
 @pytest.mark.deep
 def test_the_search_comes_close_to_the_best_release(setting_of_small):
-    """Of 216 releases each: the best in nine games of ten, and on average within 2 % of the benefit of sharing all."""
+    """Of 216 releases: the optimum in 9 of 10 games, mean gap within 2 % of benefit."""
     gaps = {"basic": [], "no-attack": []}
     better = 0
     for seed in range(14):
@@ -120,7 +126,7 @@ def test_the_search_comes_close_to_the_best_release(setting_of_small):
     assert better > 5
 
 
-# One kind of record; with the list groups of 1, 2 and 8 people by form, without it ten times as many.
+# One kind of record; with the list, groups of 1, 2 and 8 people by form; without it, ten times as many.
 ALIKE = game_of(
     [((0, 1, 2, 3, 4, 5, 6, 7), (0, 0, 1, 1, 2, 2, 3, 3), (0,) * 8)],
     people=[(value,) for value in range(8)], records=[(0,)], benefit=10.0, loss=60.0, gain=10.0, cost=1.0,
@@ -129,7 +135,7 @@ ALIKE = game_of(
 
 @pytest.mark.parametrize(("price", "form"), [(30.0, 0), (20.0, 1), (13.0, 1), (11.0, 2), (1.0, 2)])
 def test_forms_deter_from_buying(price, form, setting_of_small):
-    """Three records: with the list a gain of 10 less 1 succeeds in 1, 1/2 or 1/8, so it is worth 27, 12 or .75."""
+    """Three records: list attacks gain 27, 12 or .75 at success 1, 1/2 or 1/8."""
     profile = buyer(ALIKE, gain=10.0, cost=1.0, times=10.0, price=price)
     setting = setting_of_small(ALIKE, [profile], np.zeros(3, dtype=int))
     choice = foreseeing_choice(setting, "basic", opponents_of(setting), np.array([3]), 1)
@@ -144,7 +150,10 @@ def test_forms_deter_from_buying(price, form, setting_of_small):
 
 @pytest.mark.parametrize(("price", "form"), [(30.0, 0), (20.0, 1), (13.0, 1), (11.0, WITHHELD)])
 def test_a_policy_without_attacks_shares_what_deters_from_buying(price, form, setting_of_small):
-    """With the list every form is attacked: what is shared is the most that is not worth its price, if it has a use."""
+    """With the list every form is attacked.
+
+    The release is the best that deters buying.
+    """
     profile = buyer(ALIKE, gain=10.0, cost=1.0, times=10.0, price=price)
     setting = setting_of_small(ALIKE, [profile], np.zeros(3, dtype=int))
     choice = foreseeing_choice(setting, "no-attack", opponents_of(setting), np.array([3]), 1)
@@ -157,7 +166,7 @@ def test_a_policy_without_attacks_shares_what_deters_from_buying(price, form, se
 )
 @examples(60)
 def test_what_a_plan_says_of_its_own_release_is_the_plan(cells, budget):
-    """Replies within the bar attack as many records in all as the plan did."""
+    """Replies within the limit attack as many records in total as the plan."""
     sizes, participants = (np.array(column) for column in zip(*cells, strict=True))
 
     class Sizes:
@@ -177,7 +186,7 @@ def test_what_a_plan_says_of_its_own_release_is_the_plan(cells, budget):
 
 
 def test_a_policy_without_attacks_withholds_if_all_that_it_meets_is_attacked(setting_of_small):
-    """Such as a rule that does not look at attacks, against somebody who attacks whatever its budget reaches."""
+    """The fallback rule ignores attacks, and the adversary attacks up to its budget."""
     setting = setting_of_small(
         ALIKE, [buyer(ALIKE, gain=10.0, cost=1.0, times=1.0, budget=2.0)], np.zeros(3, dtype=int)
     )
@@ -215,7 +224,7 @@ def test_with_nothing_to_foresee_nothing_changes(town, profile_of_small, setting
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0])
 def test_a_purchase_that_pays_over_many_rounds_is_foreseen_in_the_first(tolerance, setting_of_small):
-    """At a price of 30 a list that is worth 27 a round pays in two rounds, and no more in the last."""
+    """A list of price 30 and gain 27 a round pays over two rounds, not in the last."""
     setting = setting_of_small(
         ALIKE, [buyer(ALIKE, gain=10.0, cost=1.0, times=10.0, price=30.0)], np.zeros(3, dtype=int)
     )
@@ -229,7 +238,7 @@ def test_a_purchase_that_pays_over_many_rounds_is_foreseen_in_the_first(toleranc
 
 
 def test_plans_are_foreseen_as_the_publisher_believes_them_to_be(setting_of_small):
-    """Who takes the adversary for poor foresees no purchase."""
+    """A publisher who believes that the adversary is poor foresees no purchase."""
     poor = buyer(ALIKE, gain=10.0, cost=1.0, times=10.0, price=20.0, budget=5.0)
     profile = buyer(ALIKE, gain=10.0, cost=1.0, times=10.0, price=20.0, believed=poor)
     model = ReidentificationModel(
@@ -242,7 +251,10 @@ def test_plans_are_foreseen_as_the_publisher_believes_them_to_be(setting_of_smal
 @pytest.mark.parametrize(("price", "solved"), [(None, [1, 0, 0]), (30.0, [1, 1, 1])])
 @pytest.mark.parametrize("tolerance", [0.0, 1.0])
 def test_rounds_left_matter_only_to_who_may_buy(price, solved, tolerance, setting_of_small):
-    """Whatever change of a belief is tolerated; a budget is spent anew in every round."""
+    """Games are solved again when the horizon matters, whatever the belief tolerance.
+
+    Budgets are renewed every round, so only possible purchases depend on the rounds left.
+    """
     model, solutions = counting(setting_of_small, tolerance, times=10.0, price=price, budget=50.0, rounds=3)
     for again in solved:
         before = len(solutions)
@@ -260,7 +272,7 @@ def test_a_change_of_who_takes_part_is_no_change_of_a_belief(setting_of_small):
 
 
 def counting(setting_of_small, tolerance, *, rounds=1, **fields):
-    """A model of three people, and a list that grows with every game solved."""
+    """Return a model of three people, and a list that grows with every solved game."""
     solutions = []
     setting = setting_of_small(ALIKE, [buyer(ALIKE, gain=10.0, cost=1.0, **fields)], np.zeros(3, dtype=int))
 

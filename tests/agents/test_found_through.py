@@ -1,4 +1,4 @@
-"""Who is re-identified through which resources: against the adversaries' own accounts, and counted by hand."""
+"""Re-identifications by resource: adversaries' accounts, and counts by hand."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from reidsim.scenarios.load import load_scenario
 from reidsim.web.exploration import Explorer
 
 KEYS = ["replication", "draw", "policy", "round", "adversary"]
-# Everybody is alone in the town; a surname is right where the directory says so.
+# Every person is unique within the town; the directory has the correct surnames.
 FILES = {
     "targets.csv": "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n",
     "directory.csv": "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n",
@@ -71,7 +71,10 @@ def town(tmp_path):
 
 
 def test_each_list_has_those_found_through_it(town):
-    """With the directory three of the four are alone, one is one of two; without it they are two or three in a town."""
+    """With the directory, three of four people are unique; without it, none is.
+
+    With it the fourth is one of two; without it, groups have two or three people of a town.
+    """
     result = reidsim.run(town)
     table = result.analysis.through.set_index(["round", "adversary", "through"])
     assert set(table.index) == {
@@ -83,7 +86,7 @@ def test_each_list_has_those_found_through_it(town):
         bought = table.loc[(number, "broker", "directory and register")]
         assert bought["attacks"] == pytest.approx(0.5 * 4)
         assert bought["breaches"] == pytest.approx(0.5 * 3.5)
-        # Two attempts are paid for: those in the smaller town.
+        # The budget covers two attempts, in the smaller town.
         poor = table.loc[(number, "poor", "register")]
         assert poor["attacks"] == pytest.approx(0.25 * 2)
         assert poor["breaches"] == pytest.approx(0.25 * 2 / 2)
@@ -135,7 +138,7 @@ def test_the_figure_has_a_bar_for_each_and_means_over_draws():
 
 
 def test_the_page_shows_one_round_where_adversaries_are_of_rounds_alone(town):
-    """Weights that do not sum to 1, and what each holds, mean nothing without rounds."""
+    """Weights that do not sum to 1, and resources, have no effect without rounds."""
     explorer = Explorer(load_scenario(town))
     one = reidsim.run(town, overrides={"agents.rounds": 1}).summary
     pd.testing.assert_frame_equal(explorer.solve({}).measures, one)

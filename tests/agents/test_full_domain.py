@@ -1,4 +1,4 @@
-"""Agents at dataset level: the analytic game with one adversary, brute force with several, and who takes part."""
+"""Agents with full-domain generalization: one adversary, several, participation."""
 
 import itertools
 import math
@@ -64,7 +64,7 @@ POLICIES = [
 
 @pytest.fixture(scope="module")
 def ward(tmp_path_factory):
-    """Ninety people of whom forty are released."""
+    """Write a scenario of ninety people, forty of whom are in the release."""
     folder = tmp_path_factory.mktemp("ward")
     rng = np.random.default_rng(4)
     people = pd.DataFrame(
@@ -121,7 +121,7 @@ def test_one_adversary_is_the_analytic_game(ward, changes):
 
 
 def test_one_adversary_who_is_named_is_the_analytic_game(ward):
-    """Gain and cost of the type take the place of the scenario's, so does its fine, as a part of its cost."""
+    """The type's gain and cost replace the scenario's; its fine is part of its cost."""
     prices = {"economics.gain": 70.0, "economics.cost": 12.0}
     rules = {"agents.enforcement": {"detection": 0.1, "fine": 20.0}}
     agents = reidsim.run(ward, overrides={**rules, "adversaries.x": {"gain": 70.0, "cost": 10.0}})
@@ -156,7 +156,7 @@ def linker_of(small, game):
 
 
 def played_by(small, game, types, together="one-of"):
-    """The same game against one-shot types (weight, gain and cost by record)."""
+    """Return the game against one-shot types (weight, gain and cost by record)."""
     linker = linker_of(small, game)
     benefit, loss = np.array(small.benefit, dtype=float), np.array(small.loss, dtype=float)
     each = [
@@ -171,7 +171,7 @@ def played_by(small, game, types, together="one-of"):
 @given(variants(datasets()))
 @examples(60)
 def test_one_adversary_by_its_replies_is_the_same_game(small):
-    """Both searches and the list of all nodes, whichever game works a node out."""
+    """Both searches and the full enumeration agree, whichever game evaluates a node."""
     game = game_of(small)
     played = played_by(small, game, [(1.0, small.gain, small.cost)])
     ours, theirs = search(played), search(game)
@@ -188,7 +188,10 @@ def test_one_adversary_by_its_replies_is_the_same_game(small):
 
 
 def payout_by_hand(small, node, types, together):
-    """What a node pays against types, and how many records it suppresses, from the paper's equations."""
+    """Return a node's payout against types and its suppressed records.
+
+    Written from the paper's equations.
+    """
     payout, suppressed = 0.0, 0
     for i, row in enumerate(small.records):
         size = max(small.class_size(row, node), 1)
@@ -228,7 +231,10 @@ def test_several_adversaries_against_brute_force(small, together, kind):
 
 @pytest.mark.parametrize("wrap", ["types", "budget", "types within types"])
 def test_adversaries_within_others_attack_when_indifferent_in_the_no_attack_game(wrap):
-    """A gain of 2 in a group of two people is worth the cost of 1; a publisher who foresees plans wraps adversaries."""
+    """A gain of 2 in a group of two equals the cost of 1.
+
+    Foresight wraps the adversaries.
+    """
     small = SmallDataset((ROWS,), ((0,), (0,), (1,)), None, (1,) * 3, (1,) * 3, (2,) * 3, (1,) * 3, no_attack=True)
     game = game_of(small)
     linker, one_shot = linker_of(small, game), OneShotAdversary(2.0, 1.0)
@@ -246,19 +252,19 @@ def test_adversaries_within_others_attack_when_indifferent_in_the_no_attack_game
     alone = AnyAdversaryGame.of(game, RecordGame(game.lattice, linker, one_shot, benefit, loss))
     assert not alone.kept_at(0).any()
     assert not AnyAdversaryGame.of(game, played).kept_at(0).any()
-    # In other games it does nothing when indifferent.
+    # In other games the adversary does not attack when indifferent.
     other = game_of(replace(small, no_attack=False))
     replies = AnyAdversaryGame.of(other, played).record_game.outcome(0).response
     assert replies.attacks.tolist() == [False, False, True]
 
 
-# Adversaries who join are never to the publisher's good.
+# Additional adversaries never increase the publisher's payoff.
 
 
 @pytest.mark.parametrize("together", ["one-of", "all"])
 @pytest.mark.parametrize("risk", cases(["prosecutor", "journalist"], ["journalist"]))
 def test_more_adversaries_never_help_the_publisher(ward, together, risk):
-    """Each comes with a probability; in one-of a second takes the place of nobody."""
+    """Each adversary is present with a probability; in one-of, none displaces another."""
     names = ["one", "two", "three"]
     gains = dict(zip(names, (90.0, 30.0, 150.0), strict=True))
     payoffs = []

@@ -1,4 +1,4 @@
-"""Rounds at dataset level: who leaves the table, what is bought, learned and drawn, and what scenarios refuse."""
+"""Rounds with full-domain generalization: departures, purchases, learning, draws."""
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ gain = 120
 weight = 0.4
 gain = 25
 """
-# Adversaries who see each round on its own.
+# Adversaries without memory of earlier rounds.
 FORGETTING = {"agents.remembers": False}
 LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2, **FORGETTING}
 ONE = {"adversaries": {"x": {}}}
@@ -72,13 +72,13 @@ def town(folder):
     return folder / "town.toml"
 
 
-# Who takes part.
+# Participation.
 
 
 @pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
 @pytest.mark.parametrize("policy", ["no-protection", "basic", "record-level"])
 def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
-    """After some have left, the game is the analytic one on the records of those who stay, record by record."""
+    """After departures, the game is the analytic game on the remaining records."""
     changes = {**ONE, "adversary.risk": risk, "publisher.policies": [policy]}
     result = reidsim.run(town, overrides={**changes, **LEAVING})
     stay = result.records["participates"].to_numpy()
@@ -111,7 +111,7 @@ def test_leaving_lowers_class_sizes_under_prosecutor_risk_alone(town):
 
 
 def test_everybody_may_leave_and_return(town):
-    """Nobody dares to take part after the first round; hearing of no breach makes them forget it."""
+    """All subjects leave after the first round; without reported breaches they return."""
     rule = {"reward": 1, "harm": 1000, "spread": 0, "learning_rate": 0.9}
     changes = {
         **ONE,
@@ -126,11 +126,11 @@ def test_everybody_may_leave_and_return(town):
     assert participation.iloc[2:].max() == 1
 
 
-# What adversaries hold, what is enforced and learned.
+# Resources, enforcement and learning.
 
 
 def test_resources_are_knowledge_of_those_in_the_table(town, folder):
-    """Whoever holds a list of ages for half of the people succeeds with 1/2 of 1 / age class and 1/2 of 1 / 40."""
+    """A list of half the ages: success is 1/2 of 1 / age class plus 1/2 of 1/40."""
     changes = {**LIST, "adversaries": {"x": {"holds": ["list"]}}, "publisher.policies": ["no-protection"]}
     records = reidsim.run(town, overrides={**changes, "economics.cost": 0}).records
     ages = pd.read_csv(folder / "records.csv")["age"]
@@ -159,7 +159,7 @@ def test_a_resource_is_bought_if_it_pays(price, town):
 
 
 def test_the_publisher_answers_what_was_bought(town):
-    """A list is bought in the first round; from the second on the publisher plans against who holds it."""
+    """A list is bought in round 1; the publisher plans against its holder later."""
     changes = {**LIST, "resources.list.coverage": 1, "resources.list.price": 1, "economics.cost": 1}
     changes |= {
         "adversaries": {"x": {"buys": ["list"], "gain": 80}},
@@ -174,7 +174,7 @@ def test_the_publisher_answers_what_was_bought(town):
 
 
 def test_a_publisher_may_foresee_a_purchase(town):
-    """Who foresees what its release makes worth buying does no worse in a single round."""
+    """A publisher who foresees purchases does no worse in a single round."""
     changes = {**LIST, "resources.list.coverage": 1, "economics.cost": 1, "economics.loss": 300}
     changes |= {"adversaries": {"x": {"buys": ["list"], "gain": 80}}, "publisher.policies": ["basic", "no-attack"]}
     blind = reidsim.run(town, overrides=changes)
@@ -196,7 +196,7 @@ def test_inaccurate_resources_divide_success(town):
 
 
 def test_learning_changes_the_node(town):
-    """The lazy type always comes; the publisher who expects both alike learns to share more."""
+    """Only the lazy type is present; a publisher with an even prior learns this."""
     types = {"keen": {"weight": 0.0, "gain": 120}, "lazy": {"weight": 1.0, "gain": 25}}
     changes = {
         "adversaries": types,
@@ -307,7 +307,7 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
 
 
 def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
-    """Benefit and loss may differ by record; who gives gain and cost needs no others."""
+    """Benefit and loss may differ by record if types have their own gain and cost."""
     types = {"x": {"gain": 120, "cost": 10}}
     changes = {"adversaries": types, "economics.columns": {"benefit": "worth", "loss": "worth"}}
     analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "adversaries": {}}

@@ -1,4 +1,4 @@
-"""Adversaries who remember: against plain intersections of sets of values, counted person by person."""
+"""Adversaries with memory, against intersections of value sets per person."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ ROUNDS = 4
 
 
 def fitting(small, record, forms):
-    """People whose values are in the groups of the record in every form, counted one by one; the record if nobody."""
+    """Return the number of people consistent with all forms of a record, at least 1."""
     return max(
         sum(
             all(
@@ -58,7 +58,10 @@ def fitting(small, record, forms):
 
 
 def success_by_hand(small, record, forms):
-    """Probability of re-identification; nothing is attacked of whom nothing is out."""
+    """Return the re-identification probability of a record.
+
+    It is 0 for a record that was never released.
+    """
     if not forms:
         return 0.0
     share = 1 / fitting(small, record, forms)
@@ -67,10 +70,10 @@ def success_by_hand(small, record, forms):
 
 @st.composite
 def histories(draw):
-    """A small game, several subjects of each record, and who takes part in each round."""
+    """Draw a small game, several subjects per record, and participation in each round."""
     small = draw(small_games(max_attributes=2, max_strategies=12, max_records=3, same_money=True))
     subjects = draw(st.lists(st.integers(0, small.n_records - 1), min_size=1, max_size=6))
-    # Every record has somebody.
+    # Every record has a subject.
     subjects = np.array([*subjects, *range(small.n_records)])
     shape = (ROUNDS, len(subjects))
     schedule = np.array(draw(st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])))
@@ -78,7 +81,10 @@ def histories(draw):
 
 
 def remembering_setting(small, subjects, schedule, seed, setting_of_small, *, replies):
-    """A world in which forms are drawn until something is out; then they are drawn, or the best reply to that."""
+    """Return a setting that draws forms until a record is released.
+
+    After the first release the form is drawn again or, with `replies`, a best reply to the earlier releases.
+    """
     rng, lattice = np.random.default_rng(seed), small.lattice()
 
     def solve(policy, game):
@@ -115,7 +121,7 @@ def test_every_round_is_the_intersection_worked_out_by_hand(setting_of_small, hi
             if forms[subject]:
                 assert model.outcome.risk[model.columns.cell[subject]] == pytest.approx(risks[-1], abs=1e-12)
             if taking_part[subject] and before and replies:
-                # No other form pays more, now that these are out.
+                # No other form has a larger payoff, given the earlier releases.
                 payoffs = [
                     small.benefit[cell] * float(lattice.utility(form)[cell])
                     - small.loss[cell] * success_by_hand(small, record, [*before, lattice.levels(form)])
@@ -130,7 +136,10 @@ def test_every_round_is_the_intersection_worked_out_by_hand(setting_of_small, hi
 
 
 def strategies_of_rounds(setting, small, schedule, beliefs, solver, no_attack, reply):
-    """What each subject's record is released as in each round, the first type being believed to be so likely."""
+    """Return the strategy of each subject's record in each round.
+
+    `beliefs` are the probabilities of the first type, by round.
+    """
     lattice, least = small.lattice(), small.minimum_numbers()
 
     def solve(policy, game):
@@ -165,7 +174,7 @@ def strategies_of_rounds(setting, small, schedule, beliefs, solver, no_attack, r
 def test_what_is_best_if_nothing_is_known_is_best_where_no_more_is_known(
     setting_of_small, profile_of_small, history, beliefs, solver, no_attack
 ):
-    """Beliefs change from round to round, so that what was released is sometimes too specific and sometimes is not."""
+    """Beliefs vary by round, so some earlier releases are too specific, some not."""
     small, subjects, schedule, _ = history
     types = [profile_of_small(small), profile_of_small(small, "idle", gain=0.0)]
     setting = setting_of_small(small, types, subjects)
@@ -215,7 +224,7 @@ def test_the_first_round_is_the_game_of_one_round(policy, town, setting_of_small
 
 
 def test_nothing_new_is_released_if_nothing_else_changes(town, setting_of_small):
-    """The best reply stays the best reply to itself."""
+    """The best reply remains a best reply to itself."""
     setting = setting_of_small(rounds=5, remembers=True, meet=town.lattice().meet)
     model = ReidentificationModel(setting, "basic").run()
     rounds = model.datacollector.get_model_vars_dataframe()
@@ -225,7 +234,7 @@ def test_nothing_new_is_released_if_nothing_else_changes(town, setting_of_small)
 
 
 def test_who_withholds_loses_by_the_past_alone(town):
-    """A form that pays less than nothing is taken where withholding pays less still."""
+    """A form with a negative payoff is chosen if withholding pays even less."""
     game = town.game()
     n = game.n_records
     past = np.where(np.arange(n) % 2 == 0, 0, WITHHELD)
@@ -300,7 +309,7 @@ def test_levels_that_are_not_nested_are_told():
     assert MaskingSpace(("age",), np.ones(1), 1).is_nested
 
 
-# A table as a whole, and who hides among whom.
+# Full-domain releases, and groups by risk model.
 
 WARD = """
 seed = 6
@@ -344,7 +353,7 @@ def ward_study(ward, risk, unit, **changes):
 
 
 def shown(lattice, values, levels):
-    """The set of values that a record released at these levels stands for."""
+    """Return the sets of values consistent with a record released at given levels."""
     return tuple(
         frozenset(np.flatnonzero(hierarchy.groups[level] == hierarchy.groups[level][value]).tolist())
         for hierarchy, level, value in zip(lattice.hierarchies, levels, values, strict=True)
@@ -354,13 +363,13 @@ def shown(lattice, values, levels):
 @pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
 @pytest.mark.parametrize("unit", ["table", "record"])
 def test_release_after_release_of_a_table(risk, unit, ward):
-    """Every node, every person: what is out of each, who may be taken for whom, and what pays most."""
+    """Check every node and person: released values, candidates and best payoff."""
     study = ward_study(ward, risk, unit)
     world, lattice = setting_of(study, study.scenario.agents), study.lattice
     codes = lattice.codes[study.row_of_subject]
     people = np.repeat(study.population.cells, study.population.counts, axis=0)
     rng, n = np.random.default_rng(3), study.n_subjects
-    # Of each person, the rounds in which the record was released and the values that it stood for.
+    # For each person, the rounds in which the record was released and the consistent value sets.
     memory, boxes, presence = Memory(world), [[] for _ in range(n)], []
     for _ in range(3):
         taking_part = rng.random(n) < 0.7
@@ -383,7 +392,10 @@ def test_release_after_release_of_a_table(risk, unit, ward):
 
 
 def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=False):
-    """What each present person's release pays, given what is out; `best`, if the worse than withholding is withheld."""
+    """Return each present person's payoff, given the earlier releases.
+
+    With `best`, records that pay less than withholding are withheld.
+    """
     lattice, amounts, now = study.lattice, [], presence[-1]
     prosecutor = study.scenario.adversary.risk == "prosecutor"
     utilities = [lattice.utility(strategy)[study.row_of_subject] for strategy in range(lattice.size)]
@@ -413,7 +425,7 @@ def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=Fal
 
 
 def test_who_left_stays_exposed_and_records_tell_it(ward):
-    """By subject, in a run: alike records part ways when one of them leaves."""
+    """Equal records have different results after one of their subjects leaves."""
     path = ward / "prosecutor-record.toml"
     path.write_text(WARD.format(risk="prosecutor", unit="record"))
     rule = {"reward": 1, "harm": 8, "spread": 1.5}
@@ -433,7 +445,7 @@ def test_who_left_stays_exposed_and_records_tell_it(ward):
 
 @pytest.mark.deep
 def test_draws_have_the_expected_means(ward):
-    """Within four standard errors, over 200 draws of rounds in which half of the people come and go."""
+    """Within four standard errors over 200 draws; half of the people come and go."""
     study = ward_study(ward, "prosecutor", "record")
     world = setting_of(study, study.scenario.agents)
     schedule = np.random.default_rng(1).random((3, study.n_subjects)) < 0.6

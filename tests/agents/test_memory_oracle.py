@@ -1,4 +1,4 @@
-"""Releases over time against a plain program written from the documentation of memory, person by person."""
+"""Repeated releases, against a plain program written from the documentation."""
 
 import csv
 import math
@@ -18,7 +18,7 @@ from reidsim.kinds.tables.rounds import setting_of
 from reidsim.scenarios.load import load_scenario
 
 AGES, SEXES = range(20, 24), ("F", "M")
-# What an age and a sex are released as, level by level.
+# Released labels of an age and a sex, by level.
 LEVELS = (
     (lambda age: (age,), lambda age: (20, 21) if age < 22 else (22, 23), lambda age: (20, 21, 22, 23)),
     (lambda sex: (sex,), lambda sex: SEXES),
@@ -53,7 +53,7 @@ POLICIES = ("basic", "no-attack", "independent", "hold-first", "no-protection")
 
 @st.composite
 def worlds(draw):
-    """People, who of them are in the file of records with their waves, and payoff parameters."""
+    """Draw people, the records among them with their waves, and payoff parameters."""
     person = st.tuples(st.sampled_from(AGES), st.sampled_from(SEXES))
     records = draw(st.lists(person, min_size=1, max_size=7))
     others = draw(st.lists(person, max_size=5))
@@ -85,14 +85,14 @@ def written(folder, world, extra=""):
 
 
 class Plain:
-    """One policy in one world, round after round, by the pages Agents and The record-level game alone."""
+    """One policy in one world, from the pages Agents and The record-level game only."""
 
     def __init__(self, world, policy):
         self.records, others, _, amounts, risk = world
         self.people, self.policy, self.prosecutor = [*self.records, *others], policy, risk == "prosecutor"
         self.loss, self.gain = amounts["loss"], amounts["gain"]
         self.cost, self.believed_cost = amounts["cost"], amounts["believed_cost"]
-        # Of each person the releases: participants of the round, and the values that the release stands for.
+        # Each person's releases: the round's participants, and the consistent values.
         self.releases = [[] for _ in self.records]
         self.held = [None for _ in self.records]
 
@@ -104,7 +104,10 @@ class Plain:
         return 1 - lost / (math.log(len(AGES)) + math.log(len(SEXES)))
 
     def risk(self, releases, cost):
-        """Probability of re-identification, and what the adversary expects of an attack; 0 if it makes none."""
+        """Return the re-identification probability and the adversary's expected payoff.
+
+        Both are 0 without an attack.
+        """
         if not releases:
             return 0.0, 0.0
         among = self.people if not self.prosecutor else [
@@ -137,7 +140,7 @@ class Plain:
         return chosen
 
     def play(self, participants):
-        """Return the means over all people of the file."""
+        """Play one round and return the means over all people of the file."""
         chosen = {person: self.choose(person, participants) for person in participants}
         utility = dict.fromkeys(range(len(self.records)), 0.0)
         for person, node in chosen.items():
@@ -162,7 +165,7 @@ def require_same(found, expected):
         assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9), name
 
 
-# Three people are released in groups of three; once others left, or another came, one of them is withheld.
+# Three people are released in groups of three; after others leave or join, one of them is withheld.
 SMALL = {"loss": 150.0, "gain": 20.0, "cost": 7.0, "believed_cost": 7.0}
 OTHERS = [(20, "F"), (20, "M"), (21, "F"), (22, "F"), (23, "F")]
 LEAVE = ([(20, "F"), (21, "F"), (22, "F")], OTHERS, [(0, 1), (0, 4), (0, 1)], SMALL, "prosecutor")
@@ -188,7 +191,7 @@ def test_waves_agree_with_a_program_written_from_the_documentation(tmp_path_fact
 @examples(400)
 @given(worlds(), st.integers(0, 1000))
 def test_rounds_agree_with_a_program_written_from_the_documentation(tmp_path_factory, world, seed):
-    """People come and go as they decide; whoever takes part is read from the model."""
+    """People join and leave by their own decisions; the model supplies participation."""
     rule = "[agents]\nrounds = 5\n[agents.participation]\nreward = 1\nharm = 6\nspread = 1.5\nlearning_rate = 0.7\n"
     path = written(tmp_path_factory.mktemp("rounds"), world, rule)
     study = build_study(load_scenario(path, {"seed": seed}))

@@ -1,4 +1,4 @@
-"""The model as mesa sees it: agents, phases, collected data, random streams and memory."""
+"""The mesa model: agents, phases, collected data, random streams and memory."""
 
 import gc
 import weakref
@@ -103,7 +103,7 @@ def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_
     assert len(model.agents_by_type[DataSubject]) == 1
     assert len(model.subjects) == 12
     assert model.subjects[3] is third
-    # mesa's own methods of sets make the rest.
+    # mesa's own set methods provide the rest.
     assert model.subjects.get("number") == list(range(12))
     assert len(model.agents_by_type[DataSubject]) == 12
     model.run()
@@ -209,7 +209,7 @@ def test_the_same_seed_gives_the_same_rounds_and_another_does_not(town, profile_
 
 
 def test_the_policy_does_not_change_who_comes_and_which_exploits_succeed(town, profile_of_small, setting_of_small):
-    # Breaches cost the publisher so little that it lets some happen.
+    # Breaches cost the publisher so little that it accepts some.
     town = town.with_money(benefit=10.0, loss=8.0, gain=60.0, cost=4.0)
     types = two_types(town, profile_of_small)
     worlds = {}
@@ -225,7 +225,7 @@ def test_the_policy_does_not_change_who_comes_and_which_exploits_succeed(town, p
         assert here == there
         alike = shared == also_shared
         np.testing.assert_array_equal(breached[alike], also_breached[alike])
-        # A record that is better protected is never breached by luck alone.
+        # More protection with the same random numbers never adds a breach.
         assert not (also_breached & ~breached).any()
         compared += int(breached[alike].sum())
         differ += int((~alike).sum())
@@ -261,7 +261,7 @@ def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_
     assert used == listed
 
 
-# More adversaries.
+# Several adversaries.
 
 
 @given(small=small_games(same_money=True, max_attributes=2, max_strategies=16), data=st.data())
@@ -306,7 +306,7 @@ def test_a_budget_buys_so_many_attacks(mode, town, profile_of_small, setting_of_
         setting_of_small(town, [profile_of_small(town, budget=21.0)], mode=mode), "no-protection"
     ).run()
     assert model.measures["attacks"] == 5
-    # The four who are alone of their kind, then one of two in a group of two people.
+    # The four unique subjects, then one of two subjects in a group of two people.
     assert model.outcome.by_adversary[0].attempts.tolist() == [0, 0, 0, 3, 2, 0]
 
 
@@ -344,7 +344,7 @@ def test_memory_is_flat_over_a_thousand_models(setting_of_small):
     play(1000)
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert grown < 200_000  # 200 bytes a model; mesa 3.3 alone would keep some 50,000
+    assert grown < 200_000  # 200 bytes per model; mesa 3.3 alone would keep some 50,000
 
 
 @given(st.lists(st.tuples(st.floats(-2, 2), st.integers(0, 4)), min_size=1, max_size=12), st.booleans())

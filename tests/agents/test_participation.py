@@ -1,4 +1,4 @@
-"""When data subjects take part: each on its own, in one call for all."""
+"""Participation: one call for all subjects equals one decision per subject."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_whoever_is_indifferent_takes_part():
 
 
 def one_by_one(rule, expected, participates, breached, rate, hears):
-    """The same in plain words, one subject after the other."""
+    """Return the same update in plain Python, one subject after the other."""
     after = []
     for e, p, b, h in zip(expected, participates, breached, hears, strict=True):
         if p:
@@ -75,7 +75,7 @@ def test_subjects_leave_after_breaches_and_return_when_there_are_none(setting_of
     assert rounds["joined"].sum() > 0
     change = rounds["joined"] - rounds["left"]
     np.testing.assert_allclose(rounds["participation"].diff().iloc[1:], change.iloc[1:], atol=1e-12)
-    # Somebody leaves and returns for ever: a cycle.
+    # Some subject leaves and returns in every cycle.
     assert (rounds["joined"] + rounds["left"]).iloc[-6:].sum() > 0
 
 
@@ -85,7 +85,7 @@ def test_without_breaches_everybody_comes_and_stays(setting_of_small):
     rounds = model.datacollector.get_model_vars_dataframe()
     assert rounds["participation"].iloc[0] < 1
     assert rounds["participation"].is_monotonic_increasing
-    # A fixed point: nothing moves any more.
+    # A fixed point: participation no longer changes.
     assert rounds["participation"].iloc[-1] == 1
     assert (rounds[["joined", "left", "changed"]].iloc[-5:] == 0).all(axis=None)
 
@@ -102,7 +102,7 @@ def test_who_does_not_take_part_counts_as_withheld(setting_of_small):
 
 
 def test_the_last_round_is_told_as_it_was_played(setting_of_small):
-    """Whoever leaves after the last round was still there in it."""
+    """A subject who leaves after the last round still took part in it."""
     rule = ParticipationRule(reward=1.0, harm=10.0, spread=0.0, expected_risk=0.0, learning_rate=0.6)
     model = ReidentificationModel(setting_of_small(rounds=1, participation=rule), "no-protection").run()
     assert not model.columns.participates.all()

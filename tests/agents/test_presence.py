@@ -1,4 +1,4 @@
-"""What a publisher learns about how often each of several adversaries is there, against plain enumeration."""
+"""Learning how often each adversary is present, against plain enumeration."""
 
 from collections import defaultdict
 from itertools import pairwise, product
@@ -23,7 +23,7 @@ from reidsim.agents.profile import Enforcement, Learning
 
 
 def unused():
-    """For rounds of which all is listed that may be noticed: a stream that nothing is drawn from."""
+    """Return a random stream for exact updates, which must draw nothing."""
     return np.random.default_rng(0)
 
 
@@ -32,7 +32,7 @@ amounts = st.floats(0.05, 50)
 
 @given(st.lists(st.tuples(amounts, amounts, st.floats(0, 1)), min_size=1, max_size=4))
 def test_each_update_is_that_of_two_outcomes(rows):
-    """A Beta distribution is the Dirichlet distribution of being there and not."""
+    """A Beta distribution is the Dirichlet distribution of present and absent."""
     parameters, probability = np.array([row[:2] for row in rows]), np.array([row[2] for row in rows])
     after = updated_presence(parameters, probability)
     for row, p, found in zip(parameters, probability, after, strict=True):
@@ -43,7 +43,7 @@ def test_each_update_is_that_of_two_outcomes(rows):
 
 
 def patterns(records, noticed):
-    """Which attacks on some records are noticed, and with what probability."""
+    """Yield each set of noticed attacks on some records, with its probability."""
     own = sorted(records)
     for seen in product([False, True], repeat=len(own)):
         pattern = frozenset(record for record, is_seen in zip(own, seen, strict=True) if is_seen)
@@ -51,7 +51,10 @@ def patterns(records, noticed):
 
 
 def what_may_be_noticed(weights, attacks, noticed):
-    """Probability of who is there together with what is noticed: a sorted list of groups of attacks without names."""
+    """Return the joint probabilities of presence and noticed attacks.
+
+    Noticed attacks are a sorted list of groups without the adversaries' names.
+    """
     joint = defaultdict(float)
     for there in product([False, True], repeat=len(weights)):
         chance = np.prod([w if here else 1 - w for w, here in zip(weights, there, strict=True)])
@@ -63,13 +66,13 @@ def what_may_be_noticed(weights, attacks, noticed):
 
 
 def bayes(joint, groups):
-    """Probability of each being there, given the groups noticed."""
+    """Return each adversary's probability of presence, given the noticed groups."""
     given_groups = {there: p for (there, found), p in joint.items() if found == groups}
     return sum(p * np.array(there, dtype=float) for there, p in given_groups.items()) / sum(given_groups.values())
 
 
 def as_bits(groups, attacks):
-    """Types that cannot be behind each group."""
+    """Return, as bit masks, the types that cannot have made each group of attacks."""
     bits = [sum(1 << t for t, records in enumerate(attacks) if not set(group) <= records) for group in groups]
     return tuple(sorted(bits))
 
@@ -79,7 +82,7 @@ def as_matrix(attacks):
 
 
 def with_mean_belief(rows):
-    """Parameters with the mean belief and the mean sum of rows (weight, parameters)."""
+    """Return parameters with the mean belief and sum of (weight, parameters) rows."""
     size = sum(weight * after.sum(axis=1) for weight, after in rows)
     mean = sum(weight * after[:, 0] / after.sum(axis=1) for weight, after in rows)
     return np.stack([mean * size, (1 - mean) * size], axis=1)
@@ -120,7 +123,7 @@ def test_what_is_expected_is_the_mean_over_what_may_be_noticed(attacks, noticed,
 @given(few_types, st.sampled_from([0.3, 1.0]), st.data())
 @examples(20)
 def test_beliefs_that_are_right_are_expected_to_stay(attacks, noticed, data):
-    """Bayes' rule is a martingale: what is believed before is the mean of what is believed after."""
+    """Bayes' rule is a martingale: the prior belief is the mean posterior belief."""
     parameters = np.array([[data.draw(amounts), data.draw(amounts)] for _ in attacks])
     belief = parameters[:, 0] / parameters.sum(axis=1)
     overlaps, total = attack_overlaps(as_matrix(attacks)), np.zeros(len(attacks))
@@ -142,7 +145,7 @@ def test_what_is_drawn_has_the_expected_mean():
         there = np.array(here)
         chance = np.prod(np.where(there > 0, acting, 1 - acting))
         for first, second in product(*(pairwise(each) for each in edges)):
-            # Between two edges all draws lead to the same.
+            # All draws between two edges give the same result.
             draws = [(first[0] + first[1]) / 2, (second[0] + second[1]) / 2]
             after = sampled_presence_update(parameters, attacked, there, ones, 0.4, draws)
             rows.append((chance * (first[1] - first[0]) * (second[1] - second[0]), after))
@@ -195,7 +198,10 @@ def test_what_may_be_noticed_of_each_is_that_of_plain_enumeration(attacks, notic
     cases([(0, 7, 12, 0.15), (1, 8, 40, 0.02), (1, 10, 300, 0.02)], [(0, 7, 12, 0.15), (1, 8, 40, 0.02)]),
 )
 def test_of_many_adversaries_beliefs_that_are_right_stay(lowest, n_types, n_cells, noticed):
-    """More may be noticed than is listed; the sample has as many groups of attacks in it as there are."""
+    """With too many observations to list, the update uses a stratified sample.
+
+    Each set of noticed adversaries has its exact probability in the sample.
+    """
     attacked = np.random.default_rng(5).integers(lowest, 4, (n_types, n_cells)).astype(float)
     stream, ones = np.random.default_rng(1), np.ones(n_types)
     parameters, acting = np.full((n_types, 2), 2.0), np.full(n_types, 0.5)
@@ -207,7 +213,7 @@ def test_of_many_adversaries_beliefs_that_are_right_stay(lowest, n_types, n_cell
 
 
 def test_a_sample_stands_for_all_that_may_be_noticed():
-    """Against a list of everything, which the sample is made to stand for by a lower limit."""
+    """The full list is the reference; a lower limit forces the update to sample."""
     attacked = np.random.default_rng(8).integers(0, 3, (4, 6)).astype(float)
     acting, ones = np.array([0.9, 0.2, 0.5, 1.0]), np.ones(4)
     parameters = np.array([[1.0, 1.0], [2.0, 1.0], [1.0, 4.0], [3.0, 1.0]])
@@ -224,7 +230,7 @@ def test_a_sample_stands_for_all_that_may_be_noticed():
 
 
 def test_a_prior_of_many_rounds_keeps_its_weight():
-    """Whatever is noticed of a round, a prior of 10 ** 12 rounds counts for as many and that round after it."""
+    """A prior of 10 ** 12 rounds weighs as many rounds, and one more after the update."""
     many = np.array([[1e12, 3e12], [5e11, 5e11]])
     after = updated_presence(many, np.array([0.3, 0.9]))
     np.testing.assert_allclose(after, many, rtol=1e-11)
@@ -246,7 +252,10 @@ PRIOR = np.array([[1.0, 1.0], [1.0, 3.0], [2.0, 1.0]])
 
 
 def test_expected_beliefs_converge_to_the_truth_at_the_stated_rate(town, profile_of_small, setting_of_small):
-    """After t rounds of attacks told apart the distance to the truth is A / (A + t) of the first, A of the prior."""
+    """After t rounds the distance to the truth is A / (A + t) times the first one.
+
+    A is the size of the prior; the attacks of the adversaries are distinguishable.
+    """
     types = three_types(profile_of_small, town)
     setting = setting_of_small(town, types, rounds=40, meeting="all", learning=Learning(PRIOR), tolerance=0.0)
     model = ReidentificationModel(setting, "no-protection")
@@ -269,7 +278,7 @@ def test_drawn_beliefs_count_the_rounds_with_each(town, profile_of_small, settin
         there += [adversary.acts for adversary in model.adversaries]
         np.testing.assert_allclose(model.publisher.beliefs, (PRIOR[:, 0] + there) / (size + t), rtol=1e-6)
     error = np.abs(model.publisher.beliefs - [0.9, 0.25, 0.0])
-    # Four standard deviations of the share of rounds, and what the prior still weighs.
+    # Four standard deviations of the share of rounds, plus the remaining weight of the prior.
     assert (error <= 4 * np.sqrt(np.array([0.09, 0.1875, 0.0]) / 200) + size / (size + 200)).all()
 
 
@@ -294,7 +303,7 @@ def test_who_learns_ends_up_with_the_best_reply_to_the_truth(town, profile_of_sm
 
 @pytest.mark.parametrize("mode", ["expectation", "sampling"])
 def test_contracts_do_not_mislead(mode, town, profile_of_small, setting_of_small):
-    """Rounds from which an adversary is excluded say nothing about how often it comes."""
+    """Rounds of exclusion carry no information on how often an adversary is present."""
     types = three_types(profile_of_small, town)
     rules = {"mode": mode, "meeting": "all", "learning": Learning(PRIOR), "rounds": 200}
     rules["enforcement"] = Enforcement(0.3, 0.0, 2)

@@ -1,4 +1,4 @@
-"""Rounds of record-level scenarios under prosecutor risk: records hide among those of who takes part."""
+"""Record-level rounds under prosecutor risk: groups contain participants only."""
 
 import tempfile
 from pathlib import Path
@@ -40,7 +40,7 @@ policies = ["basic", "no-attack", "no-protection"]
 """
 AGES = '[[sources]]\nkind = "groups"\nname = "list"\nprofile = [{ groups = [{ attributes = ["age"] }] }]\n'
 POLICIES = ("basic", "no-attack", "no-protection")
-# Adversaries who see each round on its own.
+# Adversaries without memory of earlier rounds.
 FORGETTING = {"agents.remembers": False}
 LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2, **FORGETTING}
 UNKNOWN = {"adversary.planner": "fmdp", "adversary.sequential.belief": "unknown"}
@@ -75,7 +75,10 @@ def assert_same_outcomes(found, expected):
 
 
 def assert_game_of_those_who_stay(path, changes, rules):
-    """Compare the last round with the analytic game on a file without the people who left; return who stays."""
+    """Compare the last round with the analytic game without the people who left.
+
+    Returns which people stay.
+    """
     stays = {}
     for policy in POLICIES:
         one = {**changes, "publisher.policies": [policy]}
@@ -113,7 +116,10 @@ def test_the_release_is_that_of_those_who_stay(changes, town):
 
 
 def test_adversaries_with_partial_knowledge_link_to_those_who_stay(town, folder):
-    """Whoever knows ages links to the age class, by a recipe of the scenario or a type, or by a resource."""
+    """Adversaries who know ages link to age classes, whatever their source.
+
+    The sources are the scenario's recipe, a type's recipe and a resource.
+    """
     ages, changes = pd.read_csv(folder / "records.csv")["age"], {**LEAVING, "publisher.policies": ["no-protection"]}
     recipe = str(folder / "ages.toml")
     for knowing in (
@@ -130,7 +136,7 @@ def test_adversaries_with_partial_knowledge_link_to_those_who_stay(town, folder)
 
 
 def test_class_sizes_under_journalist_risk_stay_those_of_the_population(town):
-    """Whoever leaves changes nothing for the records of those who stay."""
+    """Departures change nothing for the remaining records."""
     changes = {"adversary.risk": "journalist", "publisher.policies": ["no-protection", "basic"]}
     analytic = reidsim.run(town, overrides=changes).records
     records = reidsim.run(town, overrides={**changes, **LEAVING}).records
@@ -142,7 +148,7 @@ def test_class_sizes_under_journalist_risk_stay_those_of_the_population(town):
 
 
 def test_class_sizes_follow_who_leaves_and_returns(town):
-    """Nobody dares to take part after the first round; some return, since they hear of no breach."""
+    """No subject takes part after the first round; some return, hearing of no breach."""
     rule = {"reward": 1, "harm": 60, "spread": 1, "learning_rate": 0.9}
     study = build_study(load_scenario(town, {"agents.participation": rule, "agents.rounds": 8, **FORGETTING}))
     model = ReidentificationModel(setting_of(study, study.scenario.agents), "no-protection")

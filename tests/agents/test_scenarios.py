@@ -1,4 +1,4 @@
-"""Scenarios with agents: what they may say, what they refuse, and what the bundled ones come to."""
+"""Scenarios with agents: schema, refused input, and results of bundled scenarios."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def town_file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def families_file(tmp_path_factory):
-    """A small masking scenario with files of people."""
+    """Write a small masking scenario with files of people."""
     path = tmp_path_factory.mktemp("families") / "families.toml"
     path.write_text(
         'extends = "genealogy-market"\n[targets]\nsize = 20\n[resources.registry]\nsize = 300\n'
@@ -131,15 +131,15 @@ def test_no_records_are_refused(town_file, tmp_path):
         reidsim.run(town_file, overrides={"agents.rounds": 1, "release.path": str(empty)})
 
 
-# What scenarios come to.
+# Results of scenarios.
 
 
 def test_resources_are_knowledge(town_file):
-    """Whoever holds a list of one attribute for a share of people succeeds with that share of 1 / group size."""
+    """A list of one attribute with coverage c succeeds with c / group size."""
     held = {"resources.list": {"attributes": ["a"], "coverage": 0.5}, "adversaries.x": HOLDER}
     records = reidsim.run(town_file, overrides={**held, "economics.cost": 0.0}).records
     shared = records[records["policy"] == "no-protection"]
-    # People of a0, a2 and a3 number 3, 30 and 1; whoever is not in the list is one of 38.
+    # People with a0, a2 and a3 number 3, 30 and 1; a person outside the list is one of 38.
     exact = 0.5 / np.array([3, 30, 3, 1, 30]) + 0.5 / 38
     np.testing.assert_allclose(shared["success_probability"], exact)
 
@@ -173,7 +173,8 @@ def test_a_resource_is_bought_if_it_pays(price, town_file):
 
 
 # An attack costs 25 and gains 60; three, thirty, three, one and thirty people share the values of the five records. One
-# guess pays where it is one person. Who may guess until it is right needs (g + 1) / 2 guesses on average.
+# guess is profitable for a unique person. An adversary who guesses until it succeeds needs (g + 1) / 2 guesses on
+# average.
 @pytest.mark.parametrize(
     ("planner", "attacked", "risk"),
     [
@@ -199,7 +200,8 @@ def test_a_random_planner_attacks_at_its_rate(rate, town_file):
 
     assert share(1) == pytest.approx(rate)
     shares = [share(seed, **{"agents.mode": "sampling"}) for seed in range(40)]
-    # Two pairs of equal records are attacked or not together: variance of one mean (4 + 4 + 1) / 25 of a record's.
+    # Each of two pairs of equal records is attacked as a whole: the variance of a mean is (4 + 4 + 1) / 25 of one
+    # record's.
     error = np.sqrt(rate * (1 - rate) * 9 / 25 / 40)
     assert np.mean(shares) == pytest.approx(rate, abs=4 * error)
     assert (len(set(shares)) > 1) == (error > 0)
@@ -251,7 +253,7 @@ BUNDLED = {
 
 
 TYPES = {"market": 3, "voter-vs-twitter": 2, "sequential-publisher": 1, "genealogy-market": 2, "one-world": 3}
-# A publisher who expects the sequential adversary deters it under the basic policy, too.
+# A publisher who expects the sequential adversary also deters it under the basic policy.
 UNATTACKED = {
     "market": ["no-attack"],
     "voter-vs-twitter": ["no-attack"],
@@ -264,7 +266,7 @@ UNATTACKED = {
 @pytest.mark.deep
 @pytest.mark.parametrize("name", BUNDLED)
 def test_bundled_scenarios_run(name):
-    """Every round's accounts balance, and attacks are those of its adversaries."""
+    """Accounts balance in every round, and attacks match the adversaries present."""
     scenario = load_scenario(name, BUNDLED[name]).scenario
     result = reidsim.run(name, overrides=BUNDLED[name])
     rounds, money = result.analysis.rounds, scenario.economics
@@ -281,7 +283,10 @@ def test_bundled_scenarios_run(name):
 
 
 def test_a_purchase_is_foreseen(town_file):
-    """Whoever holds no list attacks nobody; a publisher who foresees that it is bought does not share for it."""
+    """Without a list no attack pays.
+
+    A publisher who foresees the purchase releases less.
+    """
     changes = {
         "resources.list.price": 5.0,
         "adversaries.x": {"weight": 1.0, "buys": ["list"], "budget": 60},
@@ -300,7 +305,10 @@ def test_a_purchase_is_foreseen(town_file):
 
 
 def test_a_publisher_learns_how_often_each_is_there(town_file):
-    """Prior of 1 and 3 rounds, expected outcomes: one more round counts as the weight, attacks being told apart."""
+    """Prior of 1 and 3 rounds: each round adds the type's weight in expectation.
+
+    The attacks of the types are distinguishable.
+    """
     changes = {
         "agents.together": "all",
         "agents.rounds": 3,

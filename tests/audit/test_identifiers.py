@@ -1,4 +1,4 @@
-"""Columns by which most people could be named, by name, format or how few share a value; and columns that are none."""
+"""Identifying columns, found by name, format or rare values; and other columns."""
 
 import uuid
 
@@ -93,13 +93,13 @@ def test_numbers_of_their_own_are_refused_and_one_duplicate_hides_nothing():
     why = why_identifying("savings", column(savings))
     assert why == "398 of 400 people have a number of their own, among 399 different ones"
     assert why_identifying("expend", column(RNG.random(N))).startswith("400 of 400 people have a number")
-    # Every value stands in two rows: nobody is alone, and who knows it is left with two.
+    # Every value occurs in two rows: no person is unique, and each value leaves two candidates.
     assert why_identifying("x", column([f"v{i // 2}" for i in range(N)])).startswith("0 of 400 people have a value")
     assert why_identifying("x", column([f"v{i // 3}" for i in range(N)])) == ""
 
 
 def test_people_are_counted_where_rows_repeat_them():
-    """Five rows each: by rows nobody is alone, by people everybody is."""
+    """Five rows each: by rows no person is unique, by people every person is."""
     persons = np.repeat(np.arange(80), 5)
     income = column(20_000 + 137 * persons)
     assert why_identifying("amount", income) == ""
@@ -116,7 +116,7 @@ def test_record_numbers_without_a_telling_name():
     assert why_identifying("call", column([f"+49 30 {1000 + p} {p:03}" for p in persons])).startswith(
         "its values look like tel"
     )
-    # ICD-10 codes, and dates, of which each stands in many rows.
+    # ICD-10 codes and dates that each occur in many rows.
     assert why_identifying("code", column(RNG.choice(["E11.9", "I10", "J45.0", "E1165"], N))) == ""
     assert why_identifying("day", column(RNG.choice(["07.10.1970", "08.10.1970"], N))) == ""
 

@@ -1,4 +1,4 @@
-"""What released cells stand for, in every notation that reidsim, ARX or sdcMicro write."""
+"""Values represented by released cells in notations of reidsim, ARX, sdcMicro."""
 
 import pytest
 
@@ -67,6 +67,6 @@ def test_labels_of_a_hierarchy_are_those_of_its_text():
     assert fitting(RACES, "[1, 2]", rows) == ["White", "Black"]
     assert fitting(RACES, "other", rows) == ["Asian"]
     assert fitting(RACES, "Red", rows) == []
-    # A value that the text leaves out fits anything, and itself.
+    # A value that the text does not mention fits every cell, and itself.
     assert fitting(RACES, "*", rows) == RACES
     assert fitting(RACES, "Black or African American", rows) == ["Black or African American"]

@@ -1,4 +1,4 @@
-"""The audit of a release: equal to a count of every pair of rows, and quick where records have forms of their own."""
+"""The audit of a release, against counting every pair of rows; running time."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ from reidsim.audit.diversity import diversity
 from reidsim.audit.release import audit_release
 
 SEXES = ["F", "M", ""]
-# Nested groups of towns, as a hierarchy file has them.
+# Nested groups of towns, as in a hierarchy file.
 TOWNS = [["Ashby", "north", "*"], ["Brook", "north", "*"], ["Coldham", "south", "*"], ["Dale", "south", "*"]]
 
 
@@ -20,7 +20,7 @@ def age_form(age, level, rng):
         return str(age)
     if level == 3:
         return "*"
-    # Intervals of 5 and of 8 cross each other.
+    # Intervals of 5 and of 8 overlap.
     width = (5, 8)[level - 1]
     low = age // width * width
     high = low + width - 1
@@ -55,7 +55,7 @@ FITS = {"age": age_fits, "town": town_fits, "code": code_fits, "sex": sex_fits}
 
 
 def random_release(seed):
-    """Return released rows, true rows, the record of each row and whose it is."""
+    """Return released rows, true rows, and the record and person of each row."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 25))
     truth = pd.DataFrame(
@@ -107,7 +107,7 @@ def by_pairs(released, truth, own, persons):
 
 @pytest.mark.parametrize("block", range(4))
 def test_counts_are_those_of_every_pair(block):
-    """Two hundred releases, half of them with people who have several rows."""
+    """Two hundred releases, half of them with several rows per person."""
     for seed in range(50 * block, 50 * block + 50):
         released, truth, own, persons = random_release(seed)
         found = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
@@ -130,7 +130,7 @@ def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):
 
 
 def test_more_columns_than_a_key_of_64_bits_holds():
-    """Sixteen columns of two hundred values: rows are the same only if all of them are."""
+    """Sixteen columns of two hundred values: rows are equal only if all columns are."""
     rng = np.random.default_rng(2)
     truth = pd.DataFrame(rng.integers(0, 200, (300, 16)).astype(str)).rename(columns=str)
     truth = pd.concat([truth, truth.iloc[:40], truth.iloc[:10]], ignore_index=True)
@@ -142,7 +142,10 @@ def test_more_columns_than_a_key_of_64_bits_holds():
 
 
 def test_who_is_found_more_easily_than_promised_is_counted_once():
-    """Every row fits four people, and the person of the row 20 fits it alone, as all others hide in the wide row."""
+    """With narrow rows, one row fits only the person of 20.
+
+    The others hide in "21-23".
+    """
     truth = pd.DataFrame({"age": ["20", "21", "22", "23"], "sex": ["F", "F", "M", "M"]})
     released = pd.DataFrame({"age": ["*", "20-23", "20-23", "*"], "sex": ["*"] * 4})
     found = audit_release(released, truth, np.arange(4))
@@ -167,7 +170,7 @@ def test_nothing_shared_and_no_quasi_identifier():
 
 
 def moved(p, q, places):
-    """Return the earth mover's distance of two distributions by a linear program over what is moved where."""
+    """Return the earth mover's distance of two distributions by a linear program."""
     from scipy.optimize import linprog
 
     n = len(p)

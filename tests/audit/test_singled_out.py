@@ -1,4 +1,4 @@
-"""People whom columns single out together, against a count of every pair of people."""
+"""People singled out by several columns, against counting every pair of people."""
 
 from itertools import combinations
 
@@ -19,7 +19,7 @@ TABLES = st.integers(1, 8).flatmap(
 
 
 def alone(columns, person):
-    """Count the people with a row that differs from every row of everybody else."""
+    """Count the people with a row that differs from every other person's rows."""
     rows = list(zip(*columns, strict=True)) if columns else [()] * len(person)
     return len(
         {

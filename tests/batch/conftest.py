@@ -1,4 +1,4 @@
-"""Modules that the tests of batches share."""
+"""Make the modules shared by the batch tests importable."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs that need no scenario, some of which go wrong; importable by worker processes, which share this path."""
+"""Runs without a scenario, some of which fail; importable by worker processes."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reidsim.engine.batch.tasks import RunTask
 
-# Workers have the import path of the process that starts them.
+# Workers inherit the import path of the process that starts them.
 sys.path.append(str(Path(__file__).parent))
 
 
@@ -20,7 +20,7 @@ def tasks(n):
 
 @dataclass(frozen=True)
 class Square:
-    """Squares the number of a task; at some of them it does what it is told to instead."""
+    """Squares a task's number; given numbers raise, kill the process or hang instead."""
 
     raises: tuple = ()
     kills: tuple = ()
@@ -52,7 +52,7 @@ def end_at_once():
 
 
 class NeverStarts:
-    """Ends the process that is given it."""
+    """Ends the process that unpickles it."""
 
     def __call__(self, task):
         return {}, ()

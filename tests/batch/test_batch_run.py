@@ -1,4 +1,4 @@
-"""Whole batches of small scenarios: the same tables wherever and however they are run, and errors that name the key."""
+"""Complete batches of small scenarios: equal tables on every executor; errors."""
 
 import json
 import os
@@ -42,7 +42,7 @@ DRAWN = {
 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
-    """Return a copy of the town, which is also the working folder."""
+    """Return a scenario in a copy of the town, which is the working folder."""
     shutil.copytree(TESTS / "scenarios" / "town", tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     return "town.toml"
@@ -186,7 +186,7 @@ def test_an_interrupt_says_how_to_go_on_and_leaves_no_worker(town, monkeypatch, 
     assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["state"] == "running"
     assert 0 < len(read_runs(Path("out"))) < 6000
     assert read_runs(Path("out"))["state"].eq("complete").all()
-    # The program, and its workers if there are any.
+    # The program and its workers, if any.
     assert (len(began) > 1) == (executor == "processes")
     deadline = time.monotonic() + 30
     while left := processes_with(mark):
@@ -243,7 +243,7 @@ def test_one_run_repeated_alone(town):
     changed.to_parquet("out/runs.parquet")
     with pytest.raises(InputError, match=r"out/runs\.parquet: changed since the batch ended"):
         rerun_one(Path("out"), row["run"])
-    # As if another version had computed them: the manifest tells of these numbers.
+    # Simulate another version: the manifest records the version numbers.
     manifest = json.loads(Path("out/manifest.json").read_text())
     manifest["tables"]["runs.parquet"] = sha256_of(Path("out/runs.parquet"))
     Path("out/manifest.json").write_text(json.dumps(manifest))

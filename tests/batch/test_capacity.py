@@ -1,4 +1,4 @@
-"""How many processes a computer carries, and that none of them outlives its parent."""
+"""The number of processes that a computer can run; none outlives its parent."""
 
 import random
 import subprocess
@@ -31,7 +31,7 @@ MEMINFO = "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n"
     [
         ({}, None),
         ({"proc/meminfo": MEMINFO}, 8 * GIB),
-        # A control group of the second version, seen from within a container, and a limit of a group above.
+        # A version 2 control group, seen from a container, and a limit of a parent group.
         (
             {
                 "proc/meminfo": MEMINFO,
@@ -52,7 +52,7 @@ MEMINFO = "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n"
             },
             0,
         ),
-        # Of the first version, in which no limit is a very large number.
+        # A version 1 control group, in which a very large number means no limit.
         (
             {
                 "proc/meminfo": MEMINFO,
@@ -84,7 +84,8 @@ def test_processes_are_limited_by_cores_and_memory(monkeypatch, cores, free, def
         capacity.require_carried(refused)
 
 
-# The worker inherits the parent's input, which the test holds open: that its end is noticed is not what is tested.
+# The worker inherits the parent's standard input, which the test holds open. The closing of this input is therefore not
+# tested.
 PARENT = """
 import os, subprocess, sys, time
 print(subprocess.Popen([sys.executable, "-P", sys.argv[1], str(os.getpid())]).pid, flush=True)

@@ -1,4 +1,4 @@
-"""A dask cluster leaves the same tables, to the byte, as this process and its own processes do."""
+"""A dask cluster gives byte-identical tables to this process and to subprocesses."""
 
 import contextlib
 import logging
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.deep
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 TABLES = ("runs", "statistics", "differences", "distributions")
-# One of the points has no records: its runs fail wherever they are done.
+# One of the points has no records: its runs fail on every executor.
 CHANGES = {
     "replications": 2,
     "attributes.sex.draw": True,
@@ -47,7 +47,10 @@ def serial(loaded, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def schedulers():
-    """Return addresses of clusters by their number of workers: threads of this process, but for that of two."""
+    """Return cluster addresses by number of workers.
+
+    The workers are threads of this process, except in the cluster of two.
+    """
     distributed = pytest.importorskip("distributed")
     with contextlib.ExitStack() as stack:
         clusters = {
@@ -73,7 +76,10 @@ def tables_of(loaded, executor, folder, **options):
 
 
 class Shuffled:
-    """Gives an executor its tasks in a random order, and stops after some groups of outcomes."""
+    """Passes tasks to an executor in random order.
+
+    The executor stops after some groups of outcomes.
+    """
 
     def __init__(self, executor, seed, stop_after=None):
         self.executor, self.stop_after = executor, stop_after
@@ -109,7 +115,7 @@ def test_tables_of_a_cluster_are_those_of_this_process(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="starts processes")
 def test_a_batch_goes_on_elsewhere(loaded, serial, schedulers, tmp_path):
-    """Begun on a cluster, gone on with by processes, ended here."""
+    """The batch starts on a cluster, continues in subprocesses and ends here."""
     folder = tmp_path / "out"
     for executor, stop in ((DaskExecutor(schedulers[2]), 1), (ProcessExecutor(1), 1)):
         with contextlib.suppress(KeyboardInterrupt):

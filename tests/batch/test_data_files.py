@@ -1,4 +1,4 @@
-"""What a batch was made of: every file that any of its points needs, and that none changes under it."""
+"""A batch records every data file of any point, and detects changes of a file."""
 
 import os
 import re
@@ -94,7 +94,7 @@ twitter = "posts.toml"
 """
 SOCIAL_MEDIA = '[[sources]]\nkind = "social-media"\nname = "posts"\nrecipe = "own.toml"\n'
 PEOPLE_OF_TOWN = "age,town,people\n34,Dale,6\n52,Dale,8\n34,Hill,30\n52,Hill,25\n"
-# By game: the scenario, its files, and those that only the last point needs.
+# By game: the scenario, its files, and the files that only the last point needs.
 GAMES = {
     "record-level": (
         RECORD_LEVEL,
@@ -125,7 +125,7 @@ GAMES = {
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """Return a working folder with a town in it."""
+    """Return a working folder that holds a copy of the town."""
     shutil.copytree(TOWN, tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     shutil.copy("patients.csv", "later.csv")
@@ -157,7 +157,7 @@ def test_a_file_that_only_the_last_point_needs_may_not_change(work, game):
     before = contents("out")
     for name in GAMES[game][2]:
         kept = Path(name).read_bytes()
-        # The same data for all that is read of it: what counts is what the file holds.
+        # All reads of a file must see equal data: the contents are compared.
         Path(name).write_bytes(kept + b"\n")
         with pytest.raises(InputError, match=rf"^out: data files changed since the batch began: {name};"):
             reidsim.run_batch(scenario, folder="out", resume=True)
@@ -195,7 +195,7 @@ def test_a_file_that_changes_during_a_stress_test_stops_it(work):
 
 
 def test_kept_runs_of_a_stress_test_are_of_the_same_data(work):
-    """The folder of `point_tables` has no manifest; other data are other runs."""
+    """The folder of `point_tables` has no manifest; other data make other run keys."""
     loaded = load_scenario("town.toml")
     points = pd.DataFrame({"economics.loss": [10.0, 60.0]})
     first = point_tables(loaded, points, folder=work / "kept")["runs"]
@@ -209,7 +209,7 @@ def test_kept_runs_of_a_stress_test_are_of_the_same_data(work):
 
 
 class Refusing:
-    """An executor that is given nothing to do."""
+    """An executor that must receive no task."""
 
     def execute(self, work, tasks):
         assert not tasks
@@ -226,7 +226,7 @@ def test_a_run_repeated_with_other_data_says_so(work):
 
 
 def test_a_census_recipe_names_a_folder(work):
-    """Of a state's files, those of its geography and seven tables are read."""
+    """The recipe reads a state's geography and seven tables."""
     Path("tn").mkdir()
     for part in ("geo", *(f"000{number}" for number in range(18, 29))):
         Path(f"tn/tn{part}2010.sf1").write_text(part, encoding="utf-8")
@@ -238,7 +238,7 @@ def test_a_census_recipe_names_a_folder(work):
 
 @pytest.mark.parametrize("pattern", at_least(7, RECIPE_KEYS))
 def test_every_key_that_a_name_can_be_given_to_is_followed(work, pattern):
-    """What a swept key names comes with reidsim, and the recipe with the files it names."""
+    """A swept key's bundled values are tracked, with the files that a recipe names."""
     points = pd.DataFrame({pattern.replace("*", "any"): ["adult"]})
     section = pattern.split(".")[0]
     named = {"adversaries": {"adversaries.any.weight": 1.0}, "resources": {"resources.any.kind": "broker-file"}}.get(
@@ -251,7 +251,7 @@ def test_every_key_that_a_name_can_be_given_to_is_followed(work, pattern):
 
 
 def test_texts_that_are_no_files_do_no_harm(work):
-    """Nor do recipes that name each other."""
+    """Recipes that name each other are also harmless."""
     for name, other in (("a", "b"), ("b", "a")):
         Path(f"{name}.toml").write_text(f'population = "{other}.toml"\n', encoding="utf-8")
     changes = {"title": "x" * 5000, "source": "a\tb", "population.recipe": "a.toml"}
@@ -261,7 +261,7 @@ def test_texts_that_are_no_files_do_no_harm(work):
 
 
 class Opened:
-    """The files that this process opens while it is told to listen; a hook of the interpreter, which stays."""
+    """Records the files that this process opens, by a permanent audit hook."""
 
     def __init__(self):
         self.paths, self.listens = set(), False
@@ -278,7 +278,10 @@ def opened():
 
 
 def without_big_genealogies(loaded):
-    """Return what makes a scenario small whose people take seconds to make; the files are the same."""
+    """Return changes that reduce a scenario with large genealogies.
+
+    The data files stay the same.
+    """
     if "ystr-genealogy" not in str(loaded.content.get("population")):
         return {}
     sizes = {f"resources.{name}.size": 200 for name in loaded.content.get("resources", {})}

@@ -1,4 +1,4 @@
-"""A disk that is really full, whatever is being written: nothing that ended is lost, and the batch can go on."""
+"""A disk that is really full: no completed run is lost, and the batch can resume."""
 
 import json
 import os
@@ -24,7 +24,7 @@ PAGE, PAGES = 4096, 64
 
 @pytest.fixture
 def disk(tmp_path):
-    """Return a folder that is a disk of its own, of 256 KiB in memory."""
+    """Return a folder mounted as a separate 256 KiB disk in memory."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if shutil.which("mount") is None or os.sysconf("SC_PAGE_SIZE") != PAGE:
@@ -60,7 +60,7 @@ def tables_of(folder):
 
 
 class InGroups:
-    """Does runs here and hands them over in groups of seven."""
+    """Executes runs in this process and returns outcomes in groups of seven."""
 
     def __init__(self):
         self.runs = 0
@@ -72,7 +72,7 @@ class InGroups:
             yield group
 
 
-# Pages left free, and how many runs are kept on so many: not even the manifest fits, some runs do, the tables do not.
+# Number of free pages, and of runs kept with so many. The manifest does not fit, some runs fit, or the tables do not.
 @pytest.mark.parametrize(
     ("free", "least", "most"), cases([(0, 0, 0), (5, 1, RUNS - 1), (14, RUNS, RUNS)], [(5, 1, RUNS - 1)])
 )
@@ -90,7 +90,7 @@ def test_a_batch_on_a_full_disk_goes_on_once_there_is_room(disk, loaded, plain, 
         assert sorted(path.name for path in out.iterdir()) == ["journal.jsonl", "manifest.json"]
         assert json.loads((out / "manifest.json").read_text(encoding="utf-8"))["state"] == "running"
         kept = read_runs(out)["point"].nunique()
-        # There is still no room, and nothing gets lost over that.
+        # The disk is still full, and nothing is lost.
         with pytest.raises(InputError, match="the disk is full"):
             run_batch_loaded(loaded, InGroups(), folder=out, resume=True)
         assert read_runs(out)["point"].nunique() >= kept

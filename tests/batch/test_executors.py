@@ -1,4 +1,4 @@
-"""Executors: whatever runs do to the processes that work on them, every run has an outcome, and no process is left."""
+"""Executors: every run has an outcome, and no process is left."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ from fake_runs import NeverStarts, Square, tasks  # isort: skip
 
 @pytest.fixture
 def no_process_left(monkeypatch):
-    """Check after a test that no process is left which it started, whoever has adopted it since."""
+    """Check after a test that none of its processes is left, even if reparented."""
     mark = f"REIDSIM_TEST_{os.getpid()}_{time.monotonic_ns()}"
     monkeypatch.setenv(mark, "1")
     yield mark
@@ -53,7 +53,10 @@ def test_a_run_that_raises_is_one_outcome():
 
 
 class Interrupted:
-    """Squares the number of a task; at one, an interrupt comes that compiled code makes an error of."""
+    """Squares a task's number.
+
+    At one task, compiled code turns an interrupt into an error.
+    """
 
     def __call__(self, task):
         if task.point == 3:
@@ -72,7 +75,7 @@ def test_a_run_that_fails_by_an_interrupt_is_no_outcome_and_the_last():
 
 
 def test_an_interrupt_that_a_library_makes_a_failure_of_ends_the_batch(monkeypatch):
-    """Nothing of the error tells: that it came was noted by the program."""
+    """The error does not mention the interrupt; the program recorded the signal."""
     monkeypatch.setattr(interrupts, "_interrupts", [])
 
     def work(task):
@@ -95,7 +98,7 @@ def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process
     check_squares(found, but=(3, 5, 9))
     assert {number: found[number].state for number in (3, 5, 9)} == {3: "failed", 5: "killed", 9: "timeout"}
     assert found[5].error == "the process that worked on it was ended by SIGKILL, twice"
-    # Nobody but those who died was begun twice.
+    # Only tasks whose worker died were started twice.
     begun = Counter((tmp_path / "begun.txt").read_text().split())
     assert {number for number, times in begun.items() if times > 1} == {"5", "7"}
 
@@ -121,9 +124,9 @@ list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 @pytest.mark.parametrize("executor", ["processes", "dask"])
 def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, executor):
-    """In the middle of runs that would take an hour; what no program can see coming (SIGKILL)."""
+    """The program is killed (SIGKILL) during runs that would take an hour."""
     script = tmp_path / "starter.py"
-    # Workers of dask read the main module again.
+    # dask workers read the main module again.
     script.write_text(f"if __name__ == '__main__':\n{textwrap.indent(STARTER, '    ')}", encoding="utf-8")
     path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path}
@@ -134,7 +137,7 @@ def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, 
             assert program.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        # The program and two workers at least, all of them in the middle of something.
+        # The program and at least two workers, all in the middle of a run.
         assert len(processes_with(no_process_left)) >= 3
         program.kill()
     # The fixture waits for the workers to end.
@@ -162,7 +165,7 @@ def test_long_ones_are_handed_over(monkeypatch):
 
     monkeypatch.setattr(ProcessExecutor, "execute", execute)
     check_squares(outcomes_of(AutomaticExecutor(2), Square(), 10))
-    # Two runs of four seconds each tell enough.
+    # Two runs of four seconds each give enough timing data.
     assert [task.point for task in handed] == list(range(2, 10))
 
 
@@ -204,7 +207,7 @@ def test_options_that_do_not_fit(name, options, message):
 
 @pytest.mark.deep
 def test_workers_do_not_mind_an_interrupt_that_is_meant_for_their_starter(monkeypatch):
-    """They are in a session of their own, and ignore the signal besides."""
+    """Workers are in a separate session and ignore the signal as well."""
     from reidsim.engine.batch.executors import processes
 
     started = []

@@ -1,4 +1,4 @@
-"""What may befall a batch while it runs: afterwards it goes on to the same tables, or says in one line why not."""
+"""After any fault, a batch resumes to equal tables or reports a one-line error."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def work(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """Return the tables of a batch that nothing befalls."""
+    """Return the tables of an undisturbed batch."""
     folder = tmp_path_factory.mktemp("plain") / "work"
     shutil.copytree(TESTS / "scenarios" / "town", folder)
     subprocess.run([*RUN, "-o", "out", "--executor", "serial"], cwd=folder, capture_output=True, check=True)
@@ -54,7 +54,7 @@ def begin(*arguments, **more):
 
 
 def ended(process):
-    """Return exit code and what was said of errors, once a process has ended."""
+    """Return the exit code and standard error of a process, once it has ended."""
     _, said = process.communicate(timeout=120)
     return process.returncode, said
 
@@ -89,7 +89,7 @@ def test_a_batch_that_is_killed_again_and_again_loses_nothing(work, plain, monke
         if moment % 2:
             wait_for_runs(process, work / "out", min(before + chance.randrange(1, 30), 390))
         else:
-            # Before its first run ends, too.
+            # Includes interrupts before the first run ends.
             time.sleep(chance.uniform(0, 3))
         process.kill()
         process.communicate()
@@ -117,7 +117,7 @@ def test_of_two_that_go_on_with_a_batch_one_is_refused(work, plain):
     process.communicate()
     both = [begin("-o", "out", "--resume", "--executor", "serial") for _ in range(2)]
     found = [ended(process) for process in both]
-    # One that came late finds the batch complete.
+    # A late command may find the batch complete.
     assert sorted(code for code, _ in found) in ([0, 0], [0, 2])
     for code, said in found:
         assert code == 0 or (said.count("\n") == 1 and "another batch is writing" in said), said
@@ -192,7 +192,7 @@ def everything_in(folder):
 
 @pytest.fixture
 def disk(work):
-    """Return a folder that is a disk of its own, of 4 MB in memory."""
+    """Return a folder mounted as a separate 4 MB disk in memory."""
     folder = work / "disk"
     folder.mkdir()
     mounted = shutil.which("mount") and subprocess.run(
@@ -217,7 +217,7 @@ WRITERS = {
 
 
 def written_by(command, disk):
-    """Return the tables and pages that a command leaves, by name; not what tells times."""
+    """Return the tables and pages that a command writes, by name, without timings."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     files = {str(path): content for path, content in everything_in(disk).items() if path.suffix in (".parquet", ".csv")}
     return done, files
@@ -230,7 +230,7 @@ def test_a_disk_that_fills_at_any_point_loses_nothing(work, disk, writer):
     subprocess.run([*RUN[:5], "-o", "before"], capture_output=True, check=True)
     done, whole = written_by(command, disk)
     assert done.returncode == 0, done.stderr
-    # In whole pages; some commands write beside what they replace.
+    # In whole pages; some commands write next to the files that they replace.
     room = 2 * shutil.disk_usage(disk).used
     seen = set()
     for share in shares:
@@ -244,7 +244,7 @@ def test_a_disk_that_fills_at_any_point_loses_nothing(work, disk, writer):
         assert "Traceback" not in done.stderr
         errors = [line for line in done.stderr.splitlines() if line.startswith("reidsim: ")]
         assert len(errors) == (done.returncode == 2), done.stderr
-        # What is there is what an undisturbed run writes, and never the first half of it.
+        # Remaining files equal an undisturbed run's, never a first half of them.
         assert all(found[name] == whole[name] for name in found if name in whole)
         assert not any(part.startswith(".") for path in everything_in(disk) for part in path.parts)
         ballast.unlink()

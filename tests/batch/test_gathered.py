@@ -1,4 +1,4 @@
-"""Tables of a batch: sorted rows, column types by all values, and a row for each failed run."""
+"""Tables of a batch: sorted rows, column types by all values, failed runs."""
 
 import pandas as pd
 
@@ -26,7 +26,7 @@ def test_rows_are_sorted_and_a_failed_run_is_a_row_without_measures():
     assert runs["state"].tolist() == ["complete", "complete", "failed", "complete"]
     assert runs["error"].tolist() == ["", "", "no luck", ""]
     assert runs["policy"].isna().tolist() == [False, False, True, False]
-    # A missing value makes whole numbers floats, and truth values text.
+    # A missing value turns integers into floats, and truth values into text.
     assert (runs["count"].dtype, runs["payoff"].dtype) == ("float64", "float64")
     assert runs["late"].dropna().tolist() == ["True"]
     assert tables["rounds"].to_dict("list") == {"point": [0], "replication": [0], "round": [1]}

@@ -1,4 +1,4 @@
-"""Batches that cannot be completed: runs that fail, and data files that change, as the commands report them."""
+"""Incomplete batches, as commands report them: failed runs, changed data files."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ COMMANDS = {
     "cross-play": ["cross-play", "town.toml", "--equilibrium", "--set", PATHS],
     "stress": ["stress", "town.toml", "--set", DISCRETE, "--set", "stress.robustness.samples=4"],
 }
-# A policy that writes to a data file, or removes it, the second time that it is asked for its choice.
+# A policy that writes to a data file, or removes it, on its second call.
 CARELESS = """
 import time
 from pathlib import Path
@@ -49,7 +49,7 @@ CHANGES = {
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """Return a working folder with a town in it."""
+    """Return a working folder that holds a copy of the town."""
     shutil.copytree(TOWN, tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"
@@ -111,7 +111,7 @@ def test_data_that_change_stop_a_batch_until_they_are_restored(work, command, ch
 
 
 def refused(done):
-    """Return the error with which a command ended, which names the file; no tables are written."""
+    """Return a command's error, which names the file; no tables are written."""
     assert isinstance(done.exception, InputError), done.output
     assert "patients.csv" in str(done.exception)
     assert not list(Path().glob("out/*.parquet"))

@@ -1,4 +1,4 @@
-"""Sweeps that change one key at a time, and studies kept between the points of a worker."""
+"""Sweeps that change one key at a time, and studies kept between points."""
 
 import shutil
 from dataclasses import replace
@@ -50,7 +50,7 @@ def sweep(**content):
 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
-    """Return a copy of the town, which is also the working folder."""
+    """Return a scenario in a copy of the town, which is the working folder."""
     shutil.copytree(TESTS / "scenarios" / "town", tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     return "town.toml"
@@ -58,7 +58,7 @@ def town(tmp_path, monkeypatch):
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):
-    """Return a small scenario at dataset level, in the working folder."""
+    """Return a small full-domain scenario in the working folder."""
     records = [(20 + 7 * number % 40, "FM"[number % 3 == 0], 50 + 10 * (number % 4)) for number in range(30)]
     lines = [f"{age},{sex},{worth}" for age, sex, worth in records]
     (tmp_path / "records.csv").write_text("\n".join(["age,sex,worth", *lines]) + "\n")
@@ -171,7 +171,7 @@ def test_a_kept_study_gives_what_a_new_one_gives(kind, request):
         new, warned = ScenarioWork(loaded)(task(point, loaded.scenario.seed))
         for each in (tables, new):
             each.pop("runtimes", None)
-        # Text, since what is missing is not equal to itself.
+        # Compared as text, because NaN is not equal to itself.
         assert (repr(tables), warnings) == (repr(new), warned), point
 
 
@@ -196,7 +196,7 @@ def test_attributes_in_another_order_are_another_study(table):
 
 
 def test_runs_are_told_apart_by_the_order_of_names_and_not_of_keys(table):
-    """The order in which a file has the keys of a section, or a sweep its key paths, changes no run."""
+    """The order of keys in a section and of key paths in a sweep changes no run."""
     loaded = load_scenario(table)
 
     def key(content, **values):

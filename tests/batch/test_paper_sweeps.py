@@ -1,6 +1,6 @@
-"""The papers' figures as sweeps: every point of the engine is the game solved on its own at that point.
+"""The papers' figures as sweeps: each point equals the game solved separately.
 
-Points are thinned; the tables of the full sweeps were compared once, with the same outcome.
+The points are a subset; the tables of the full sweeps were compared once, with the same result.
 """
 
 import math
@@ -42,7 +42,7 @@ def rows_at(runs, own, key):
 
 
 def assert_points(runs, name, keys, **changes):
-    """Check that each point of a sweep is the record-level study of a scenario, built and solved anew there."""
+    """Check each point of a sweep against a scenario that is built and solved again."""
     for point, rows in runs.groupby("point"):
         at = {key: rows[key].iloc[0] for key in keys}
         study = build_study(load_scenario(name, {**changes, **at}))
@@ -54,10 +54,10 @@ def assert_points(runs, name, keys, **changes):
 def test_figure_11_of_wan_2015():
     values = {"economics.benefit": [50, 1200, 2000], "economics.loss": [50, 2000], "economics.cost": [0, 40]}
     runs = swept("wan2015-sweep", sweep__values=values).runs
-    # The scenario's own prices are among the benefits; they are one point, not three.
+    # The benefits include the scenario's own parameters, which are one point, not three.
     assert runs["point"].nunique() == 7
     assert_points(runs, "wan2015", values, **{"publisher.solver": "branch-and-bound"})
-    # Table 7 at the case study's prices.
+    # Table 7 at the payoff parameters of the case study.
     case = rows_at(runs, PRICES, None).set_index("policy")
     printed = {"safe-harbor": 852.06, "basic": 1195.50, "sh-friendly": 852.51, "no-attack": 1169.80}
     for policy, payoff in printed.items():
@@ -107,7 +107,10 @@ def test_figure_5_of_prasser_2017():
 
 
 def test_raw_results_of_prasser_2017():
-    """Relative payouts of the authors' own table, within what another draw of ZIP codes moves; see the ledger."""
+    """Relative payouts of the authors' table, within the spread of ZIP code draws.
+
+    See the ledger.
+    """
     printed = {
         "basic": ((0.8670, 0.7436, 0.6535, 0.5908), 0.01),
         "record-level": ((0.8851, 0.8252, 0.7634, 0.7060), 0.002),

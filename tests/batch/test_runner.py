@@ -1,4 +1,4 @@
-"""The runner and its journal: nothing that ended is lost, and tables do not tell what happened on the way."""
+"""The runner and its journal: no completed run is lost, and faults leave no trace."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ from fake_runs import Square, tasks  # isort: skip
 
 
 class Shuffled:
-    """Does runs in a random order and hands them over in random groups, until it is interrupted."""
+    """Executes runs in random order and random groups, until it is interrupted."""
 
     def __init__(self, seed, stop_after):
         self.random, self.stop_after = random.Random(seed), stop_after  # noqa: S311 - order of runs
@@ -85,7 +85,7 @@ def test_failed_runs_are_done_again_only_if_asked_for(tmp_path):
     outcomes = run_tasks(mended, tasks(4), SerialExecutor(), folder=tmp_path, again=(FAILED,))
     assert {outcome.state for outcome in outcomes} == {"complete"}
     assert mended.runs == 2
-    # The last word on a run counts.
+    # The last entry of a run counts.
     assert {o.state for o in run_tasks(mended, tasks(4), SerialExecutor(), folder=tmp_path)} == {"complete"}
 
 
@@ -153,7 +153,7 @@ def test_a_reader_sees_whole_runs_only(tmp_path):
 
 
 def test_each_place_is_read_once_though_its_run_was_done_under_two_keys(tmp_path):
-    """The scenario's names were put into another order, and later back into the first."""
+    """The order of the scenario's names was changed, and later changed back."""
     old = [replace(task, key=f"old {task.key}") for task in tasks(3)]
     run_tasks(Square(), old, SerialExecutor(), folder=tmp_path)
     run_tasks(Square(raises=(1,)), tasks(2), SerialExecutor(), folder=tmp_path)
@@ -164,7 +164,7 @@ def test_each_place_is_read_once_though_its_run_was_done_under_two_keys(tmp_path
 
 
 def test_a_full_disk_stops_the_batch_which_can_go_on(tmp_path):
-    """A limit on the size of files stands in for a disk; the system reports both to the writer."""
+    """A file size limit simulates a full disk; the system reports both to the writer."""
     plain = bytes_of(run_tasks(Square(), tasks(200), Grouped()), tmp_path / "plain")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, hard))

@@ -1,4 +1,4 @@
-"""Points of uncertain parameters: distributions against scipy, correlations, spread."""
+"""Points of uncertain parameters: distributions, correlations and spread."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Statistics of runs: against scipy, by simulation, and on tables computed by hand."""
+"""Statistics of runs, against scipy, simulation and tables computed by hand."""
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ def test_replications_alone_have_students_interval(values, level, are_points):
 
 @pytest.mark.parametrize(("n_points", "n_replications"), [(1, 6), (15, 1), (8, 5), (3, 3)])
 def test_intervals_cover_the_truth_as_often_as_they_say(n_points, n_replications):
-    """Parameters, draws and what is left over each have an effect; those that vary must be covered."""
+    """Parameters, draws and residuals have effects; intervals cover the varying ones."""
     rng = np.random.default_rng(5)
     n = 6000
     of_points = rng.normal(size=(n, n_points, 1)) * (n_points > 1)
@@ -44,7 +44,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(n_points, n_replications
     values = 3 + of_points + of_draws + 0.5 * rng.normal(size=(n, n_points, n_replications))
     found = mean_interval(values)
     coverage = np.mean((found.low <= 3) & (found.high >= 3))
-    # Three standard errors of the simulation; wider than needed is allowed where both vary.
+    # Three standard errors of the simulation; intervals may be too wide if both vary.
     assert coverage > 0.95 - 0.009
     if 1 in (n_points, n_replications):
         assert coverage < 0.95 + 0.009
@@ -73,7 +73,7 @@ def test_pairing_takes_out_what_both_share():
 def test_required_runs_count_identical_replications_once():
     rng = np.random.default_rng(4)
     drawn = rng.normal(100, 10, 40)
-    # 1.96 squared times 100, by the spread of these.
+    # 1.96 squared times 100, by the spread of these values.
     spread = float(np.std(drawn, ddof=1))
     alone = next(n for n in range(2, 1000) if scipy.stats.t.ppf(0.975, n - 1) * spread / np.sqrt(n) <= 1.0)
     assert 200 < alone < 800
@@ -98,7 +98,7 @@ def test_required_runs_are_nearly_the_fewest_where_points_and_replications_diffe
     n = np.arange(2, 2000)
     enough = half(n[:, None], n[None], 1.96) <= 1.0
     fewest = (n[:, None] * n[None])[enough].min()
-    # Student's quantiles of few draws are larger than 1.96.
+    # For few draws, Student's quantiles are larger than 1.96.
     assert fewest <= runs <= 2.5 * fewest
 
 
@@ -166,7 +166,10 @@ def test_tables_by_point_of_the_sweep_policy_and_measure():
 
 @pytest.mark.parametrize(("n_points", "n_replications"), [(1, 1), (1, 5), (4, 1), (4, 5)])
 def test_errors_of_estimates_are_at_least_those_of_a_simulation(n_points, n_replications):
-    """Points of a replication err alike at worst, which is what is counted on; replications err each for itself."""
+    """Points of a replication are assumed to share one error.
+
+    Replications are independent.
+    """
     rng = np.random.default_rng(8)
     errors = rng.uniform(0.5, 2, size=(n_points, n_replications))
     shared = rng.normal(size=(20_000, 1, n_replications)) * errors
@@ -182,7 +185,7 @@ def test_errors_of_runs_without_a_value_do_not_count():
 
 
 def test_standard_errors_that_runs_tell_are_no_measures():
-    """Of the game `risk`: each run has two releases of its own here, and each release an error of its own."""
+    """In the game `risk`, each run here has two releases with separate errors."""
     design = Design(pd.DataFrame(index=range(1)), 2)
     some = [(0.1, 0.03), (0.3, 0.04), (0.2, 0.05), (0.4, 0.12)]
     rows = [

@@ -1,4 +1,4 @@
-"""A dask cluster of two workers over TCP that work elsewhere and see the scenario's files or others."""
+"""A dask cluster of two workers over TCP with the same or other scenario files."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from reidsim.errors import InputError
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 TABLES = ("runs", "statistics", "differences", "distributions")
-# In this worker's eyes the folder is another disk, with another file of a name that the scenario says.
+# This worker sees another disk at the folder, with another file of the scenario's name.
 HIDDEN = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
           'mount -t tmpfs none "$0" && echo other > "$0/patients.csv" && exec "$@"']  # fmt: skip
 pytestmark = [
@@ -29,7 +29,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Yield the address of a scheduler, and two folders of which its workers see the second alone."""
+    """Yield a scheduler's address and two folders; its workers see only the second."""
     pytest.importorskip("distributed")
     here = tmp_path_factory.mktemp("here")
     folders = [here / "hidden", here / "shared"]
@@ -85,7 +85,7 @@ def test_workers_that_see_other_files_or_no_module_are_refused(cluster, tmp_path
     sweep = {"sweep.values": {"economics.loss": [30, 60]}}
     with pytest.raises(InputError, match=r"a dask worker does not see the same files: .*patients\.csv"):
         reidsim.run_batch(hidden / "town.toml", overrides=sweep, executor="dask", scheduler=address)
-    # A module on the path of this process alone.
+    # A module on the path of this process only.
     (tmp_path / "elsewhere.py").write_text(
         "from reidsim.adversaries.one_shot import OneShotAdversary as careful\n", encoding="utf-8"
     )

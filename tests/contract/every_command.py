@@ -1,7 +1,9 @@
-"""Run many commands in one process, in the working folder, and print what became of each as JSON.
+"""Run many commands in one process, in the working folder.
 
-The first argument is a file of Python that is run before the command line is imported, the second a file of commands.
-Used by test_registered_parts.py in a process of its own, where parts are installed that no other test may see.
+Print each result as JSON.
+
+The first argument is a Python file that runs before the command line is imported; the second is a file of commands.
+test_registered_parts.py uses this script in a separate process, where parts are installed that no other test may see.
 """
 
 import contextlib

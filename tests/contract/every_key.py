@@ -1,4 +1,4 @@
-"""Every optional key of every kind of scenario, set to other values in small scenarios, and what becomes of it."""
+"""Set every optional key of every kind of scenario to other values and compare."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from reidsim.scenarios.registry import DEFAULT_KIND, kind_named
 from reidsim.toml_text import toml_text
 from reidsim.validation import Section, json_of
 
-# Facts of a manifest that repeat the scenario, or change from run to run.
+# Manifest entries that repeat the scenario or change from run to run.
 _NOT_OUTCOMES = ("scenario", "scenario_hash", "content", "origins", "versions", "timings_seconds", "seed")
 _NUMBERS = (0.5, 75.0, 3.0, 0.1, 20.0, 0.9, 1.0, 2.0, 7.0, 400.0, 2.5, -1.0, -3.0, 0.0)
 
 
 def keys_of(scenario: Mapping[str, Any]) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the optional keys that a scenario of this content may have, those of its absent sections included."""
+    """Yield the optional keys that a scenario may have, also in absent sections."""
     schema = kind_named(str(scenario.get("game", DEFAULT_KIND))).schema
     yield from _keys(schema, scenario, "")
 
@@ -69,7 +69,7 @@ def _is_list(annotation: Any) -> bool:
 
 
 def _fits(section: type[Section], data: Any) -> bool:
-    """Tell whether data are of this section, of several that are told apart by a key."""
+    """Return whether data belong to this section, by its distinguishing key."""
     constants = {
         name: get_args(field.annotation)
         for name, field in section.model_fields.items()
@@ -81,7 +81,10 @@ def _fits(section: type[Section], data: Any) -> bool:
 
 
 def values_of(field: FieldInfo, present: object) -> list[object]:
-    """Return a few valid numbers, truth values and names for a key, without its default and present value."""
+    """Return a few valid values for a key, without its default and present value.
+
+    The values are numbers, truth values and names.
+    """
     adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
     candidates = [True, False, *_enums(adapter.json_schema()), *(int(n) for n in _NUMBERS if n == int(n)), *_NUMBERS]
     found = []
@@ -112,7 +115,7 @@ def _has_type(annotation: Any, wanted: type) -> bool:
 
 
 def outcome(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Run a scenario; return all that it leads to, so that two outcomes can be compared."""
+    """Run a scenario and return all its results, so that two outcomes can be compared."""
     path = folder / "scenario.toml"
     path.write_text(toml_text(content))
     result = reidsim.run(path)
@@ -129,7 +132,7 @@ def outcome(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two outcomes are the same."""
+    """Return whether two outcomes are equal."""
     if one.keys() != other.keys() or one["said"] != other["said"]:
         return False
     return all(_equal(one[name], other[name]) for name in one if name != "said")
@@ -156,7 +159,10 @@ def changed(content: Mapping[str, Any], key: str, value: object) -> dict[str, An
 
 
 def verdict(content: Mapping[str, Any], before: Mapping[str, Any], key: str, values: list[object], folder: Path) -> str:
-    """Return what becomes of a key: ``changes``, ``refused``, ``nothing`` (accepted, no effect) or ``untried``."""
+    """Return a key's effect: ``changes``, ``refused``, ``nothing`` or ``untried``.
+
+    ``nothing``: accepted without effect.
+    """
     found = "untried"
     for value in values:
         try:
@@ -171,7 +177,7 @@ def verdict(content: Mapping[str, Any], before: Mapping[str, Any], key: str, val
 
 
 def given(values: Mapping[str, list[object]], key: str) -> list[object] | None:
-    """Return the values listed for the longest ending of a key path, if any."""
+    """Return the values listed for the longest ending of a key path, or None."""
     parts = key.split(".")
     return next((values[end] for n in range(len(parts)) if (end := ".".join(parts[n:])) in values), None)
 

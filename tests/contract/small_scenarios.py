@@ -1,4 +1,4 @@
-"""Small scenarios of every kind, and the files that they name, for tests of keys."""
+"""Small scenarios of every kind, with their files, for tests of keys."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ SCENARIOS = {
     "dynamic, agents": _DYNAMIC + '[release]\npath = "cases.csv"\n[adversary]\nrisk = "prosecutor"\n[agents]\n',
 }  # fmt: skip
 
-# Other values of keys that are no numbers and have no listed values; the ending of a key path.
+# Alternative values of keys that are neither numbers nor enumerations, by the ending of the key path.
 VALUES: dict[str, list[object]] = {
     "population": [{"recipe": "town.toml"}],
     "population.recipe": ["voters.toml"],

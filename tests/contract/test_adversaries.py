@@ -1,4 +1,4 @@
-"""What every adversary promises, on every strategy space: played for all of them from one list."""
+"""The contract of every adversary, tested on every strategy space."""
 
 import copy
 import math
@@ -22,13 +22,16 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, R
 from reidsim.errors import InputError
 
 NAMES = at_least(18, sorted(PLAYERS))
-# Those who look before they attack.
+# Adversaries who plan before they attack.
 PLANNERS = [name for name in NAMES if name.split("-")[1] not in ("always", "never", "random")]
 FIELDS = [item.name for item in fields(Response)]
 
 
 def values_of(reply, field):
-    """What a reply says of each record; what is left out is that it always attacks, and where that pays."""
+    """Return a reply's value per record, with the default where the reply omits it.
+
+    The defaults: an attack has frequency 1, and records that invite an attack are profitable.
+    """
     value = getattr(reply, "invited" if field == "pays" else field)
     if field == "gain":
         return np.broadcast_to(value, reply.attacks.shape)
@@ -36,7 +39,7 @@ def values_of(reply, field):
 
 
 def replies(player, adversary=None):
-    """The reply to every strategy."""
+    """Return the reply to every strategy."""
     adversary = adversary or player.adversary
     return [adversary.respond(player.linker.link(strategy)) for strategy in range(player.space.size)]
 
@@ -61,7 +64,7 @@ def test_replies_are_well_formed(name):
         # A group in the registry may turn out to be empty.
         assert (reply.exploits[reply.attacks] >= (0 if "fmdp" in name else 1)).all()
         assert np.isfinite(reply.adversary_payoff).all()
-        # What a success pays is known, and is no less than what is expected of all attempts.
+        # The gain of a success is known and at least the expected gain over all attempts.
         assert (reply.gain * reply.reidentified >= reply.adversary_payoff - 1e-9).all()
 
 
@@ -117,7 +120,7 @@ def test_some_records_get_the_reply_that_they_get_among_all(name):
 
 
 def changed(linkage, field):
-    """The same linkage with another value of one field, whatever it means."""
+    """Return the linkage with another value in one field, whatever the field means."""
     value = getattr(linkage, field)
     if field in ("group_sizes", "believed_group_sizes"):
         other = np.where(np.arange(len(value)) % 2, value * 4, np.maximum(np.floor(value / 4), 1)).astype(value.dtype)
@@ -129,10 +132,10 @@ def changed(linkage, field):
     if field == "prices":
         return replace(linkage, prices=None if value is None else value + 1)
     if field == "by_chance":
-        # Whether sizes count people says what they mean, not what is known.
+        # The flag whether sizes count people describes the units, not the knowledge.
         return linkage
     if field in ("candidates", "among"):
-        # Nobody here looks people up in a list; see tests/games/test_listed_people.py.
+        # No adversary here uses a list; see tests/games/test_listed_people.py.
         assert value is None
         return linkage
     assert field == "plans"
@@ -169,14 +172,14 @@ def test_information_that_nobody_can_have_is_refused():
 
 
 class OneShot:
-    """An adversary of somebody else, who declares nothing."""
+    """A third-party adversary that declares no properties."""
 
     def respond(self, linkage, rows=None):
         raise NotImplementedError
 
 
 def at_truth(linkage):
-    """The linkage of an adversary who believes what is true."""
+    """Return the linkage of an adversary with correct beliefs."""
     if isinstance(linkage, PlanLinkage):
         return replace(linkage, believed_group_sizes=linkage.group_sizes, plan_believed=linkage.plan_success)
     return replace(linkage, believed_group_sizes=linkage.group_sizes)
@@ -184,11 +187,11 @@ def at_truth(linkage):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "fmdp" not in name])
 def test_one_attempt_is_never_worth_more_than_the_best_one(name):
-    """Nobody beats the best of all plans, and who plans on the truth reaches it."""
+    """No attempt beats the best plan, which an adversary with true beliefs reaches."""
     player = PLAYERS[name]
     for strategy in range(player.space.size):
         linkage = player.linker.link(strategy)
-        # Those who know of plans know who is not in the registry; the one-shot adversary does not.
+        # Adversaries who know plans know which people are not in the registry; the one-shot adversary does not.
         by_plan = isinstance(linkage, PlanLinkage) and not name.endswith("one-shot")
         if by_plan:
             best = (GAIN * linkage.plan_success - linkage.prices[:, None]).max(axis=0) - COST
@@ -216,12 +219,12 @@ def test_always_is_never_better_for_the_adversary_than_reason(space):
 
 
 def groups_and_prices(linkage):
-    """The people among whom each record is looked for, and what looking costs: by the plan that pays most at once."""
+    """Return each record's group size and lookup price under the most profitable plan."""
     n = len(linkage.group_sizes)
     if not isinstance(linkage, PlanLinkage):
         return linkage.group_sizes.tolist(), [0.0] * n
     hoped = np.maximum(GAIN * linkage.plan_believed - linkage.prices[:, None], 0)
-    # The first of equals.
+    # The first of equal plans.
     plan = (hoped >= hoped.max(axis=0) - 1e-9).argmax(axis=0)
     success = linkage.plan_success[plan, np.arange(n)]
     groups = [math.ceil(1 / chance - 1e-9) if chance > 0 else 0 for chance in success.tolist()]

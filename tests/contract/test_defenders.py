@@ -1,4 +1,4 @@
-"""What every defender promises, against every adversary on every strategy space."""
+"""The contract of every defender, against every adversary on every strategy space."""
 
 import copy
 import pickle
@@ -52,7 +52,10 @@ COMPILED = ("masking-compiled", "masking-one-stage-compiled")
 
 
 def can_play(defender, game):
-    """Some defenders look at levels of hierarchies, one at what compiled solvers ask for."""
+    """Return whether a defender supports a game.
+
+    Some defenders need levels of hierarchies; one needs a game that compiled solvers support.
+    """
     if defender == "anytime":
         return game in COMPILED
     return game.startswith("lattice") or not defender.startswith(("multi-dimensional", "k-anonymity"))
@@ -62,7 +65,7 @@ EVERY_PAIR = at_least(400, ((defender, game) for defender in DEFENDERS for game 
 
 
 def one_game_each():
-    """One pair for each defender and adversary; where both spaces have the adversary, they take turns."""
+    """Return one pair per defender and adversary, alternating between strategy spaces."""
     games_of = {}
     for defender, game in EVERY_PAIR:
         games_of.setdefault((defender, game.split("-", 1)[1]), []).append(game)
@@ -74,7 +77,10 @@ PAIRS = cases(EVERY_PAIR, one_game_each())
 
 @cache
 def payoffs_of_all_forms(game):
-    """Publisher's payoff and attacks of every form of a game, shapes (n_forms, n_records), one after the other."""
+    """Return publisher payoffs and attacks under every form.
+
+    Both arrays have shape (n_forms, n_records); forms are evaluated one after the other.
+    """
     plain = record_game_of(GAMES[game])
     outcomes = [plain.outcome(form) for form in range(plain.space.size)]
     return np.array([o.publisher_payoff for o in outcomes]), np.array([o.response.attacks for o in outcomes])
@@ -165,7 +171,7 @@ def test_one_strategy_for_all_is_that_of_the_compiled_search(game):
 @given(world=small_worlds(chain="three-stage"))
 @examples(15)
 def test_one_strategy_for_all_against_a_longer_chain(world):
-    """Compiled solvers do not take it; the oracle plays every strategy of every target."""
+    """Compiled solvers do not support this attack; the oracle tries every strategy."""
     chosen = SameForm().choose(world.game)
     sums = [
         sum(target.payoff(world.levels(strategy)) for target in world.plain) for strategy in range(world.space.size)
@@ -188,7 +194,7 @@ def test_a_minimum_is_kept_to():
 
 @pytest.mark.parametrize("name", sorted(DEFENDERS))
 def test_who_does_not_plan_does_not_look_at_the_adversary(name):
-    """And who plans against somebody does, in at least one pair of games."""
+    """A defender that plans against it changes its choice in some pair of games."""
     chosen = {
         space: [chosen_by(name, game).strategies for game in GAMES if game.startswith(space) and can_play(name, game)]
         for space in ("lattice", "masking")
@@ -198,7 +204,7 @@ def test_who_does_not_plan_does_not_look_at_the_adversary(name):
 
 
 def test_a_choice_rests_on_the_game_that_is_believed_in():
-    """Amounts of the adversary's that decide nothing change nothing."""
+    """Payoff parameters of an adversary who always attacks change no choice."""
     game = GAMES["lattice-always"]
     richer = replace(game, adversary=AlwaysAttacks(1e6, 0.0))
     for defender in (each for name, each in DEFENDERS.items() if can_play(name, "lattice-always")):

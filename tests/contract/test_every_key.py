@@ -1,6 +1,6 @@
-"""A key of a scenario changes something, or it is refused: every optional key of every kind, in small scenarios.
+"""Every optional key of every kind of scenario has an effect or is refused.
 
-Keys that are text, lists or sections take the values of `small_scenarios.VALUES`, all others values of their type.
+Keys that are text, lists or sections take the values of `small_scenarios.VALUES`; other keys take values of their type.
 """
 
 from fnmatch import fnmatchcase
@@ -13,9 +13,9 @@ from reidsim.errors import InputError
 from reidsim.overrides import value_if_any
 from reidsim.scenarios.read_keys import ReadIf
 
-# Keys of every scenario that have tests of their own: texts, draws, and what makes a batch or a stress test.
+# Keys of every scenario with separate tests: texts, draws, batches and stress tests.
 _OF_EVERY_SCENARIO = ("game", "title", "source", "seed", "replications", "sweep", "uncertainty", "stress")
-# Keys, by pattern, that a scenario may have without an effect, and why.
+# Keys, by pattern, that may have no effect, with the reason.
 ALLOWED = {
     "population.counts": "whether a recipe draws people is up to the recipe",
     "population.seed": "whether a recipe draws people is up to the recipe",
@@ -51,13 +51,13 @@ def folder(tmp_path_factory):
 
 
 def tried(content):
-    """Yield the keys that are tried, with their values."""
+    """Yield the tested keys with their values."""
     for key, field in keys_of(content):
         if key.partition(".")[0] in _OF_EVERY_SCENARIO:
             continue
         listed = given(VALUES, key)
         now = present(content, key)
-        # The risk that the publisher counts by is the adversary's, if it believes nothing else.
+        # The publisher uses the adversary's risk model unless its beliefs name another.
         same_risk = value_if_any(content, "adversary.risk", "journalist") if key == "beliefs.risk" else None
         values = values_of(field, now) if listed is None else listed
         yield key, [value for value in values if value not in (now, same_risk)][:3]
@@ -71,14 +71,14 @@ def test_every_key_changes_something_or_is_refused(folder, name):
     found = {key: verdict(content, before, key, values, folder) for key, values in tried(content)}
     ignored = [key for key, what in found.items() if what == "nothing"]
     assert [key for key in ignored if not any(fnmatchcase(key, pattern) for pattern in ALLOWED)] == []
-    # Enough is tried for this to say something.
+    # Enough keys are tested for a meaningful result.
     assert sum(what == "changes" for what in found.values()) > 6
     assert sum(what == "untried" for what in found.values()) < len(found) / 3
 
 
 @pytest.mark.deep
 def test_every_exception_is_of_a_key_that_has_an_effect_somewhere_or_checks_something(folder):
-    # Their effects have tests of their own.
+    # The effects of these keys have separate tests.
     checks = {
         "population.counts", "population.holds_release", "resources.*.buyers", "publisher.seconds",
         "attributes.*.unknown", "agents.tolerance", "*.sequential.solver",

@@ -1,7 +1,8 @@
-"""One answer per question: a scenario's policy against its own adversary, whichever runner is asked.
+"""All runners agree on a policy's result against the scenario's own adversary.
 
-Small worlds of every kind of game, every planner with every linkage: a run, one round of agents in expectation, the own
-adversary's column of cross-play, a batch of one point and the baseline of a stress test must say the same.
+Small worlds of every kind of game are tested with every planner and linkage. A run, one round of agents in
+expectation, the own adversary's column of cross-play, a batch of one point and the baseline of a stress test must
+give equal results.
 """
 
 import itertools
@@ -19,7 +20,7 @@ import reidsim
 
 MEASURES = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
 PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
-# How planners err, by what is added to their name.
+# Error models of planners, by the suffix of the planner's name.
 ERRORS = {
     "logit": 'rationality = "logit"\nprecision = 0.05\n',
     "prospect": 'rationality = "prospect"\n',
@@ -172,20 +173,20 @@ _TABLE_POLICIES = [
     "basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "k-anonymity-3", "no-protection",
 ]  # fmt: skip
 _SUBJECT_POLICIES = ["masking", "no-attack-masking", "opt-in", "same-strategy", "no-protection", "k-anonymity-3"]
-# Name of a world: what is written, the linkages that it knows and the policies played.
+# Name of a world: scenario text, supported linkages, and policies.
 WORLDS = {
     "records": (TABLES, {"unit": "record", "safe_class": "at-least"}, _LINKED_RECORDS, _TABLE_POLICIES),
     "table": (TABLES, {"unit": "table", "safe_class": "at-least"}, _LINKED_RECORDS, _TABLE_POLICIES),
     "table-above": (TABLES, {"unit": "table", "safe_class": "above"}, _LINKED_RECORDS, _TABLE_POLICIES),
     "subjects": (MASKING, {}, _LINKED_SUBJECTS, _SUBJECT_POLICIES),
 }
-# What the defender believes: the truth, or another cost.
+# The defender's belief: the true cost, or another cost.
 BELIEFS = {"informed": "", "mistaken": "cost = 60"}
 SEQUENTIAL = "sequential = { access_cost = 1.0, penalty = 10.0 }\n"
 
 
 def save(path: Path, text: str) -> None:
-    """Write a scenario with the keys that only some worlds read."""
+    """Write a scenario with the additional keys that only some worlds read."""
     if '"sample"' in text and "sampling_fraction" not in text:
         text = text.replace("[release]\n", "[release]\nsampling_fraction = 0.25\n")
     if set(re.findall(r'^planner = "(.*)"', text, re.MULTILINE)) <= {"always", "never", "random"}:
@@ -198,7 +199,7 @@ def _of_loss(beliefs: re.Match[str]) -> str:
 
 
 def write(folder: Path, world: str, planner: str, linkage: str, beliefs: str = "informed", more: str = "") -> Path:
-    """Write the files of a world, and its scenario; return that."""
+    """Write a world's files and its scenario; return the path of the scenario."""
     text, values, linkages, policies = WORLDS[world]
     for name, content in FILES.items():
         (folder / name).write_text(content)
@@ -230,7 +231,7 @@ def by_batch(path: Path) -> pd.DataFrame:
 
 
 def by_stress(path: Path) -> pd.DataFrame:
-    """The point of a curve of mistaken beliefs at which all is as the scenario says."""
+    """Return the point of a belief curve at which the beliefs equal the scenario."""
     curve = {"key": "economics.cost", "true": [20]}
     result = reidsim.stress(path, overrides={"stress": {"outputs": MEASURES, "beliefs": [curve]}})
     return result.tables["belief_curves"].set_index("policy")
@@ -273,7 +274,7 @@ def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkag
     assert differing(run, path) == []
 
 
-# Rounds of agents take each record on its own, so nobody is looked up in them.
+# Cases of the fast tier. The agents runner is excluded, because its rounds attack each record separately.
 _FEW_LOOKED_UP = [
     ("records", "one-shot", "both", "mistaken"),
     ("records", "fmdp", "person", "informed"),
@@ -308,7 +309,7 @@ def test_direction_record_is_what_nothing_is_said_of(tmp_path, world):
 
 
 def differing(run: pd.DataFrame, path: Path, runners: dict[str, object] = RUNNERS) -> list[object]:
-    """Return what a runner gives of a policy of a scenario where it is not what a run has given."""
+    """Return the results in which a runner differs from a run, by policy."""
     differing: list[object] = []
     for name, runner in runners.items():
         found = runner(path)
@@ -333,7 +334,7 @@ def test_one_adversary_by_a_name_gets_the_same_answer(tmp_path, world, planner, 
     assert differing(run, path) == []
 
 
-# Adversaries of whom the records meet one: they differ in what they gain, know and plan, and in whom they count.
+# Several adversaries, one per record, who differ in gain, knowledge, planner and risk model.
 SEVERAL = {
     "amounts": "[adversaries.curious]\nweight = 0.7\ngain = 60\n[adversaries.broker]\nweight = 0.3\ncost = 45\n",
     "linkages": "".join(
@@ -364,7 +365,7 @@ def test_every_runner_gives_the_answer_of_a_run_against_several(tmp_path, world,
     assert differing(run, path) == []
 
 
-# The same of subjects, each with the stages or the knowledge that it needs.
+# The same adversaries for data subjects, each with the stages or knowledge that it needs.
 OF_SUBJECTS = {
     "amounts": {"curious": ("weight = 0.7\ngain = 60\n", "plain"), "broker": ("weight = 0.3\ncost = 45\n", "plain")},
     "linkages": {
@@ -394,7 +395,7 @@ def test_every_runner_gives_the_answer_of_a_run_against_several_who_attack_subje
     assert differing(run, path) == []
 
 
-# Types are adversaries: what one holds, may spend and gets wrong changes nothing where it is all, enough and nothing.
+# Types are adversaries. Complete resources, a sufficient budget and correct beliefs change nothing.
 EVERYTHING = """holds = {holds}
 budget = 1e6
 accuracy = 1.0
@@ -404,7 +405,7 @@ RESOURCES = """[resources.all]
 coverage = 0.5
 attributes = ["age", "village"]
 """
-# What is held, by the linkage that it comes to.
+# Resources held, by the resulting linkage.
 _HELD = {
     "subjects": {name: ["directory", "register", "people"] for name in _LINKED_SUBJECTS},
     **{name: {"plain": ["all"], "knowledge": ["club"]} for name in ("records", "table", "table-above")},
@@ -436,7 +437,10 @@ def test_one_who_holds_all_that_it_links_with_gets_the_answer_of_a_run(tmp_path,
 @pytest.mark.parametrize("world", ["records", "subjects"])
 @pytest.mark.parametrize("together", ["one-of", "all"])
 def test_whoever_comes_with_resources_not_all_right_is_plain_counting(tmp_path, world, together):
-    """Half as often right, or a sixth: who expects to be right always attacks as if it were."""
+    """Accuracies are 1/2 and 1/6.
+
+    A type that expects to be right plans as if accurate.
+    """
     path = write(tmp_path, world, "one-shot", "plain")
     sections = "".join(
         f"[adversaries.{name}]\nweight = {weight}\naccuracy = {accuracy}\n{more}"
@@ -456,7 +460,7 @@ def test_whoever_comes_with_resources_not_all_right_is_plain_counting(tmp_path, 
 
 
 def counted() -> list[int]:
-    """How many people there are with the values of each patient."""
+    """Return the number of people who share the values of each patient."""
     people = [line.split(",") for line in FILES["people.csv"].split()[1:]]
     patients = [line.split(",")[:3] for line in FILES["patients.csv"].split()[1:]]
     return [sum(int(row[3]) for row in people if row[:3] == patient) for patient in patients]
@@ -465,7 +469,7 @@ def counted() -> list[int]:
 @pytest.mark.parametrize("planner", ["one-shot", "always", "never", "random", "one-shot with logit"])
 @pytest.mark.parametrize("world", ["records", "table", "subjects"])
 def test_the_one_answer_is_that_of_plain_counting(tmp_path, world, planner):
-    """Records shared as they are: 150 to gain and lose, 20 to pay, one of those alike to be named."""
+    """Unprotected records: gain and loss 150, cost 20, success 1 / group size."""
     found = reidsim.run(write(tmp_path, world, planner, "plain")).summary.loc["no-protection"]
     sizes = counted()
     rate = {"never": 0.0, "random": 0.5}.get(planner, 1.0)

@@ -1,4 +1,4 @@
-"""Every registered planner declares itself whole, makes an adversary and plays in cross-play."""
+"""Every registered planner declares itself fully, makes an adversary, and plays."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Every registered policy declares itself whole; cross-play compares it unless it says otherwise."""
+"""Every registered policy declares itself fully.
+
+Cross-play compares it by default.
+"""
 
 import pytest
 
@@ -19,7 +22,7 @@ CAPABILITIES = {
     tables.SEPARATE_RECORDS,
 }
 EVERY = [(kind, name) for kind in kind_names() for name in kind_named(kind).policies]
-# Of several releases, or variants of a policy that is compared.
+# Policies for several releases, and variants of compared policies.
 NOT_COMPARED = {"full-domain-no-attack", "independent", "hold-first", "m-invariance", "one-stage-masking"}
 
 

@@ -1,4 +1,4 @@
-"""Whatever is registered, no command ends in a traceback: an added measure, and a planner, policy or kind of a package.
+"""No command ends in a traceback, whatever measures, planners or kinds are added.
 
 The planner, the policy and the kind are the examples of docs/extending.md, installed as entry points.
 """
@@ -77,7 +77,7 @@ measures.MEASURES += (
     Measure("highest_risk", "Highest risk", "{:.4f}", "the highest risk", lambda outcome, n: outcome.risk.max()),
 )
 """
-# Commands that succeed whatever is registered, then those that a part may refuse.
+# Commands that always succeed, then commands that a part may refuse.
 SURE = """\
 check ward.toml
 run ward.toml -o ward
@@ -112,7 +112,7 @@ cross-play batch.toml -o cross-batch
 
 
 def installed(part, folder):
-    """Write a package of one part and scenarios that use it."""
+    """Write a package with one part, and scenarios that use it."""
     for name in ("patients.csv", "persistent.py", "appetite.py", "withholding.py"):
         (folder / name).write_text(EXAMPLES[name])
     about = folder / "ward_parts-1.0.dist-info"
@@ -161,7 +161,7 @@ def test_every_command_works_or_says_in_a_line_why_not(part, tmp_path):
 
 @pytest.fixture
 def called(tmp_path, monkeypatch, capsys):
-    """Call the command line in a folder where a part is installed, some text of which is replaced."""
+    """Return a function that runs the command line with a modified part installed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(parts, "_IN_USE", {})
@@ -217,7 +217,7 @@ def test_a_fault_of_the_package_is_no_fault_of_parts(monkeypatch):
     assert parts.fault_of_parts(KeyError("oops")) is None
 
 
-# What is added, without a process of its own.
+# Added parts, tested in this process.
 
 
 def test_a_kind_without_a_guide_has_a_page_of_keys(monkeypatch):

@@ -1,4 +1,4 @@
-"""Numbers in bands, as age groups are: recognized, and joined to wider ones, never cut by characters."""
+"""Numeric bands such as age groups are recognized and merged into wider bands."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Drafts of files with many quasi-identifiers: every column keeps a hierarchy, and the draft names the solver."""
+"""Drafts of files with many quasi-identifiers: all columns, and the named solver."""
 
 import itertools
 
@@ -16,7 +16,7 @@ POLICIES = ("basic", "no-attack")
 
 
 def file_of(records, seed=1):
-    """Twelve columns that others may know; four of them have no level between a value and its suppression."""
+    """Return twelve quasi-identifiers; four have no level before suppression."""
     rng = np.random.default_rng(seed)
 
     def drawn(name, n, skew):
@@ -30,7 +30,7 @@ def file_of(records, seed=1):
         "zip": rng.choice(zips, records),
         "education": drawn("level", 12, 0.9),
         "occupation": drawn("occupation", 120, 1),
-        # All values are about as frequent.
+        # All values are about equally frequent.
         "country": drawn("country", 60, 0),
         "household_size": rng.integers(1, 9, records),
         "admission_date": (np.datetime64("2021-01-01") + rng.integers(0, 1400, records)).astype(str),
@@ -56,7 +56,7 @@ def test_twelve_columns_keep_their_hierarchies(wide):
     assert 100_000 < lattice.size <= 600_000
     assert study.scenario.publisher.solver == "iceberg"
     assert f"{lattice.size:,} strategies per record" in wide.text
-    # Levels that are left out are named, with the number of strategies that they would make.
+    # The draft names the omitted levels, with the number of strategies including them.
     assert "levels left out, there would be" in wide.text
 
 
@@ -97,7 +97,7 @@ def test_no_record_of_twelve_columns_can_be_released_with_less_loss_and_be_safe(
     study = build_study(wide.scenario())
     found = choose_all(study, POLICIES, study.truth)
     assert {found[policy].solver for policy in POLICIES} == {"iceberg"}
-    # No node with one level less in one attribute is safe for a record that is generalized as far as it has to be.
+    # No record is generalized too far: with one level less in any attribute it is not safe.
     lattice, chosen = study.lattice, found["no-attack"].strategies
     threshold = 300 / 4
     some = np.random.default_rng(1).choice(lattice.n_records, 200, replace=False)

@@ -1,4 +1,4 @@
-"""Keys of people and households are found from the data, whatever the columns are called."""
+"""Keys of people and households are detected from the data under any column names."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from reidsim.errors import InputError
 
 
 def claims(rows=2_000, people=400, seed=1, **names):
-    """Return claims of insured people: a number, a birth date and a sex of each, and the columns of a claim."""
+    """Return insurance claims with a number, birth date and sex per person."""
     rng = np.random.default_rng(seed)
     of = np.concatenate([np.arange(people), rng.integers(0, people, rows - people)])
     born = pd.Timestamp("1935-01-01") + pd.to_timedelta(rng.integers(0, 29_000, people), unit="D")

@@ -1,4 +1,4 @@
-"""Columns and values of a file are matched to a population that writes them in another way, or the command stops."""
+"""Columns and values in another notation are matched to a population, or refused."""
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ def written(folder, people, records):
 
 
 def in_other_words(people):
-    """Return records as another office writes them: DD.MM.YYYY, M and F, capital letters."""
+    """Return records in another notation: DD.MM.YYYY, M and F, capital letters."""
     return people.assign(
         birth_date=pd.to_datetime(people["birth_date"], format="mixed").dt.strftime("%d.%m.%Y"),
         sex=people["sex"].map(CODES),

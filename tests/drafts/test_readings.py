@@ -1,4 +1,4 @@
-"""How a column has to be read: missing values, decimals of codes, dates of any sort."""
+"""Reading a column: missing values, decimals of codes, dates of any format."""
 
 from datetime import date
 
@@ -31,19 +31,19 @@ def kind(values, name="x"):
         ("age", [*(f"{age}.0" for age in range(20, 90)), "999.0", ""], ("", "999.0")),
         ("age", [*range(20, 90), -99, "."], ("-99", ".")),
         ("age", [*range(20, 90), -1, -9], ("-1", "-9")),
-        # Without a name that says that they count something, numbers below 0 may be any.
+        # Without a name that indicates a count, negative numbers may be valid.
         ("x", [*range(20, 90), -1, -9], ()),
         ("children", [0, 1, 2, 3, 4, 99], ("99",)),
         ("age", [*range(90), -99], ("-99",)),
-        # Twice the largest of the others, of which there must be two.
+        # Twice the largest of the other values; at least two occurrences are required.
         ("x", [*range(50), 99], ("99",)),
         ("x", [*range(51), 99], ()),
         ("x", [1, 2, 999], ("999",)),
         ("x", [1, 999], ()),
-        # An age of 99, as others are nearly as old.
+        # An age of 99, because other ages are nearly as high.
         ("age", [*range(20, 98), 99], ()),
         ("birth_year", [*range(1930, 2005), 9999], ("9999",)),
-        # A top code or an amount, as far as anybody can tell.
+        # A top code or an amount; the data do not decide.
         ("income", [*range(1000, 98000, 500), 99999], ()),
         ("zip", ["37203", "37014", "99999", "00000"], ("00000", "99999")),
         ("town", ["Ashby", "Brook", "Coombe", "999"], ("999",)),
@@ -67,7 +67,7 @@ def test_what_stands_for_a_missing_value(name, values, missing):
     [
         (["1.0", "2.0", "9.0"], ["1", "2", "9"]),
         (["1,0", "2", "-3.00"], ["1", "2", "-3"]),
-        # Amounts keep their decimals, those of zero too.
+        # Amounts keep their decimals, also zeros.
         (["1.0", "2.5"], ["1.0", "2.5"]),
         (["1.0", "low", "high"], ["1.0", "low", "high"]),
     ],
@@ -85,7 +85,7 @@ def test_codes_that_a_program_wrote_with_decimals(values, labels):
         (["928,000", "1,012,000.50", "n/a"], ["928000", "1012000.50", ""]),
         (["1.012", "12,5", "1.234.567,25"], ["1012", "12,5", "1234567,25"]),
         (["12\u00a0000", "999"], ["12000", "999"]),
-        # Decimals, codes of one length, and numbers written in both ways.
+        # Decimals, codes of one length, and numbers in both notations.
         (["3,250", "2,980"], None),
         (["0,250", "1,250", "3"], None),
         (["1,25", "1,250", "3"], None),
@@ -105,9 +105,9 @@ def test_digits_in_groups_of_three(values, labels):
 
 
 def test_amounts_in_groups_of_digits_are_numbers_in_their_order():
-    """Without, `1,012` would be less than 950."""
+    """Without this reading, `1,012` would sort below 950."""
     assert kind([f"{amount:,}" for amount in range(200, 4000, 7)], "income") == "whole number"
-    # Nines are missing if they are far beyond the others, which are thousands, not ones.
+    # Nines are missing values if they are far above the other values: here thousands, not ones.
     amounts = [f"{amount:,}" for amount in range(200, 4000, 7)]
     assert [found([*amounts, nines]).label(nines) for nines in ("999", "9,999", "99,999")] == ["999", "", ""]
 
@@ -131,7 +131,7 @@ def test_amounts_in_groups_of_digits_are_numbers_in_their_order():
         ("whole number", "x", [25848 + day for day in range(60)] * 2),
         ("whole number", "birth_date", [*range(1950, 1990)] * 2),
         ("date", "x", [f"{day:02}/03/1970" for day in range(1, 29)]),
-        # Half of them days as such, the others numbers; nine of ten days.
+        # Half are dates and half are numbers; nine of ten are dates.
         ("date", "x", [*(f"{day:02}.03.1970" for day in range(1, 11)), *range(25840, 25850)]),
         ("category", "x", [*(f"{day:02}.03.1970" for day in range(1, 2)), *range(25840, 25850)]),
         ("date", "x", [*(f"{day:02}.03.1970" for day in range(1, 10)), "unknown"]),
@@ -188,7 +188,7 @@ def test_dates_of_birth_become_ages_on_a_day_and_other_dates_do_not():
     births = [f"{year}-05-01" for year in range(1930, 1990)]
     reading = found([*births, "2025-01-01"], "dob", age_on=date(2024, 4, 30))
     assert reading.label("1970-05-01") == "53"
-    # Nobody has an age before birth.
+    # No person has an age before birth.
     assert reading.label("2025-01-01") == "2025-01-01"
     assert found(births, "admission", age_on=date(2024, 4, 30)).label("1970-05-01") == "1970-05-01"
 

@@ -1,4 +1,4 @@
-"""Roles of columns: by name in seven languages, by labels of SPSS and Stata, and by values; sets and Booleans."""
+"""Column roles by names in seven languages, SPSS and Stata labels, and values."""
 
 import csv
 import stat
@@ -72,7 +72,10 @@ def insurance_claims():
 
 
 def portal_export():
-    """Return people of a portal: UUIDs, free text, twelve spellings of yes and no, several diagnoses in a cell."""
+    """Return people of a web portal with difficult columns.
+
+    UUIDs, free text, twelve spellings of yes and no, several diagnoses in a cell.
+    """
     rng = np.random.default_rng(13)
     sets = ["|".join(sorted(rng.choice(CODES, rng.integers(1, 4), replace=False))) for _ in range(ROWS)]
     return pd.DataFrame(
@@ -246,7 +249,7 @@ def test_spellings_of_yes_and_no_become_one_boolean_without_hand_work(folder, re
     read_as = content["attributes"]["smoker"]["values"]
     assert {value: read_as.get(value, value) for value in SMOKER} == is_yes
     assert content["attributes"]["gender"]["values"] == {"M": "male", "F": "female", "Female": "female"}
-    # The run counts two values, and the shared file holds them.
+    # The run counts two values, and the shared file holds both.
     assert reidsim_("run", "portal/portal.toml", "-o", "results")[0] == 0
     share = ("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     assert reidsim_(*share)[0] == 0
@@ -351,7 +354,7 @@ def test_words_of_a_file_are_added(folder, reidsim_):
     assert "record number" in found["krs"][1]
     drafted = reidsim.new(table, names="polski.toml", quasi_identifiers=["pali"], one_row_per_person=True)
     assert {profile.name: profile.distinct for profile in drafted.draft.profiles}["pali"] == 2
-    # Words of the package stay.
+    # The package's own words are kept.
     assert Names.read(folder / "polski.toml").hint_of("Geschlecht").concept == "sex"
 
 
@@ -382,7 +385,7 @@ def test_each_command_reads_the_encoding_that_is_named(folder, reidsim_):
     share = ("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     code, out, _ = reidsim_(*share, "--rulebook", "rules.csv")
     assert code == 0
-    # People are counted, and called so.
+    # The texts count people and call them people.
     assert "60 of 60 people" in out
     if sys.platform != "win32":
         assert stat.S_IMODE((folder / "rules.csv").stat().st_mode) == 0o600

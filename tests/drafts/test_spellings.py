@@ -1,4 +1,4 @@
-"""Near spellings and regions of places."""
+"""Spelling variants, and regions of places."""
 
 import own_files
 import pytest
@@ -26,18 +26,18 @@ def test_spellings_of_a_hospital_are_found():
         ({"Married": 500, "Maried": 3, "Marreid": 1}, {"Maried": "Married", "Marreid": "Married"}),
         ({"Müller": 5, "MULLER": 90}, {"Müller": "MULLER"}),
         ({"Self-emp": 90, "self emp": 5, "SelfEmp.": 2}, {"self emp": "Self-emp", "SelfEmp.": "Self-emp"}),
-        # Two slips need nine letters.
+        # Two errors require nine letters.
         ({"Protestant": 90, "Protesatn": 2}, {"Protesatn": "Protestant"}),
         ({"Single": 90, "Sinlge": 3, "Signel": 2}, {"Sinlge": "Single"}),
         # As frequent as the other: another word.
         ({"Baker": 90, "Bakes": 19}, {}),
         ({"Baker": 90, "Bakes": 18}, {"Bakes": "Baker"}),
-        # Numbers and signs tell values apart.
+        # Values that differ in numbers or signs are distinct.
         ({"<=50K": 900, ">50K": 30, "type 11": 500, "type 12": 2, "grade A+": 50, "grade A-": 2, "+": 9, "-": 1}, {}),
-        # Countries, however near.
+        # Countries, however similar.
         ({"Australia": 900, "Austria": 3, "Slovakia": 90, "Slovenia": 2, "Niger": 2, "Nigeria": 40}, {}),
         ({"Germany": 900, "Germnay": 3}, {"Germnay": "Germany"}),
-        # Short codes are no misspellings, a letter left out of six is.
+        # Short codes are not misspellings; six letters with one missing are.
         ({"Asian": 90, "AIAN": 3, "ASIAN": 2, "Whte": 1, "White": 200}, {"ASIAN": "Asian"}),
         ({"Latino": 90, "Latno": 3, "Ltino": 2}, {"Latno": "Latino", "Ltino": "Latino"}),
         ({"F": 3, "M": 90, "Male": 90, "Mael": 1}, {}),
@@ -76,7 +76,7 @@ def test_the_countries_of_a_census_have_regions_and_continents():
     values = set(own_files.COUNTRIES) - {"?"}
     assert len(values) == 41
     regions = regions_of(values)
-    # One of them is a misprint of the file that nobody can place.
+    # One value is a misprint in the file without a region.
     assert values - set(regions.region_of) == {"South"}
     assert regions.levels == ("region", "continent")
     assert regions.region_of["Holand-Netherlands"] == ("Western Europe", "Europe")

@@ -1,4 +1,4 @@
-"""Small scenarios of cases over time, as files."""
+"""Small scenario files of cases over time."""
 
 from collections import Counter
 from pathlib import Path
@@ -13,7 +13,7 @@ PEOPLE = {
     ("40", "F", "North"): 1, ("40", "M", "North"): 6, ("20", "F", "South"): 12, ("20", "M", "South"): 2,
     ("30", "F", "South"): 4, ("30", "M", "South"): 21, ("40", "F", "South"): 2, ("40", "M", "South"): 16,
 }  # fmt: skip
-# Voters: fewer of everybody, and none of some.
+# Voters: half of each kind of person, and none of some kinds.
 VOTERS = {person: n // 2 for person, n in PEOPLE.items() if n // 2}
 CASES = [
     (2, ("20", "F", "North")), (2, ("30", "M", "South")), (10, ("40", "F", "North")), (2, ("20", "F", "North")),

@@ -1,10 +1,10 @@
-"""Cases over time worked out in plain Python: every generalization of every day's table, one after the other."""
+"""Cases over time, by enumeration of every generalization of every day's table."""
 
 import itertools
 import math
 from collections import Counter
 
-# Generalizations of the worlds of the tests: what a value is called at each level.
+# Generalizations in the test worlds: the label of a value at each level.
 LEVELS = {
     "age": (
         lambda v: v,
@@ -29,7 +29,10 @@ def entropy(values):
 
 
 def normalized_information(values, levels, level):
-    """Return 2 I / (H(X) + H(Y)) with I = H(X) + H(Y) - H(X, Y), as the program of Gourabathina et al. has it."""
+    """Return 2 I / (H(X) + H(Y)) with I = H(X) + H(Y) - H(X, Y).
+
+    As in the program of Gourabathina et al.
+    """
     if level > 0 and level == len(levels) - 1:
         return 0.0
     released = [levels[level](value) for value in values]
@@ -66,7 +69,7 @@ def success_of(person, table, node, world):
 
 
 def outcome_of(table, node, day, world, weights):
-    """Return payoff of the publisher in sum, attacks, and expected re-identifications of a day's table at a node."""
+    """Return a node's total payoff, attacks and expected re-identifications."""
     benefit = world["benefit"] + world["forecast"].get(day, 0.0)
     payoff, attacked, hit = 0.0, 0, 0.0
     for person in table:
@@ -79,7 +82,7 @@ def outcome_of(table, node, day, world, weights):
 
 
 def best_of(table, day, world, weights, *, no_attack):
-    """Return the node that pays most, the first of equals, and its outcome; None if nothing pays more than nothing."""
+    """Return the first best node and its outcome; None if no payoff is positive."""
     best, found = None, (0.0, 0, 0.0)
     for node in NODES:
         outcome = outcome_of(table, node, day, world, weights)

@@ -1,4 +1,4 @@
-"""Cases over time against enumeration in plain Python, simulated tables against exact probabilities, and errors."""
+"""Cases over time, against enumeration; simulated tables, errors and runners."""
 
 import math
 from pathlib import Path
@@ -36,7 +36,7 @@ def scenario(tmp_path, monkeypatch):
 
 
 def days_of(study, world, cases, *, cumulative, no_attack):
-    """Return by day, in order, the node that enumeration finds best and its outcome."""
+    """Yield each day's table with its best node and outcome, by enumeration."""
     weights = plain.attribute_weights(cases)
     for day in sorted({day for day, _ in cases}):
         table = plain.table_of(cases, day, cumulative=cumulative)
@@ -144,14 +144,14 @@ def test_cases_that_are_all_alike_weigh_attributes_equally(tmp_path):
 
 
 def two_groups(first, second):
-    """Return people of two towns, and the lattice in which they are told apart, or not."""
+    """Return people of two towns, and a lattice that keeps or suppresses the town."""
     town = Attribute("town", ("A", "B"))
     people = Population(Domain((town,)), np.array([[0], [1]], dtype=np.int32), np.array([first, second]))
     return people, GeneralizationLattice((Hierarchy.from_labels(town, [["*", "*"]]),), people.cells)
 
 
 def exact_pk(first, second, size, k):
-    """Return the values of PK of `size` people of two towns, and the probability of each."""
+    """Return the values of PK for `size` people of two towns, with probabilities."""
     found = {}
     for a in range(max(0, size - second), min(first, size) + 1):
         chance = math.comb(first, a) * math.comb(second, size - a) / math.comb(first + second, size)
@@ -162,7 +162,10 @@ def exact_pk(first, second, size, k):
 
 @pytest.mark.parametrize(("first", "second", "size", "k"), [(6, 5, 4, 2), (9, 3, 6, 3), (30, 2, 8, 11)])
 def test_pk_of_simulated_tables_is_hypergeometric(first, second, size, k):
-    """Within 4 standard errors of 4,000 tables: 1 in 16,000 for each of nine numbers, of one seed for all."""
+    """Within 4 standard errors of 4,000 tables: 1 in 16,000 for each of nine numbers.
+
+    One seed serves all tables.
+    """
     people, lattice = two_groups(first, second)
     tables = SimulatedTables(people, lattice, size + 2, 4_000, np.random.default_rng(1))
     shares, exact = tables.shares_below(0, size, k), exact_pk(first, second, size, k)
@@ -481,7 +484,7 @@ def test_every_adversary_meets_every_policy(scenario):
     basic = reidsim.run(scenario, overrides={"publisher.policies": ["basic"]}).summary["publisher_payoff"]
     assert matrix.loc["basic vs one-shot", "one-shot"] == pytest.approx(basic["basic"], rel=1e-12)
     assert matrix.loc["no-protection", "never"] == pytest.approx(10, rel=1e-12)
-    # Nobody knows better than who plans against the adversary that comes.
+    # No other belief beats planning against the actual adversary.
     for column in ("one-shot", "always", "never"):
         assert matrix[column].max() <= matrix.loc[f"basic vs {column}", column] + 1e-9
 
@@ -492,6 +495,6 @@ def test_the_bundled_scenario_shows_what_its_page_says():
     assert summary["publisher_payoff"].idxmax() == "basic"
     assert summary.loc["no-attack", "share_attacked"] == 0
     assert summary["periods_within"].idxmax() == "pk"
-    # Hardly a record has ten others like it in its table, and yet no attack pays.
+    # Few records have ten equal records in their table, and yet no attack is profitable.
     assert summary.loc["no-attack", "pk"] > 0.99
     assert summary.loc["pk", "utility"] < summary.loc["no-attack", "utility"]

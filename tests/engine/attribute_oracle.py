@@ -1,6 +1,6 @@
-"""Small tables with a sensitive column, and their games by enumeration in plain Python.
+"""Small tables with a sensitive column, solved by enumeration in plain Python.
 
-Limits are checked by their definitions: distinct l-diversity (Machanavajjhala et al. 2007), t-closeness with the earth
+Limits follow their definitions: distinct l-diversity (Machanavajjhala et al. 2007), t-closeness with the earth
 mover's distance (Li et al. 2007; recursive sum over the hierarchy, as in ARX), largest share of a value.
 """
 
@@ -58,7 +58,7 @@ class Hospital:
         return all(checks[name](limit) for name, limit in self.limits.items())
 
     def success(self, group: list[int]) -> float:
-        """Return the success probability of an attack, every outcome of it counted."""
+        """Return the success probability of an attack, over all its outcomes."""
         values = [self.records[record][2] for record in group]
         asserted, times = Counter(values).most_common(1)[0]
         n = len(group)
@@ -66,7 +66,7 @@ class Hospital:
             return 1 / n
         if self.gains_from == "attribute":
             return times / n
-        # The person is any of the group, and so is the record that the attack names.
+        # The data subject is equally likely to be any member of the group, and so is the record that the attack names.
         wins = sum(named == true or values[true] == asserted for named in range(n) for true in range(n))
         return wins / n**2
 
@@ -77,7 +77,7 @@ class Hospital:
         return 100 * utility(node) - attacked * self.loss * chance, attacked
 
     def best_of_record(self, record: int, *, no_attack: bool) -> tuple[float, tuple[int, int] | None]:
-        """Return the best payoff of a record and its first node; none if no node is allowed."""
+        """Return a record's best payoff and its first node, or None if no node is allowed."""
         best, at = -math.inf, None
         for node in NODES:
             value, attacked = self.payoff(record, node)
@@ -87,7 +87,10 @@ class Hospital:
         return (0.0, None) if at is None else (best, at)
 
     def payout_of_table(self, *, no_attack: bool, suppression_limit: float) -> float:
-        """Return the highest payout of one node for all records, with records of other groups suppressed."""
+        """Return the highest payout of one node for all records.
+
+        Records in inadmissible or unprofitable groups are suppressed.
+        """
         best = 0.0
         for node in NODES:
             payout, suppressed = 0.0, 0
@@ -102,7 +105,10 @@ class Hospital:
         return best
 
     def utility_of_anonymity(self, k: int, suppression_limit: float) -> float | None:
-        """Return the highest utility of one node, with smaller and inadmissible groups suppressed; None if none."""
+        """Return the highest utility of one node for all records, or None.
+
+        Small and inadmissible groups are suppressed.
+        """
         best = None
         for node in NODES:
             groups = [self.group(record, node) for record in range(len(self.records))]
@@ -156,7 +162,10 @@ def label(record: tuple[int, int, str], node: tuple[int, int]) -> tuple[str, ...
 
 
 def utility(node: tuple[int, int]) -> float:
-    """Return one minus the entropy loss (Wan et al. 2015, Eqs. 1 to 3); all groups of a level have one size."""
+    """Return one minus the entropy loss (Wan et al. 2015, Eqs. 1 to 3).
+
+    All groups of a level have equal sizes.
+    """
     sizes = [(1, 2, 4)[node[0]], (1, 2)[node[1]]]
     return 1 - sum(map(math.log, sizes)) / (math.log(4) + math.log(2))
 
@@ -185,7 +194,7 @@ def hospitals(draw, *, limits: bool = True, gains: bool = False) -> Hospital:
     """Draw a small table with limits, gains from an inference, or both."""
     record = st.tuples(st.integers(0, 3), st.integers(0, 1), st.sampled_from(DISEASES))
     records = draw(st.lists(record, min_size=1, max_size=12))
-    # Above the largest distance in a table no limit binds.
+    # A limit above the largest distance in a table never binds.
     given = {
         "l_diversity": st.integers(2, 3),
         "t_closeness": st.sampled_from([0.1, 0.2, 0.3, 0.5]),

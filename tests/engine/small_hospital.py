@@ -1,6 +1,7 @@
-"""Small files in which people have several rows, and their game as the rule of the model page says it, in plain Python.
+"""Small files with several rows per person, and their game in plain Python.
 
-Nothing here is taken from the package: classes are sets of people, payoffs are computed person by person.
+The game follows the model page and uses no code of the package: classes are sets of people, and payoffs are computed
+person by person.
 """
 
 import math
@@ -11,7 +12,7 @@ from itertools import product
 import pandas as pd
 
 ATTRIBUTES = {"age": 8, "sex": 2, "ward": 3}
-# Groups of each value by level.
+# Group of each value, by level.
 LEVELS = {
     "age": [lambda v: v, lambda v: v // 2, lambda v: v // 4, lambda v: 0],
     "sex": [lambda v: v, lambda v: 0],
@@ -23,7 +24,10 @@ NODES = list(product(*(range(len(levels)) for levels in LEVELS.values())))
 
 @dataclass(frozen=True)
 class Hospital:
-    """Rows of (person, household, age, sex, ward), people of the population as (age, sex, ward), and amounts."""
+    """Rows of (person, household, age, sex, ward), population, payoff parameters.
+
+    A population row is (age, sex, ward).
+    """
 
     rows: list
     population: list
@@ -35,29 +39,29 @@ class Hospital:
 
     @property
     def people(self):
-        """People in the order in which they appear."""
+        """Return the people in the order in which they appear."""
         return list(dict.fromkeys(row[0] for row in self.rows))
 
     def rows_of(self, person):
-        """Numbers of the rows of a person."""
+        """Return the row numbers of a person."""
         return [number for number, row in enumerate(self.rows) if row[0] == person]
 
     def frame(self):
-        """The rows as a table of text."""
+        """Return the rows as a table of text."""
         return pd.DataFrame(self.rows, columns=["pid", "hid", *ATTRIBUTES]).astype(str)
 
     def people_frame(self):
-        """The population as a table of text."""
+        """Return the population as a table of text."""
         return pd.DataFrame(self.population, columns=list(ATTRIBUTES)).astype(str)
 
 
 def random_hospital(seed, *, n_rows=14, n_people=7, **amounts):
-    """Draw a file; people of one household are often of one ward."""
+    """Draw a file in which people of one household are often in one ward."""
     rng = random.Random(seed)  # noqa: S311 - a small file
     rows = []
     for number in range(n_rows):
         person = number if number < n_people else rng.randrange(n_people)
-        # The lowest and the highest value are there, so that intervals are those of the levels.
+        # The lowest and the highest value occur, so that drafted intervals equal the levels.
         cell = [rng.randrange(size) for size in ATTRIBUTES.values()]
         cell = {0: [0, 0, 0], 1: [7, 1, 2]}.get(number, cell)
         same = [row for row in rows if row[0] == person]
@@ -66,7 +70,7 @@ def random_hospital(seed, *, n_rows=14, n_people=7, **amounts):
             cell[0] = min(cell[0] + rng.randrange(2), 7)
         rows.append((person, person // 2, *cell))
     rng.shuffle(rows)
-    # Every value occurs, so that domains are those of the levels.
+    # Every value occurs, so that domains equal the values of the levels.
     population = [row[2:] for row in {row[0]: row for row in rows}.values()]
     population += [tuple(rng.randrange(size) for size in ATTRIBUTES.values()) for _ in range(12)]
     population += [tuple(value % size for size in ATTRIBUTES.values()) for value in range(8)]
@@ -75,19 +79,22 @@ def random_hospital(seed, *, n_rows=14, n_people=7, **amounts):
 
 
 def seen(cell, node):
-    """What is shared of a row in a form."""
+    """Return the released values of a row at a node."""
     return tuple(levels[level](value) for value, levels, level in zip(cell, LEVELS.values(), node, strict=True))
 
 
 def people_alike(hospital, cell, node, risk):
-    """Number of people among whom a row hides."""
+    """Return the number of people who share a row's released values."""
     if risk == "journalist":
         return max(sum(seen(other, node) == seen(cell, node) for other in hospital.population), 1)
     return len({row[0] for row in hospital.rows if seen(row[2:], node) == seen(cell, node)})
 
 
 def utility(cell, node, values):
-    """Share of the benefit of a row that a form keeps; `values` are those that each attribute has."""
+    """Return the share of a row's benefit that a node keeps.
+
+    `values` are the values of each attribute's domain.
+    """
     lost = whole = 0.0
     for position, (levels, level) in enumerate(zip(LEVELS.values(), node, strict=True)):
         group = [v for v in values[position] if levels[level](v) == levels[level](cell[position])]
@@ -98,7 +105,7 @@ def utility(cell, node, values):
 
 @dataclass(frozen=True)
 class Played:
-    """What a form leads to for a person."""
+    """The results of a form for one person."""
 
     publisher: float
     adversary: float
@@ -108,18 +115,18 @@ class Played:
 
     @property
     def risk(self):
-        """Probability that the person is re-identified."""
+        """Return the probability that the person is re-identified."""
         return self.success if self.attacked else 0.0
 
 
 def values_of(hospital, risk):
-    """Values of each attribute: those of the population, if there is one, else those of the rows."""
+    """Return each attribute's values in the population, or in the rows without one."""
     cells = hospital.population if risk == "journalist" else [row[2:] for row in hospital.rows]
     return [sorted({cell[position] for cell in cells}) for position in range(len(ATTRIBUTES))]
 
 
 def play(hospital, person, node, risk):
-    """Share all rows of a person in a form, and let the adversary reply by the best of them."""
+    """Release all rows of a person at a node; the adversary attacks the best row."""
     values, cells = values_of(hospital, risk), [hospital.rows[number][2:] for number in hospital.rows_of(person)]
     success = max(1 / people_alike(hospital, cell, node, risk) for cell in cells)
     kept = [utility(cell, node, values) for cell in cells]
@@ -138,7 +145,7 @@ def play(hospital, person, node, risk):
 
 
 def best_of_person(hospital, person, risk, *, no_attack=False):
-    """The form that pays most for a person, of equals the first; None if none is allowed."""
+    """Return the first form with the best payoff for a person, or None."""
     tie = SAME * (hospital.benefit + hospital.loss)
     best = None
     for node in NODES:
@@ -149,7 +156,10 @@ def best_of_person(hospital, person, risk, *, no_attack=False):
 
 
 def best_of_table(hospital, risk, *, no_attack=False, limit=1.0):
-    """The one form that pays most for all, with those suppressed who do not pay; None if none keeps to the limit."""
+    """Return the best single form for all people, or None if none keeps the limit.
+
+    People whose release is not profitable are suppressed.
+    """
     tie = SAME * (hospital.benefit + hospital.loss)
     best = None
     for node in NODES:
@@ -171,7 +181,7 @@ def best_of_table(hospital, risk, *, no_attack=False, limit=1.0):
 
 
 def household_risk(hospital, risk_of):
-    """Mean over people of the largest risk in their household."""
+    """Return the mean over people of the largest risk in their household."""
     household = {row[0]: row[1] for row in hospital.rows}
     return sum(
         max(risk_of[other] for other in hospital.people if household[other] == household[person])

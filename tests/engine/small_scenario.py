@@ -1,4 +1,4 @@
-"""Random small games as scenario files, so that a whole study can be compared with the paper's algorithms."""
+"""Random small games as scenario files, to compare studies with the paper."""
 
 import contextlib
 import tempfile
@@ -15,22 +15,22 @@ from reidsim.scenarios.load import load_scenario
 
 @st.composite
 def repeated_records(draw, small):
-    """Records of a release: those of the game, some of them several times, in any order."""
+    """Draw records of a game with repetitions, in any order."""
     rows = draw(st.lists(st.sampled_from(range(small.n_records)), min_size=1, max_size=8))
     return small.with_records_in_order(rows)
 
 
 @st.composite
 def releases(draw):
-    """A game with one amount of money for all records, some of which are alike."""
+    """Draw a game with equal payoff parameters and repeated records."""
     return draw(repeated_records(draw(small_games(same_money=True, max_attributes=3, max_strategies=24))))
 
 
 def write_scenario(folder, small, *, policies, solver="backward-induction", risk="journalist", more=""):
-    """Write a small game as a scenario with its own population, hierarchies and records; return its path."""
+    """Write a small game as a scenario with all its files; return its path."""
     folder = Path(folder)
     names = small.names
-    # Categories are the values seen, so everyone is listed, with nobody where nobody lives.
+    # Categories are the values in the file, so each cell is listed, with a count of zero where nobody has its values.
     cells = {tuple(min(value, size - 1) for size in small.sizes): 0 for value in range(max(small.sizes))}
     for person in small.people:
         cells[person] = cells.get(person, 0) + 1
@@ -77,13 +77,16 @@ solver = "{solver}"
 
 @contextlib.contextmanager
 def study_of(small, **options):
-    """Build the study of a small game from files in a folder that is gone afterwards."""
+    """Yield the study of a small game, built from files in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         yield build_study(load_scenario(write_scenario(folder, small, **options)))
 
 
 def expected_measures(small, strategies):
-    """Average what the paper says of one strategy per record (None: withheld), in plain sums."""
+    """Return mean measures of one strategy per record, by the paper.
+
+    A strategy of None withholds the record.
+    """
     n = small.n_records
     totals = dict.fromkeys(
         ("publisher_payoff", "adversary_payoff", "utility", "generalization_intensity", "share_attacked", "risk",
@@ -113,7 +116,7 @@ def expected_measures(small, strategies):
 
 
 def strategies_by_the_paper(small, policy, rule=None):
-    """One strategy per record: what a publisher who follows the policy plays by the paper; `rule` is Safe Harbor."""
+    """Return the paper's strategy per record under a policy; `rule` is Safe Harbor."""
     strategies = []
     for i in range(small.n_records):
         paper = small.paper(i)
@@ -141,7 +144,7 @@ ZIPS = ("37201", "37231", "38001", "38051")
 
 
 def safe_harbor_study(folder, counted, more=""):
-    """Write a scenario with ages and ZIP codes; return it as a small game and as a study."""
+    """Write a scenario with ages and ZIP codes; return it as a small game and a study."""
     people = [(0, 0)] * 5 + [(1, 1)] * 7 + [(2, 2)] * 2 + [(3, 3)] * 3 + [(0, 2)] * 20 + [(2, 0)]
     records = [(0, 0), (2, 2), (0, 2), (3, 3)]
     for name, rows in (("people", people), ("records", records)):

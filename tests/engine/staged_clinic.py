@@ -1,4 +1,4 @@
-"""The files of a clinic whose records an adversary attacks in stages: two women are alike but for their jobs."""
+"""A clinic attacked in stages, with two women who differ only in their jobs."""
 
 FILES = {
     "people.csv": """age,sex,village,people
@@ -19,7 +19,7 @@ age = "age"
 sex = "sex"
 village = "village"
 """,
-    # Two women of Hill are alike but for their jobs.
+    # Two women of Hill differ only in their jobs.
     "patients.csv": """age,sex,village,work
 30,F,Dale,clerk
 30,M,Dale,miller

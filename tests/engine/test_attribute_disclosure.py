@@ -1,4 +1,4 @@
-"""Limits on sensitive columns and adversaries who gain from an inference, against enumeration of small tables."""
+"""Limits on sensitive columns, and adversaries who gain from inference."""
 
 import json
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_the_table_gets_the_node_of_highest_payout_with_inadmissible_groups_supp
     folder, hospital, limit, direction
 ):
     publisher = f'unit = "table"\npolicies = ["basic", "no-attack"]\nsuppression_limit = {limit}'
-    # The rows that fit a person are those of the record's group where all records have one generalization.
+    # If all records have one generalization, the rows that fit a person are the record's group.
     looks_up = f'direction = "{direction}"' if hospital.gains_from == "identity" else ""
     optima = reidsim.run(hospital.write(folder, publisher, looks_up)).analysis.optima.set_index("policy")
     for policy, no_attack in (("basic", False), ("no-attack", True)):
@@ -105,7 +105,7 @@ def test_distances_are_those_of_the_cheapest_transport(rows, hierarchical):
         expected = distance(values, everybody, hierarchical=hierarchical)
         assert found.distance()[number] == pytest.approx(expected, abs=1e-12)
         assert transport(values, everybody, hierarchical=hierarchical) == pytest.approx(expected, abs=1e-9)
-    # Where the audit of a file measures the same, it finds the same.
+    # The audit of a file finds the same values where it measures the same quantity.
     classes = pd.factorize(group)[0].astype(np.int64)
     audited = diversity("disease", pd.Series(everybody), classes)
     present = sorted(set(group.tolist()))
@@ -166,13 +166,13 @@ def test_a_file_beyond_the_limits_is_not_written(tmp_path):
     assert not path.exists()
     sidecar, _ = share_run(run, path, kept=unknown("disease"), accept_risk=True)
     assert sidecar["audit"]["inference"][0]["people_beyond"] == 12
-    # A file without the sensitive column reveals nothing of it.
+    # A file without the sensitive column reveals nothing about it.
     assert "inference" not in share_run(run, tmp_path / "without.csv", max_risk=1.0)[0]["audit"]
 
 
 def test_a_file_within_the_limits_by_row_may_be_beyond_them_for_a_person(tmp_path):
-    # Records of age 1 are released as age 0-1, among four records; those of age 0 are released as they are, so that
-    # the rows that fit a person of age 1 both have the flu.
+    # Records of age 1 are released as age 0-1, in a group of four; records of age 0 are released unchanged. Both
+    # rows that fit a person of age 1 therefore have the flu.
     records = ((0, 0, "flu"), (0, 0, "cold"), (1, 0, "flu"), (1, 0, "flu"))
     ward = Hospital(records, {"max_inference": 0.75}, hierarchical=False, gains_from="identity", loss=0, gain=0, cost=9)
     path = tmp_path / "shared.csv"
@@ -187,7 +187,7 @@ def test_a_file_within_the_limits_by_row_may_be_beyond_them_for_a_person(tmp_pat
 
 
 def test_looking_people_up_keeps_a_file_within_the_limits_for_them(tmp_path):
-    """The ward above, whose file is refused if planned by record."""
+    """The table of the test above, whose file is refused if planned by record."""
     records = ((0, 0, "flu"), (0, 0, "cold"), (1, 0, "flu"), (1, 0, "flu"))
     ward = Hospital(records, {"max_inference": 0.75}, hierarchical=False, gains_from="identity", loss=0, gain=0, cost=9)
     path = ward.write(tmp_path, 'policies = ["basic"]', 'direction = "both"')

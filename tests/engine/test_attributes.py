@@ -1,4 +1,4 @@
-"""What each column costs, against tables from which the column was taken by hand."""
+"""The cost of each column, against tables from which the column was removed."""
 
 import itertools
 import json
@@ -54,7 +54,7 @@ def town(tmp_path, monkeypatch):
 
 
 def without(kept):
-    """Play a file in which the columns dropped hold one value; utility counts what the values were."""
+    """Run with constant values in the dropped columns; utility counts true values."""
     frame = pd.read_csv("people.csv", dtype=str)
     for name in set(NAMES) - kept:
         frame[name] = "00"
@@ -85,7 +85,7 @@ def test_every_set_of_columns_is_a_scenario_with_lowest_levels(town, unit):
         ]
         assert row["share"] == pytest.approx(np.mean(added), abs=1e-12)
         assert row["standard_error"] == 0
-    # Shares add up to the whole.
+    # The shares sum to the total.
     sums = table.groupby(["policy", "measure"])["share"].sum()
     whole = table.groupby(["policy", "measure"]).first()
     np.testing.assert_allclose(sums, whole["all"] - whole["none"], atol=1e-10)

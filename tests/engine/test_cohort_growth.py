@@ -1,4 +1,4 @@
-"""Simulated growth of a cohort: draws against exact expectations, newcomers against the population."""
+"""Simulated growth of a cohort, against exact expectations."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ COUNTS = {"30": 9, "31": 1, "32": 4, "40": 30, "41": 2, "50": 1, "51": 1, "60": 
 
 
 def pool_of_kinds(members, others, stratum=None):
-    """Return a pool in which everybody of a kind has its number as only value."""
+    """Return a pool whose people have the number of their kind as only value."""
     n = len(members)
     domain = Domain((Attribute("kind", tuple(map(str, range(n)))),))
     release = Release(domain, np.arange(n, dtype=np.int32)[:, None], {})
@@ -31,12 +31,15 @@ def pool_of_kinds(members, others, stratum=None):
 
 
 def absent(others: int, all_others: int, newcomers: int) -> float:
-    """Return the probability that nobody of a kind is among newcomers drawn without replacement."""
+    """Return the probability that a kind has no member among the newcomers.
+
+    Newcomers are drawn without replacement.
+    """
     return math.comb(all_others - others, newcomers) / math.comb(all_others, newcomers)
 
 
 def expected_mean_risk(members, others, newcomers):
-    """Return the exact mean of 1 / group size, which is the number of kinds present over that of people."""
+    """Return the exact mean of 1 / group size: kinds present over number of people."""
     present = [
         1 if there else 1 - absent(rest, sum(others), newcomers) for there, rest in zip(members, others, strict=True)
     ]
@@ -58,10 +61,11 @@ def test_mean_risks_of_draws_lie_around_the_exact_one():
     members, others = [3, 0, 0, 1, 0, 0, 6], [0, 1, 5, 40, 2, 9, 100]
     pool, newcomers, draws = pool_of_kinds(members, others), 30, 2000
     rng = np.random.default_rng(8)
-    # Everybody's risks add up to 1 within a kind.
+    # Within a kind, the risks of its people sum to 1.
     found = [len(pool.cohort(pool.order(rng, 40)).people) / 40 for _ in range(draws)]
     exact, present = expected_mean_risk(members, others, newcomers)
-    # Whether kinds are present is negatively associated, so their number varies at most as if they were independent.
+    # The presence of kinds is negatively associated, so the variance of their number is at most that of independent
+    # kinds.
     error = math.sqrt(sum(p * (1 - p) for p in present) / draws) / 40
     assert abs(np.mean(found) - exact) < 4 * error
 
@@ -172,7 +176,7 @@ TREE |= {"any": ["30s", "40s", "50s", "60s"]}
 @pytest.mark.parametrize(
     ("records", "expected"),
     [
-        # Nobody of the file is in the fifties, so newcomers are as widely grouped as others allow.
+        # No person in the file is in the fifties, so newcomers are generalized as far as others allow.
         ("30s 30s 30s 40s 60", {"30s": 14, "40s": 32, "50s": 2, "60": 12}),
         ("30 30 40s 40s 60", {"30": 9, "31": 1, "32": 4, "40s": 32, "50s": 2, "60": 12}),
         ("30 30 32 40 60", COUNTS),
@@ -198,7 +202,7 @@ def test_what_is_known_of_newcomers_depends_on_their_true_values(folder):
         "trees": {"age": {"groups": TREE}}, "knowledge.register": str(folder / "thirty.toml"),
     }  # fmt: skip
     result = reidsim.run(folder / "cohort.toml", overrides=changes)
-    # Nine are thirty, among fourteen who are shown in their thirties; of others nothing is known.
+    # Nine people are thirty, among fourteen released as 30s; all values of the others are unknown.
     expected = (9 / 14 + 51 / 60) / 60
     np.testing.assert_allclose(of_everybody(result, 60)["mean_risk"], expected)
 

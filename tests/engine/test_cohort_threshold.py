@@ -1,4 +1,4 @@
-"""Risks of a cohort against the accepted one, counted again from the file by brute force."""
+"""Risks of a cohort against the accepted risk, recounted by brute force."""
 
 import itertools
 import math
@@ -73,7 +73,7 @@ def result(folder):
 
 
 def risk_of(people: pd.DataFrame, known: list[str]) -> np.ndarray:
-    """Return 1 / the number of people alike, counted one by one."""
+    """Return 1 / group size of each person, counted one by one."""
     rows = people[known].to_dict("records")
     return np.array([1 / sum(other == row for other in rows) for row in rows])
 
@@ -87,7 +87,7 @@ def expected_risk(people: pd.DataFrame) -> np.ndarray:
 
 
 def percentile(risks: np.ndarray) -> float:
-    """Return the smallest risk that at least the share of people does not exceed."""
+    """Return the smallest risk that the given share of people does not exceed."""
     ordered = sorted(risks)
     return ordered[math.ceil(SHARE * len(ordered) - 1e-12) - 1]
 

@@ -1,4 +1,4 @@
-"""Cross-play of scenarios: the papers' numbers where defender and adversary are theirs, and what cannot play."""
+"""Cross-play of scenarios, against the papers' results; incompatible pairs."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_one_shot_on_the_lattice_is_wan2015(adult, wan2015, wan2015_equilibria):
     for policy in ("basic", "no-attack", "sh-friendly"):
         assert_row_is(adult.table, policy, "one-shot", "one-shot", summary.loc[policy])
     assert_row_is(adult.table, "safe-harbor", "one-shot", "", summary.loc["safe-harbor"])
-    # As docs/reproduction.md shows beside the 1195.50 of the paper's Table 7.
+    # docs/reproduction.md shows this value beside 1195.50 of the paper's Table 7.
     assert row(adult.table, "basic", "one-shot", "one-shot")["publisher_payoff"] == pytest.approx(1195.21, abs=0.01)
 
 
@@ -135,7 +135,7 @@ def test_every_model_with_what_it_needs_plays_on_masked_records(masking):
 
 
 def test_compiled_and_general_games_agree():
-    """Types are played by the general solver, attacks in stages alone by the compiled one."""
+    """The general solver plays types; the compiled solver plays staged attacks alone."""
     study = build_masking_study(load_scenario("wan2021", SMALL_MASKING))
     found = opponents_of_subjects(study, OpponentOptions())
     for opponent in found.opponents:
@@ -156,7 +156,7 @@ def test_what_is_always_shared_stays_shared():
 
 @pytest.mark.parametrize("always", [[], ["age", "state"]], ids=["all can be masked", "some cannot"])
 def test_partial_knowledge_of_masked_records(tmp_path, always):
-    """Beside attacks in stages, and as the scenario's own adversary: the same column."""
+    """The column is the same for an additional adversary and for the own adversary."""
     recipe = tmp_path / "list.toml"
     recipe.write_text(LIST.replace("district", "state"), encoding="utf-8")
     scenario = {**SMALL_MASKING, "subjects.always_shared": always, "subjects.policies": ["masking", "opt-in"]}
@@ -221,7 +221,7 @@ def test_a_registry_is_attacked_by_the_sequential_adversary_only(tmp_path):
         assert_row_is(play.table, policy, "fmdp", "fmdp", run.loc[policy])
     one_shot = reidsim.run(TOWN).summary
     assert_row_is(play.table, "basic", "one-shot", "one-shot", one_shot.loc["basic"])
-    # A planner that is not the scenario's own attacks what its section says all the same.
+    # A planner other than the scenario's own performs the attack of the scenario's section.
     other = cross_play(TOWN, overrides={"adversary": {**attack, "planner": "one-shot"}})
     assert_row_is(other.table, "basic", "fmdp", "fmdp", run.loc["basic"])
     assert other.manifest["own_adversary"] == "one-shot"
@@ -307,7 +307,7 @@ def test_one_form_for_all_is_the_game_at_dataset_level(ward, options):
     for policy in policies:
         assert_row_is(play.table, policy, "one-shot", "one-shot", run.loc[policy])
     assert_row_is(play.table, "safe-harbor", "one-shot", "", run.loc["safe-harbor"])
-    # The lattice is small enough for the search with a budget to see all of it.
+    # The lattice is small enough for the budgeted search to visit every node.
     assert_row_is(play.table, "anytime", "one-shot", "one-shot", run.loc["basic"])
 
 

@@ -1,4 +1,4 @@
-"""Cross-play as a batch: every run against the same run alone, resumed batches, and worst cases by brute force."""
+"""Cross-play as a batch: single runs, resumed batches, worst cases by brute force."""
 
 import json
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_worst_cases_are_those_of_the_table(batch):
 
 
 def runs_of(values):
-    """Return a table of runs: two defenders, two adversaries, one price, replications."""
+    """Return a table of runs: two defenders, two adversaries, one point, replications."""
     rows = [
         {"defender": f"d{d}", "plans_against": "", "adversary": f"a{a}", "point": 0, "replication": r,
          "publisher_payoff": value, "regret": -value, "state": "complete"}
@@ -117,11 +117,11 @@ def test_intervals_hold_the_worst_case_and_worst_cases_the_best_defender(seed, n
 
 
 def test_intervals_cover_the_worst_case_as_often_as_they_say():
-    """Three adversaries with the same true payoff: the hardest case for an interval of a minimum."""
+    """Three adversaries with equal true payoffs: the hardest case for a minimum."""
     values = np.random.default_rng(np.random.SeedSequence(5)).normal(loc=1.0, size=(400, 3, 12))
     table = worst_cases_table(runs_of(values), Design(pd.DataFrame(index=range(1)), 12))
     covered = ((table["least_payoff_low"] <= 1.0) & (table["least_payoff_high"] >= 1.0)).mean()
-    # Less four standard errors of that share.
+    # Minus four standard errors of that share.
     assert covered >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 400)
     assert (table["least_payoff_high"] - table["least_payoff_low"]).mean() < 2.0
 

@@ -1,4 +1,4 @@
-"""Equilibria of cross-play and best replies added to it: tables, folders, command, Python."""
+"""Equilibria of cross-play with added best replies: tables, folders, commands."""
 
 from pathlib import Path
 

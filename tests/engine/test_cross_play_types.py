@@ -1,4 +1,4 @@
-"""Cross-play with adversaries who are equipped: against rounds of agents, and against games put together by hand."""
+"""Cross-play with equipped adversaries, against rounds of agents and manual games."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from reidsim.scenarios.opponents import (
 )
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
-# A budget that binds nobody equips them.
+# A non-binding budget makes them equipped adversaries.
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25, "budget": 1e9}, {"weight": 0.3, "gain": 400, "cost": 60}
 RECORDS = {"agents": {}, "adversaries": {"curious": CURIOUS, "broker": BROKER}}
 LISTED = {
@@ -79,7 +79,7 @@ def test_all_types_together_are_one_round_of_agents(scenario, sets, policy, toge
     found = row(play.table, policy, TYPES, TYPES)
     assert found["publisher_payoff"] == pytest.approx(run["publisher_payoff"], abs=1e-9)
     assert found["utility"] == pytest.approx(run["utility"], abs=1e-9)
-    # Nobody knows the types better than who accounts for their weights.
+    # No other belief beats the defender who weighs the types correctly.
     best = play.table[(play.table["adversary"] == TYPES) & (play.table["defender"] == policy)]
     assert found["publisher_payoff"] >= best["publisher_payoff"].max() - 1e-9
     assert found["regret"] == 0
@@ -148,7 +148,7 @@ def test_replies_to_the_mix_the_average_and_the_worst(sets):
     if sets is RECORDS:
         expected = np.average(replies["average"].expected.publisher_payoff, weights=weights)
         assert row(play.table, "basic", TYPES, AVERAGE_TYPE)["publisher_payoff"] == pytest.approx(expected, abs=1e-9)
-    # Who plans for the worst type does best where the worst type comes, record by record, and so on average.
+    # The defender who plans for the worst type does best against the worst type, record by record and on average.
     names = [opponent.name for opponent in types.opponents if opponent.name != TYPES]
     assert list(play.matrix("risk").columns)[-len(names) - 1 :] == [*names, TYPES]
     mixed = play.table[play.table["adversary"] == TYPES].set_index(["defender", "plans_against"])
@@ -166,13 +166,16 @@ def test_a_type_that_attacks_at_random_is_expected_to_attack_that_share():
     assert share.loc["no-protection", "lucky"] == pytest.approx(0.25)
     together = cross_play(TOWN, overrides=expected_in(LISTED, "all")).matrix("share_attacked")
     one_of = [together.loc["no-protection", name] for name in ("clerk", "lucky", "sequential")]
-    # Each is there by its own chance; where at least one of them attacks is between the largest and the sum.
+    # Each type is present independently; the probability that at least one attacks is between the largest and the sum.
     weighted = [0.5 * one_of[0], 0.2 * one_of[1], 0.3 * one_of[2]]
     assert max(weighted) - 1e-12 <= together.loc["no-protection", TYPES] <= sum(weighted) + 1e-12
 
 
 def test_a_type_with_a_resource_to_buy_plays_with_it():
-    """It may buy the file, which tells everything of everybody; with it, it is the adversary who knows everything."""
+    """The type may buy the file with all attributes.
+
+    Then it equals the informed adversary.
+    """
     adversaries = {"buyer": {"buys": ["file"], "budget": 1}}
     buyer = {"resources": {"file": {"price": 1e6}}, "agents": {}, "adversaries": adversaries}
     play = cross_play(TOWN, overrides=buyer).matrix("publisher_payoff")
@@ -183,7 +186,7 @@ def test_a_type_with_a_resource_to_buy_plays_with_it():
 def test_beliefs_about_types_are_planned_on():
     sets = {**RECORDS, "beliefs": {"cost": 1000}}
     play = cross_play(TOWN, overrides=sets)
-    # Types without a cost of their own are believed to stay away.
+    # Types without their own cost are believed not to attack.
     assert row(play.table, "basic", "curious", "curious")["share_attacked"] > 0
     run = one_round(TOWN, sets, "basic")
     assert row(play.table, "basic", TYPES, TYPES)["publisher_payoff"] == pytest.approx(run["publisher_payoff"])

@@ -1,4 +1,4 @@
-"""Scenarios in which persons are looked up in the shared rows: runs, their tables, and what is refused."""
+"""Scenarios in which adversaries look for known people in the shared rows."""
 
 import csv
 import io
@@ -87,7 +87,7 @@ def write(folder, unit):
 
 
 def values_of(released, patient):
-    """Tell whether a person with these values fits a released row of the clinic."""
+    """Return whether a patient's values fit a released row of the clinic."""
     age, sex, village = released
 
     def among(shown, value):
@@ -102,7 +102,7 @@ def values_of(released, patient):
 @pytest.mark.parametrize("unit", ["record", "table"])
 @pytest.mark.parametrize("policy", ["basic", "no-attack", "k-anonymity", "record-level"])
 def test_records_succeed_as_often_as_rows_fit_them(tmp_path, unit, policy):
-    """From the labels in records.parquet alone."""
+    """The expected value is computed from the labels in records.parquet only."""
     path = write(tmp_path, unit)
     records = reidsim.run(path, overrides=LOOKED_UP).records.set_index("policy").loc[policy]
     rows = records[["age", "sex", "village"]].astype("str").to_numpy().tolist()
@@ -119,7 +119,7 @@ def test_records_that_are_alike_have_forms_of_their_own(tmp_path):
     study = build_study(load_scenario(path, LOOKED_UP))
     assert study.lattice.n_records == study.n_records == 10
     assert study.by_row() is study
-    # An adversary who does so in place of another tells them apart, too.
+    # An adversary of this kind who replaces another also distinguishes them.
     other = build_study(load_scenario(path))
     section = other.scenario.adversary.model_copy(update={"direction": "both"})
     assert other.with_adversary(section).lattice.n_records == 10
@@ -147,7 +147,7 @@ def test_what_looking_persons_up_costs_is_told(tmp_path):
 
 
 def test_a_promise_that_rests_on_an_even_guess_says_so(tmp_path):
-    """Two patients are shared as they are, and eight suppressed rows fit them as well."""
+    """Two patients are released unchanged; eight suppressed rows also fit them."""
     result = reidsim.run(write(tmp_path, "record"), overrides=LOOKED_UP)
     assert result.summary.loc["no-attack", ["share_attacked", "share_unchanged", "share_suppressed"]].tolist() == [
         0.0, 0.2, 0.8,
@@ -204,7 +204,7 @@ def test_a_sweep_over_directions_tells_each(tmp_path):
 
 
 def test_amounts_by_record_count(tmp_path):
-    """A patient whose gain is small needs fewer rows; who is withheld in one form no longer hides others."""
+    """A patient with a small gain needs fewer rows; withheld patients hide no others."""
     path = write(tmp_path, "table")
     gains = [10.0, 10, 10, 10, 10, 10, 10, 500, 500, 500]
     table = pd.read_csv(tmp_path / "patients.csv").assign(worth=gains)
@@ -215,7 +215,7 @@ def test_amounts_by_record_count(tmp_path):
         records = result.records.set_index("policy").loc["no-attack"]
         assert not records["attacked"].any()
         assert (records["success_probability"].to_numpy() * gains <= 20 + 1e-9).all()
-        # The release of the whole table is then short of its best at most, never unsafe; of records it shares some.
+        # Then a full-domain release is at worst suboptimal, never unsafe; the record-level policy shares some records.
         assert unit == "table" or result.summary.loc["no-attack", "utility"] > 0.5
 
 
@@ -230,7 +230,10 @@ def test_no_more_are_withheld_than_the_limit_allows(tmp_path):
 
 
 def write_stays(folder, seed):
-    """Write hospital stays of 40 people in 20 households, and a scenario of them; return its path and the stays."""
+    """Write hospital stays of 40 people in 20 households, and a scenario.
+
+    Returns the path of the scenario and the stays.
+    """
     rng = np.random.default_rng(seed)
     who = np.repeat(np.arange(40), rng.integers(1, 5, 40))
     stays = pd.DataFrame(
@@ -272,7 +275,7 @@ def test_audit_of_people_with_several_rows_finds_no_risk_that_makes_an_attack_pa
         assert success[found.is_shared] == pytest.approx(1 / fewest)
         assert (success[~found.is_shared] == 0).all()
         if "no-attack" in policy:
-            # An attack that gains 150 and costs 20 pays if its success is above 20 / 150.
+            # An attack that gains 150 and costs 20 is profitable above a success of 20 / 150.
             assert found.risk_of_person <= 20 / 150 + 1e-12
             assert direction == "person" or found.risk_of_row <= 20 / 150 + 1e-12
     summary = result.summary
@@ -315,7 +318,7 @@ def test_under_sample_risk_a_person_is_looked_up_among_the_rows_of_the_sample(tm
 @pytest.mark.parametrize("seed", cases(range(20), range(2)))
 @pytest.mark.parametrize("direction", ["record", "both"])
 def test_sampled_people_with_several_rows_are_counted_once_with_their_weight(tmp_path, seed, direction):
-    """Of the people with a row in a class, as many as are sampled and as their weights sum to."""
+    """A class counts sampled people once, and the population by the sum of weights."""
     path, stays = write_stays(tmp_path, seed)
     weight = np.random.default_rng(seed).uniform(1, 30, 40).round(2)
     stays.assign(weight=weight[stays["who"]]).to_csv(tmp_path / "stays.csv", index=False)

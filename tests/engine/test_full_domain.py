@@ -1,4 +1,4 @@
-"""Runs of scenarios at dataset level: tables that agree with each other and with the game."""
+"""Runs with full-domain generalization: tables agree with each other and the game."""
 
 import json
 
@@ -56,7 +56,7 @@ CLASS_POLICIES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Ninety people of whom forty are released."""
+    """Run a scenario of ninety people, forty of whom are in the release."""
     folder = tmp_path_factory.mktemp("ward")
     rng = np.random.default_rng(4)
     people = pd.DataFrame(
@@ -97,7 +97,7 @@ def test_tables_agree_with_each_other(result):
 
 
 def test_the_publisher_gets_what_it_planned_when_it_plans_with_the_truth(result):
-    """The walk over the lattice and the evaluation record by record are two programs."""
+    """The lattice search and the evaluation record by record are separate programs."""
     optima = result.analysis.optima[result.analysis.optima["planned_payout"].notna()]
     assert len(optima) == 9
     assert optima["payout"].to_numpy() == pytest.approx(optima["planned_payout"].to_numpy(), abs=1e-9)
@@ -111,7 +111,7 @@ def test_classes_add_up_to_the_optimum(result):
         assert sums.loc[policy, "records"] == 40
         for column, total in (("suppressed", "suppressed"), ("attacked", "attacked"), ("publisher_payoff", "payout")):
             assert sums.loc[policy, column] == pytest.approx(optima.loc[policy, total])
-    # A class is kept or dropped whole when prices are the same for all.
+    # With equal payoff parameters, a class is released or suppressed as a whole.
     assert set(classes.eval("suppressed / records")) <= {0, 1}
     assert not classes.duplicated(["policy", "node", "age", "sex", "village"]).any()
     used = classes.groupby("policy")["node"].agg(set)
@@ -120,7 +120,7 @@ def test_classes_add_up_to_the_optimum(result):
 
 
 def test_class_sizes_are_those_of_the_risk(result):
-    """Under prosecutor risk a class that is released is as large as it is said to be; in a later round, too."""
+    """Under prosecutor risk, class sizes count released records, also in later rounds."""
     classes, optima = result.analysis.classes, result.analysis.optima.set_index("policy")
     prosecutor = result.manifest["content"].get("adversary", {}).get("risk") == "prosecutor"
     if prosecutor:
@@ -178,7 +178,7 @@ def test_nodes_and_front_belong_to_the_optimum(result):
 
 
 def test_mistaken_risks_cost_and_never_pay(folder):
-    """Planning with the truth pays at least as much as planning with anything else."""
+    """Correct beliefs have at least the payoff of any other beliefs."""
     changes = {"adversary__risk": "journalist", "publisher__policies": ["basic", "record-level"]}
     pays = {
         (risk, loss): run(folder, **changes, beliefs={"risk": risk}, economics__loss=loss).summary["publisher_payoff"]
@@ -280,7 +280,7 @@ def test_nodes_are_listed_by_default_in_lattices_of_modest_size(folder, monkeypa
 
 
 def test_regions_within_a_suppression_limit(folder):
-    """The limit binds where the best recoding suppresses more; then it pays less, and may be away from the best."""
+    """A binding limit reduces the payoff and may leave a gap to the optimum."""
     policy = "multi-dimensional-no-attack"
     payouts, gaps = [], []
     for limit in (0.0, 0.1, 0.2, 1.0):
@@ -302,7 +302,7 @@ def test_too_many_classes_for_regions(folder, monkeypatch):
 
 
 def test_local_recoding_planned_under_one_risk_pays_under_the_other(folder):
-    """Whoever is released in an earlier round does not hide those of a later one from a prosecutor."""
+    """Under prosecutor risk, records of earlier rounds do not hide later ones."""
     result = run(
         folder, adversary__risk="prosecutor", beliefs={"risk": "journalist"}, publisher__policies=["local-recoding"],
         figures={},

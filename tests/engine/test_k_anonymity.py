@@ -1,4 +1,4 @@
-"""k-anonymity of several k beside other policies, against enumeration of all generalizations."""
+"""k-anonymity with several k next to other policies, against full enumeration."""
 
 import itertools
 from pathlib import Path
@@ -34,14 +34,17 @@ AGES, SEXES = range(30, 50), ("F", "M")
 
 
 def labels_of(age, sex):
-    """The forms of a record, by level; utility is one less the share of the logarithms of values merged."""
+    """Return the forms of a record by level, with the width of each.
+
+    Utility is one minus the normalized sum of log widths.
+    """
     widths = (1, 5, 10, 20)
     ages = [(age // width, width) if width < 20 else ("*", 20) for width in widths]
     return ages, [(sex, 1), ("*", 2)]
 
 
 def best_by_enumeration(people, k, most_withheld):
-    """Return the best utility in sum over all nodes, by counting labels."""
+    """Return the best total utility over all nodes, by counting labels."""
     best = -1.0
     for a, s in itertools.product(range(4), range(2)):
         forms = [(labels_of(*p)[0][a][0], labels_of(*p)[1][s][0]) for p in people]
@@ -73,7 +76,7 @@ def test_each_k_is_the_best_of_all_generalizations(people, unit, limit):
     Path("game.toml").write_text(SCENARIO.format(unit=unit, limit=of_table))
     result = reidsim.run("game.toml")
     assert list(result.summary.index) == ["basic", "k-anonymity-2", "k-anonymity-5", "k-anonymity-11"]
-    # Records of single forms are all shared.
+    # With one form per record, all records are released.
     most = int(limit * len(people)) if unit == "table" else 0
     for k in (2, 5, 11):
         utility = result.summary.loc[f"k-anonymity-{k}", "utility"] * len(people)

@@ -1,4 +1,4 @@
-"""Runs of the masking game from scenario files: policies, beliefs, replications, chains of stages."""
+"""Masking runs from scenario files: policies, beliefs, replications, long chains."""
 
 import numpy as np
 import pandas as pd
@@ -112,7 +112,7 @@ def test_other_solvers_find_no_more_and_exact_ones_no_less(result, solver):
 
 
 def test_subjects_decide_on_what_they_believe_and_are_paid_what_is_true(result):
-    """Who believes that no attack can pay shares everything, and gets what no protection leads to."""
+    """Subjects who believe that attacks never pay share everything."""
     mistaken = run(beliefs__cost=1e6, subjects__policies=["no-protection", "opt-in", "masking", "same-strategy"])
     summary = mistaken.summary["publisher_payoff"]
     expected = result.summary.loc["no-protection", "publisher_payoff"]
@@ -123,7 +123,7 @@ def test_subjects_decide_on_what_they_believe_and_are_paid_what_is_true(result):
 
 
 def test_beliefs_pick_the_strategies_of_the_game_believed_in():
-    """The choice is that of a scenario in which the beliefs are true; the pay that of the strategies here."""
+    """Choices equal a scenario with true beliefs; payoffs use the actual parameters."""
     mistaken = run(beliefs__cost=40, subjects__policies=["masking"])
     elsewhere = run(economics__cost=40, subjects__policies=["masking"])
     assert mistaken.records["strategy"].tolist() == elsewhere.records["strategy"].tolist()
@@ -131,7 +131,7 @@ def test_beliefs_pick_the_strategies_of_the_game_believed_in():
     np.testing.assert_allclose(
         mistaken.records["publisher_payoff"], 100 * mistaken.records["utility"] - lost, atol=1e-9
     )
-    # More attacks pay at the true cost of 10 than subjects account for.
+    # At the true cost of 10, more attacks are profitable than the subjects expect.
     assert mistaken.records["attacked"].sum() > elsewhere.records["attacked"].sum()
 
 
@@ -143,7 +143,7 @@ def test_databases_of_another_size_hold_the_same_people_with_the_same_missing_al
     )
     loci = [name for name in true.resources["genealogy"].columns if name.startswith("DYS")]
     rows = [np.stack([world.resources["genealogy"].columns[name] for name in loci], axis=1) for world in (true, other)]
-    # Both end with the same people.
+    # Both tables end with the same people.
     shared = min(400, believed)
     np.testing.assert_array_equal(rows[0][-shared:], rows[1][-shared:])
     for table in rows:
@@ -200,7 +200,10 @@ policies = ["no-protection", "masking", "no-attack-masking"]
 
 @pytest.fixture
 def chain(tmp_path):
-    """Genealogy to surname, voter list to ZIP code, registry to identity; all numbers can be computed by hand."""
+    """Return a chain of three stages whose results can be computed by hand.
+
+    Genealogy to surname, voter list to ZIP code, registry to identity.
+    """
     (tmp_path / "chain.toml").write_text(CHAIN)
     (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37201,12,13,14,15\n")
     (tmp_path / "genealogy.csv").write_text("surname,A,B,C,D\nFox,12,13,14,16\nBear,22,23,24,25\n")
@@ -216,7 +219,7 @@ def chain(tmp_path):
 
 
 def test_a_chain_of_three_stages_works_from_a_file(chain):
-    """Confidence 1 x 3/4 over two people of 40 in 37201: believed 3/8, true 1/2; prices 1 + 2, attack 10."""
+    """Confidence 3/4, two people of 40 in 37201: belief 3/8, truth 1/2, cost 3 + 10."""
     records = reidsim.run(chain).records.set_index("policy")
     shared = records.loc["no-protection"]
     assert shared["attacked"]
@@ -224,7 +227,7 @@ def test_a_chain_of_three_stages_works_from_a_file(chain):
     assert shared["adversary_payoff"] == pytest.approx(150 / 2 - 13)
     assert shared["publisher_payoff"] == pytest.approx(100 - 200 / 2)
     # Without age, voters named Fox still give the ZIP code, where 52 people live: 150 x 3/4 / 52 is below any price.
-    # Without the loci, everybody of 40 fits, one in 102. Masking one locus changes nothing. Age weighs 2 of 6.
+    # Without the loci, all people of 40 match, one in 102. Masking one locus changes nothing. Age weighs 2 of 6.
     best = records.loc["masking"]
     assert best["strategy"] == "A B C D"
     assert best["publisher_payoff"] == pytest.approx(100 * 4 / 6)
@@ -233,7 +236,7 @@ def test_a_chain_of_three_stages_works_from_a_file(chain):
 
 
 def test_a_stage_that_does_not_pay_is_left_out(chain):
-    """At a price of 60 for the voter list the chain is worth 150 x 3/8 - 61 < 10; age alone gives 1 of 102."""
+    """At a price of 60 the chain gains 150 x 3/8 - 61 < 10; age alone is 1 of 102."""
     dear = chain.read_text().replace("price = 2", "price = 60")
     chain.write_text(dear)
     records = reidsim.run(chain).records.set_index("policy")
@@ -242,19 +245,19 @@ def test_a_stage_that_does_not_pay_is_left_out(chain):
 
 
 def test_an_overconfident_adversary_plans_without_the_doubt_that_is_left(chain):
-    """At the same price it believes in 150 / 2, which is worth 75 - 1 - 60 - 10 = 4: it attacks, and is right."""
+    """At the same price it expects 150 / 2 and gains 75 - 1 - 60 - 10 = 4: it attacks."""
     chain.write_text(chain.read_text().replace("price = 2", "price = 60"))
     records = reidsim.run(chain, overrides={"adversary.overconfident": True}).records.set_index("policy")
     shared = records.loc["no-protection"]
     assert shared["attacked"]
     assert (shared["success_probability"], shared["adversary_payoff"]) == (0.5, pytest.approx(4.0))
-    # Subjects reply to what it does: with the age masked, 52 people fit the inferred ZIP code.
+    # Subjects reply to the actual attack: with the age masked, 52 people fit the inferred ZIP code.
     assert records.loc["masking", "strategy"] == "A B C D"
     assert records.loc["masking", "publisher_payoff"] == pytest.approx(100 * 4 / 6)
 
 
 def test_what_an_overconfident_adversary_believes_is_not_what_is_true(chain, tmp_path):
-    """The target lives where one voter named Fox in four does: the attack goes wrong, and nobody is named."""
+    """The target lives with one voter named Fox in four: the attack names nobody."""
     (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37203,12,13,14,15\n")
     with (tmp_path / "registry.csv").open("a") as file:
         file.write("40,37203\n")
@@ -270,7 +273,7 @@ def test_what_an_overconfident_adversary_believes_is_not_what_is_true(chain, tmp
 
 @pytest.fixture(scope="module")
 def bold():
-    """A small world in which doubt decides: at a cost of $100 success has to be believed in with 2/3."""
+    """Run a small world in which an attack at $100 needs a believed success of 2/3."""
     changes = SMALL | {"replications": 1, "targets.size": 30, "adversary.overconfident": True, "economics.cost": 100}
     changes["adversary.confidence_threshold"] = 0.2
     changes["subjects.attributes"] = ["age", "state", "DYS19", "DYS385", "DYS390", "DYS391", "DYS439"]
@@ -325,7 +328,7 @@ def test_what_is_always_shared_is_never_masked():
     assert shared[["age", "state"]].notna().all(axis=None)
     withheld = records[records["strategy"] == "withheld"]
     assert withheld[["age", "state"]].isna().all(axis=None)
-    # Those who would rather mask their state withhold the record, or pay for it.
+    # Subjects who prefer to mask their state withhold the record or accept a lower payoff.
     free = run(replications=1).records
     for policy in policies:
         bound = records.loc[records["policy"] == policy, "publisher_payoff"].to_numpy()
@@ -335,14 +338,14 @@ def test_what_is_always_shared_is_never_masked():
 def test_minority_support_makes_rare_values_worth_more():
     plain = run(replications=1, subjects__policies=["random-masking"]).records
     supported = run(replications=1, subjects__policies=["random-masking"], subjects__minority_support=2.0).records
-    # The same attributes are shared, by the same draw.
+    # The same attributes are shared, with the same draw.
     assert plain["strategy"].tolist() == supported["strategy"].tolist()
     assert (plain["utility"] != supported["utility"]).any()
 
 
 @pytest.mark.parametrize("alpha", [-1.5, 1.0])
 def test_minority_support_counts_known_alleles_and_all_men(alpha):
-    """Three alleles in ten of the genealogy are missing; ages and states are those of the registry."""
+    """Three of ten genealogy alleles are missing; ages and states are the registry's."""
     study = build_masking_study(load_scenario("wan2021", SMALL | {"subjects.minority_support": alpha}))
     game = study.games(0)[0]
     world, attributes = game.world, game.space.attributes
@@ -362,19 +365,22 @@ def test_minority_support_counts_known_alleles_and_all_men(alpha):
 
 
 def test_alleles_of_files_can_be_missing_for_minority_support_too(chain, tmp_path):
-    """Of four men one has a missing allele, two have 12: beta = log2(4 / (2 x 2) + 1) = 1, and 22 has log2(3)."""
+    """One of four men lacks an allele, two have 12: beta = log2(4 / (2 x 2) + 1) = 1.
+
+    The value 22 has log2(3).
+    """
     genealogy = "surname,A,B,C,D\nFox,12,13,14,16\nBear,22,23,24,25\nLynx,,13,14,16\nHare,12,13,14,\n"
     (tmp_path / "genealogy.csv").write_text(genealogy)
     (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37201,12,13,14,16\n50,Fox,37201,22,13,14,\n")
     study = build_masking_study(load_scenario(chain, {"subjects.minority_support": 1.0}))
     weights = study.games(0)[0].space.weights
-    # Two voters' tables carry the age; the first is the list of voters: 13 people of 40, none of 50.
+    # Two voter tables contain the age; the first is the voter list: 13 people of 40, none of 50.
     three_of_four = np.log2(4 / (2 * 3) + 1)
     np.testing.assert_allclose(weights[0], [2.0, 1.0, three_of_four, three_of_four, np.log2(4 / (2 * 2) + 1)])
     np.testing.assert_allclose(weights[1], [2 * np.log2(14 / 2 + 1), np.log2(3), three_of_four, three_of_four, 1.0])
 
 
-# Gaps of the anytime search, and what cannot be played.
+# Gaps of the anytime search, and input that cannot be played.
 
 
 @pytest.mark.deep

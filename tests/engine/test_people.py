@@ -1,4 +1,4 @@
-"""Rows of one person count as one: against the rule in plain Python, and against rows where that is the same."""
+"""Rows of one person count as one: plain Python, and equivalent row-level runs."""
 
 import numpy as np
 import pandas as pd
@@ -112,7 +112,7 @@ def test_the_table_gets_the_form_that_pays_most_for_its_people(seed, risk, limit
 
 
 def test_a_class_of_one_person_protects_nobody():
-    # Four rows look alike, all of one person: by rows 1 in 4, by people certain.
+    # Four equal rows of one person: by rows success is 1 in 4, by people certain.
     rows = [(0, 0, 3, 1, 1)] * 4 + [(1, 1, 5, 0, 0), (2, 1, 6, 0, 1)]
     hospital = Hospital(rows, [])
     by_people = game_of(hospital).play(["no-protection"]).records

@@ -1,4 +1,4 @@
-"""A release in which people have several rows, assessed by people: against enumeration in plain Python."""
+"""A release with several rows per person, assessed by people, by enumeration."""
 
 from itertools import product
 
@@ -45,13 +45,16 @@ def written(folder, hospital, *, keys=KEYS, frame=None, text=SCENARIO):
 
 
 def overall(unique, size, also_unique):
-    """Probability of re-identification through the three routes, given the number of people who match."""
+    """Return the risk through three routes; `size` is the number of matching people."""
     missed = (1 - unique * 0.6 * 0.7) * (1 - also_unique * 0.4) * (1 - 0.2 / size)
     return 1 - missed
 
 
 def by_hand(hospital, sets):
-    """Risks of each row, then the largest of each person's rows; `sets` are what is known, and how likely."""
+    """Return the risks of each row, then the largest over each person's rows.
+
+    `sets` are the known attributes with their probabilities.
+    """
     found = {}
     for person in hospital.people:
         of_rows = []
@@ -61,7 +64,7 @@ def by_hand(hospital, sets):
             for known, p in sets:
                 match = {row[0] for row in hospital.rows if all(row[2:][a] == own[a] for a in known)}
                 alone = len(match) == 1
-                # Who is unique among the records is so in the population with probability .3.
+                # A person unique among the records is unique in the population with probability .3.
                 with_it = overall(alone, len(match), alone)
                 without = overall(alone, len(match), False)
                 risks += p * np.array([alone, 0.3 * alone, 1 / len(match), 0.3 * with_it + 0.7 * without])
@@ -120,7 +123,7 @@ def test_uniqueness_is_estimated_of_groups_of_people(tmp_path):
 
 
 def generalized(hospital, level):
-    """The rows with ages in tens of the level, as a table."""
+    """Return the rows as a table with ages in ranges of `level` years."""
     frame = hospital.frame()
     low = frame["age"].astype(int) // level * level
     return frame.assign(age=low.map(lambda at: f"{at}-{at + level - 1}"))
@@ -130,7 +133,7 @@ def test_groups_of_values_match_by_people(tmp_path):
     hospital = random_hospital(8, n_rows=18, n_people=8)
     groups = {f"{low}-{low + 3}": [str(low + step) for step in range(4)] for low in (0, 4)}
     trees = "\n[trees.age.groups]\n" + "\n".join(f'"{name}" = {members}' for name, members in groups.items())
-    # Half of the people have all their rows generalized.
+    # All rows of half of the people are generalized.
     frame = hospital.frame()
     coarse = frame["pid"].astype(int) % 2 == 0
     frame.loc[coarse, "age"] = generalized(hospital, 4)["age"][coarse]
@@ -188,7 +191,7 @@ def test_keys_of_samples_are_an_error(tmp_path):
 
 
 def group_sizes_on(elements, attributes):
-    """How many people each person matches when these attributes are known."""
+    """Return the number of people whom each person matches on the known attributes."""
     split = whole(elements)
     order, starts = split.order, split.starts
     for attribute in attributes:
@@ -201,7 +204,7 @@ def group_sizes_on(elements, attributes):
 
 
 def test_distinct_people_are_counted_in_every_group():
-    # Of 2 x 2 groups with all shapes of owners.
+    # 2 x 2 groups with every combination of row owners.
     from reidsim.linkage.equivalence import make_elements
     from reidsim.linkage.people import RowSets
 

@@ -1,4 +1,4 @@
-"""Adversaries of every kind look for people: success by row as ever, then the best row of each person."""
+"""Adversaries of every kind look for people by the best of each person's rows."""
 
 import re
 from itertools import product
@@ -27,12 +27,12 @@ probability = 0.5
 [[sources.profile.groups]]
 attributes = ["sex", "ward"]
 """
-# What a neighbour knows: positions of the attributes, and how likely.
+# A neighbour's knowledge: positions of the known attributes, with probabilities.
 KNOWN = [((), 0.2), ((1, 2), 0.4), ((0, 1, 2), 0.4)]
 
 
 def by_person(study, node, risk="prosecutor"):
-    """Let the adversary reply to every row, and take each person's row by which it goes for the person."""
+    """Compute replies to every row and return the row chosen for each person."""
     reply = study.adversary(study.prices).respond(study.own_linker(risk).link(node, study.cell_of_record))
     found = []
     for person in range(study.n_subjects):
@@ -88,7 +88,8 @@ def test_partial_knowledge_is_averaged_by_row_before_the_best_row_is_taken(tmp_p
 def test_an_attack_in_stages_goes_for_the_best_row(tmp_path):
     for name, text in FILES.items():
         if name == "patients.csv":
-            # The two women of Hill, who differ in what is inferred alone, are one; so are a clerk and a smith.
+            # The two women of Hill, who differ only in the inferred attribute, become one person; so do a clerk and a
+            # smith.
             keys = ["pid", "a", "b", "c", "c", "d", "e", "f", "d", "e"]
             text = "\n".join(f"{line},{key}" for line, key in zip(text.strip().split("\n"), keys, strict=True)) + "\n"
         (tmp_path / name).write_text(text.replace('"patients.csv"', '"patients.csv"\nperson = "pid"'))

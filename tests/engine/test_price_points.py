@@ -1,4 +1,4 @@
-"""Batches over amounts of money: payoffs of the paper at each point, and the same tables after an interruption."""
+"""Batches over payoff parameters: the paper's payoffs, and interrupted batches."""
 
 import shutil
 from dataclasses import replace
@@ -97,7 +97,7 @@ age = "age"
 
 @pytest.fixture(scope="module")
 def ward(tmp_path_factory):
-    """Ninety people of whom forty are released."""
+    """Write a scenario of ninety people, forty of whom are in the release."""
     folder = tmp_path_factory.mktemp("ward")
     rng = np.random.default_rng(4)
     people = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""The adversary's worst payoffs where attacks are random, against enumeration in random small scenarios."""
+"""The adversary's worst payoffs under random attacks, against enumeration."""
 
 import itertools
 import math
@@ -39,7 +39,7 @@ RECORDS = st.lists(st.sampled_from("uvw"), min_size=1, max_size=7)
 
 
 def frequency(planner, success, cost):
-    """How often an adversary attacks a record, by docs/model.md."""
+    """Return the attack probability of a record, by docs/model.md."""
     worth = GAIN * success - cost
     if planner.get("planner") == "random":
         return planner["rate"]
@@ -49,7 +49,10 @@ def frequency(planner, success, cost):
 
 
 def sums(parts):
-    """Return the distribution of the sum of independent amounts, each a dict of probabilities."""
+    """Return the distribution of a sum of independent amounts.
+
+    Each amount is a dict of probabilities.
+    """
     total = {0.0: 1.0}
     for part in parts:
         before, total = total, {}
@@ -141,7 +144,7 @@ def test_people_with_several_records_are_attacked_once(played, rows, planner):
     names = dict(zip(people, "klmn", strict=False))
     records = pd.DataFrame({"b": [b for b, _ in rows], "who": [names[person] for _, person in rows]})
     found = played(records, **{"release.person": "who"}, **{f"adversary.{k}": v for k, v in planner.items()})
-    # A value hides a person among all who have a record with it; the record that hides worst is attacked.
+    # A person's group holds all people with a record of that value; the record with the smallest group is attacked.
     alike = {value: len({person for b, person in rows if b == value}) for value in "uvw"}
     success = [max(1 / alike[b] for b, person in rows if person == each) for each in people]
     outcomes = sums([of_attempt(planner, each, 20) for each in success])
@@ -183,7 +186,7 @@ def test_masking(tmp_path_factory, targets, others, planner):
 
 
 def test_an_attack_that_is_not_made_costs_nothing(played):
-    """Of one record attacked with probability 1/2: the outcomes are 0 and 40, and never -20 or -10."""
+    """One record, attacked with probability 1/2: outcomes 0 and 40, not -20 or -10."""
     found = played(pd.DataFrame({"b": ["u"]}), **{"adversary.planner": "random", "adversary.rate": 0.5})
     assert found["adversary_payoff"] == 20
     assert found["adversary_payoff_cvar"] == 0

@@ -1,4 +1,4 @@
-"""What a record-level run draws besides its policies, of small studies: against the paper's algorithms."""
+"""Additional figures of record-level runs, against the paper's algorithms."""
 
 from dataclasses import replace
 
@@ -73,6 +73,6 @@ def test_progress_counts_the_parts_asked_for():
 )
 def test_a_record_to_look_at_must_be_one_of_the_domain(record, message):
     more = f"[figures]\nstrategies = {record}\n"
-    # Told as soon as the study is built, before anything is solved.
+    # The error is raised when the study is built, before any solver runs.
     with pytest.raises(InputError, match=message), study_of(EXAMPLE, policies=["basic"], more=more):
         pass

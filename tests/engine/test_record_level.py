@@ -1,4 +1,4 @@
-"""Whole studies, from files to averages, against the paper's algorithms on the same records."""
+"""Full studies, from files to means, against the paper's algorithms."""
 
 from dataclasses import replace
 
@@ -86,7 +86,7 @@ def test_a_publisher_with_beliefs_chooses_by_them_and_is_paid_by_the_truth(small
 
 
 def test_a_publisher_who_believes_the_loss_to_be_another_keeps_its_idea_of_the_gain(tmp_path):
-    """The true gain follows the true loss; a belief about the loss alone leaves the believed gain as it is."""
+    """The true gain follows the true loss; a belief about the loss leaves the gain."""
     text = write_scenario(tmp_path, TOWN, policies=["basic"], more="[beliefs]\nloss = 7.0\n").read_text()
     (tmp_path / "small.toml").write_text(text.replace(f"gain = {TOWN.gain[0]!r}\n", ""))
     study = build_study(load_scenario(tmp_path / "small.toml"))
@@ -148,7 +148,7 @@ def test_records_alike_are_solved_once_and_count_as_often_as_they_come(tmp_path)
     ("counted", "zip_level"),
     [
         ("us-2010", 1),  # areas 372 and 380 have far more than 20,000 people
-        ("population", 2),  # neither has: three digits are told only where both are pooled
+        ("population", 2),  # neither has: three digits are released only if both areas are pooled
     ],
 )
 def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, counted, zip_level):

@@ -1,4 +1,4 @@
-"""How far lattice-based search stays from the optimum, against the paper's algorithms."""
+"""The distance of lattice-based search from the optimum, by the paper."""
 
 import numpy as np
 import pytest
@@ -38,8 +38,8 @@ def test_deviations_compare_lattice_search_with_the_optimum(small):
 
 
 def test_the_adversary_may_get_less_from_lattice_search_than_from_the_optimum():
-    # The search goes on from (2, 0), 10/3 - 30/3 with 9 for the adversary, to (2, 1), which it charges 30/4: a loss of
-    # 1.37 for the publisher and of 2.5 for the adversary. Differences are absolute.
+    # The search continues from (2, 0), 10/3 - 30/3 with 9 for the adversary, to (2, 1), which it charges 30/4: a loss
+    # of 1.37 for the publisher and of 2.5 for the adversary. Differences are absolute.
     people = [(0, 1), (1, 0), (2, 0), (0, 0)]
     levels = ((0, 1, 2), (0, 0, 1), (0, 0, 0)), ((0, 1), (0, 0))
     game = game_of(levels, people, [(0, 0)], benefit=10.0, loss=30.0, gain=30.0, cost=1.0)

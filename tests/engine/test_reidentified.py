@@ -1,4 +1,4 @@
-"""What runs, batches, stress tests and scores tell of how many people are re-identified."""
+"""The number of re-identified people, as reported by every command."""
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,7 @@ def test_a_run_counts_records_or_people(stays, keyed):
         assert at["reidentified_any"] == pytest.approx(1 - masses[0], abs=1e-12)
         for column, level in (("reidentified_median", 0.5), ("reidentified_95", 0.95), ("reidentified_99", 0.99)):
             assert at[column] == np.searchsorted(np.cumsum(masses), level - 1e-9)
-        # Every success costs the publisher 60: the worst twentieth has most of them.
+        # Every success costs the publisher 60: the worst twentieth has the most successes.
         order, left, worst = np.arange(len(masses))[::-1], 0.05, 0.0
         for number in order:
             taken = min(left, masses[number])
@@ -142,7 +142,7 @@ def test_a_stress_test_asks_for_it(stays, at_once):
         "stress.sensitivity": {"method": "morris", "samples": 2},
     }
     if not at_once:
-        # A policy that is not thinned has every point run on its own.
+        # If a policy cannot be thinned, every point runs separately.
         uncertain["publisher.policies"] = ["no-protection", "basic", "no-attack", "k-anonymity"]
     samples = reidsim.stress(stays, overrides=uncertain).tables["samples"]
     assert samples["reidentified_95"].nunique() > 2
@@ -201,6 +201,6 @@ def test_no_curve_of_the_number_reidentified_leaves_its_axes(people):
         x, y = line.get_xdata(), line.get_ydata()
         assert left <= min(x) <= max(x) <= right
         assert low <= min(y) <= max(y) <= high
-        # The last jump lies inside, and the curve goes on behind it.
+        # The last jump is inside the plot, and the curve continues after it.
         assert y[-1] == pytest.approx(1)
         assert x[int(np.argmax(np.isclose(y, 1)))] < right

@@ -1,4 +1,4 @@
-"""Several releases of one cohort: columns of waves, four policies, tables and figures; checked person by person."""
+"""Repeated releases of a cohort: waves, four policies, tables and figures."""
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ def clinic(tmp_path_factory):
             "sex": rng.choice(["F", "M"], n),
             "from": [DATES[at] for at in enters],
             "until": [DATES[at] if at < 3 else "" for at in until],
-            # As even in every wave as can be.
+            # As even as possible in every wave.
             "diagnosis": np.array(["flu", "asthma", "cancer", "gastritis", "diabetes"])[
                 np.argsort(np.argsort(enters)) % 5
             ],
@@ -75,12 +75,12 @@ def test_waves_are_told(result, clinic, tmp_path):
 
 
 def test_policies_differ_as_they_say(result):
-    """All reply alike to the first release; who replies to the past never regrets it in the next more than others."""
+    """All policies agree in round 1; in round 2 `basic` has the least regret."""
     rounds = result.analysis.rounds.set_index(["policy", "round"])
     first = rounds.xs(1, level="round")["publisher_payoff"]
     assert first["basic"] == pytest.approx(first["independent"], abs=1e-12)
     assert first["basic"] == pytest.approx(first["hold-first"], abs=1e-12)
-    # In the second release basic pays most, given the same past.
+    # In the second release, `basic` has the largest payoff given the same past.
     second = rounds.xs(2, level="round")["publisher_payoff"]
     assert second["basic"] >= second[["independent", "hold-first"]].max() - 1e-12
     assert (rounds.loc["hold-first", "changed"] == 0).all()
@@ -89,7 +89,7 @@ def test_policies_differ_as_they_say(result):
 
 
 def test_outcomes_of_the_last_release_by_hand(clinic, result):
-    """The forms of m-invariance are in the records; a person's last one is attacked with what it was before."""
+    """A person's last m-invariant release is attacked together with the earlier ones."""
     frame = pd.read_csv(clinic.parent / "clinic.csv", keep_default_na=False)
     records = result.records[result.records["policy"] == "basic"]
     inside = (frame["until"] == "") & (frame["from"] <= DATES[-1])

@@ -1,17 +1,17 @@
-"""The results of a run, on a town small enough to work out by hand, and the folder that keeps them.
+"""The results of a run on a town that can be solved by hand, and their folder.
 
-The town (``../scenarios/town``) has 33 people and shares 30 records of four kinds. Sharing a record as it is is worth
-100; a re-identification costs the publisher 60 and brings the adversary 60, for 10 an attempt: the adversary attacks
-groups of fewer than six people, and is indifferent at six. Ages (4 values), sexes (2) and districts (4) have 1 of 5,
-2 of 5 and 2 of 5 parts of the information each: merging pairs of ages or districts, or the sexes, loses one fifth of
-the utility, suppressing ages or districts two fifths.
+The town (``../scenarios/town``) has 33 people and shares 30 records of four kinds. Sharing a record unchanged is worth
+100; a re-identification costs the publisher 60 and gains the adversary 60, at a cost of 10 per attempt. The adversary
+attacks groups of fewer than six people, and is indifferent at six. Ages (4 values), sexes (2) and districts (4) have
+1/5, 2/5 and 2/5 of the information. Merging pairs of ages or districts, or the sexes, loses one fifth of the
+utility; suppressing ages or districts loses two fifths.
 
-- A (F, 30, N1) is alone. With its sex suppressed it is one of six: nobody attacks, 80 are left.
-- B (M, 30, N1) is one of five: shared as it is, it is attacked and worth 100 - 60/5 = 88; the best unattacked form
-  has its sex suppressed (six people) and is worth 80, like the one with its age merged that comes later.
-- C (M, 31, N1) is one of twenty: nobody attacks.
-- D (F, 33, S2) is alone, and all but alone until only its sex is told (seven people, 20 left): better shared
-  as it is and attacked, which is worth 100 - 60 = 40.
+- A (F, 30, N1) is unique. With its sex suppressed it is one of six: no attack, payoff 80.
+- B (M, 30, N1) is one of five: unchanged, it is attacked and worth 100 - 60/5 = 88. The best form without attack has
+  its sex suppressed (six people) and is worth 80, like the form with merged ages, which comes later.
+- C (M, 31, N1) is one of twenty: no attack.
+- D (F, 33, S2) is unique, and its groups stay small until only its sex is released (seven people, payoff 20). It is
+  better shared unchanged and attacked, which is worth 100 - 60 = 40.
 """
 
 import errno
@@ -52,7 +52,7 @@ def kinds_in_order():
 
 
 def run_command(folder, *arguments, **environment):
-    """Run ``reidsim run town.toml -o out`` in a process of its own and return the results folder."""
+    """Run ``reidsim run town.toml -o out`` in a separate process; return the folder."""
     command = [sys.executable, "-m", "reidsim", "run", "town.toml", "-o", "out", *arguments]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, env={**os.environ, **environment})
     return folder / "out"
@@ -83,12 +83,12 @@ def manifest(folder):
 
 @pytest.fixture
 def town(tmp_path):
-    """Return the scenario of a copy of the town."""
+    """Return the scenario in a copy of the town."""
     shutil.copytree(TOWN, tmp_path / "town")
     return tmp_path / "town" / "town.toml"
 
 
-# What the folder holds.
+# Contents of the folder.
 
 
 def test_the_folder_holds_manifest_tables_and_figures_and_nothing_else(folder):
@@ -121,7 +121,7 @@ def test_strategies_have_one_row_per_strategy(folder):
     assert strategies["strategy"].iloc[[0, 1, -1]].tolist() == ["0,0,0", "0,0,1", "2,1,2"]
 
 
-# What the numbers are.
+# Values of the results.
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_beliefs_that_are_the_truth_change_nothing(town, belief):
 
 
 def test_a_belief_about_the_gain_is_not_the_gain_that_follows_the_believed_loss(town):
-    # The publisher thinks that a breach costs it nothing; the adversary's gain stays what it is, so that the
-    # No-Attack game still protects while the basic game shares everything.
+    # The publisher believes that a breach costs nothing. The adversary's gain does not change, so the No-Attack game
+    # still protects while the basic game shares everything.
     result = reidsim.run(town, overrides={"beliefs.loss": 0})
     np.testing.assert_allclose(result.summary["share_unchanged"], [1, 12 / 30], rtol=1e-12)
 
@@ -246,18 +246,19 @@ risk = "prosecutor"
 
 
 def test_without_a_population_groups_are_counted_in_the_records(town):
-    # Ages are those in the records (30, 31, 33), sexes too, districts those of the hierarchy file (five): 3 * 2 * 5.
+    # Ages and sexes have the values of the records (30, 31, 33 for ages), districts the five of the hierarchy file: 3 *
+    # 2 * 5.
     town.write_text(PROSECUTOR)
     result = reidsim.run(town)
     of_a = result.records[np.tile([kind == "A" for kind in kinds_in_order()], 2)].set_index("policy")
-    # A is one of three: attacked as it is, for 100 - 60/3, which is more than the sex is worth, log 2 of log 30.
+    # A is one of three: attacked unchanged, for 100 - 60/3, which is more than the sex is worth, log 2 of log 30.
     assert set(of_a.loc["basic", "strategy"]) == {"0,0,0"}
     np.testing.assert_allclose(of_a.loc["basic", "publisher_payoff"], 80, rtol=1e-12)
     np.testing.assert_allclose(of_a.loc["basic", "adversary_payoff"], 10, rtol=1e-12)
     # Without its sex it is one of twelve.
     assert set(of_a.loc["no-attack", "strategy"]) == {"0,1,0"}
     np.testing.assert_allclose(of_a.loc["no-attack", "publisher_payoff"], 100 * (1 - math.log(2) / math.log(30)))
-    # B (nine), C (twelve) and D (six, where the adversary is indifferent) are left alone.
+    # B (nine), C (twelve) and D (six, where the adversary is indifferent) are not attacked.
     np.testing.assert_allclose(result.summary.loc["basic", "publisher_payoff"], (3 * 80 + 27 * 100) / 30)
     assert result.manifest["population"] == "the released records"
     assert result.manifest["people"] == 30
@@ -274,7 +275,7 @@ def test_records_of_people_whom_the_population_lacks_are_counted_in_a_warning(to
 
 
 def test_records_that_cannot_be_shared_without_attack_are_withheld(town):
-    # With an adversary that pays nothing, every form of every record is attacked.
+    # At a cost of 0, the adversary attacks every form of every record.
     result = reidsim.run(town, overrides={"economics.cost": 0})
     withheld = result.records[result.records["policy"] == "no-attack"]
     assert set(withheld["strategy"]) == {"withheld"}
@@ -322,7 +323,7 @@ def test_the_manifest_says_how_large_the_game_was_and_how_it_was_solved(manifest
 
 
 def test_the_content_of_a_manifest_can_be_run_again(manifest, records, town, monkeypatch):
-    # Paths in what is given instead of a file's values start in the working folder.
+    # Paths in overrides are relative to the working folder.
     monkeypatch.chdir(town.parent)
     result = reidsim.run(town, overrides=manifest["content"])
     pd.testing.assert_frame_equal(result.records, records)
@@ -332,7 +333,7 @@ def test_the_content_of_a_manifest_can_be_run_again(manifest, records, town, mon
 
 
 def drawn(scenario):
-    """Let the districts be drawn from the population, for thirty women of 30: one of four lives in N1."""
+    """Draw the districts of thirty women of 30: one of four is in N1."""
     text = scenario.read_text().replace('column = "Bezirk"', "draw = true")
     scenario.write_text(text)
     (scenario.parent / "patients.csv").write_text("Geschlecht,Alter\n" + "w,30\n" * 30)
@@ -363,7 +364,7 @@ def test_a_run_leaves_the_random_state_of_others_alone(town):
     assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
 
 
-# Written whole or not at all.
+# Complete files or none.
 
 
 def fill(folder):

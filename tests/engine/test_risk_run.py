@@ -1,4 +1,4 @@
-"""A run of a risk scenario: its tables against the risks they are made from, and the same whenever it is run."""
+"""Runs of risk scenarios: tables agree with the risks, and runs are reproducible."""
 
 import numpy as np
 import pandas as pd
@@ -80,7 +80,7 @@ def test_simulated_outcomes_are_shares_of_trials():
         "xia2021", overrides=SMALL | {"figures.settings": SETTINGS | {"trials": 1}, "release.samples": 1}
     )
     worst = result.analysis.settings.query("knowledge == 'worst-case'")
-    # Quartiles fall on a person's outcome or between two.
+    # Quartiles are a person's outcome or the middle of two.
     assert set(np.unique(worst[["risk_q1", "risk_median", "risk_q3"]])) <= {0.0, 0.25, 0.5, 0.75, 1.0}
 
 
@@ -90,7 +90,7 @@ def test_sources_tell_price_presence_and_what_attacks_pay(result):
     net = 1000 * voters["overall"] - 50
     assert row["persons_attacked"] == (net > 0).sum()
     assert row["payoff"] == pytest.approx(net[net > 0].sum() - row["price"])
-    # Tennessee's list costs $2,500, and most people are from there.
+    # Tennessee's list costs $2,500, and most people live there.
     assert row["price"] > 2500
     assert 0.6 < row["presence"] < 0.9
 
@@ -123,7 +123,7 @@ def test_monte_carlo_tells_its_error_and_agrees(result):
         assert (exact[f"{risk}_standard_error"] == 0).all()
         errors = ours[f"{risk}_standard_error"]
         assert (errors > 0).any()
-        # Persons share draws, so their errors go together; each is within four of its own.
+        # People share draws, so their errors are correlated; each is within four of its own standard errors.
         assert (np.abs(ours[risk] - exact[risk]) <= 4 * errors + 1e-12)[errors > 0].all()
     keys = ["records", "replication", "knowledge"]
     both = result.runs.merge(drawn.runs, on=keys, suffixes=("", "_drawn")).set_index("knowledge")

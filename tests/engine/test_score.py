@@ -1,4 +1,4 @@
-"""Released files played as policies: those of this package say what it says, others what counting by hand says."""
+"""Released files played as policies: files of this package, and files of others."""
 
 import itertools
 import json
@@ -56,7 +56,7 @@ def write_people(folder, n=50, seed=1):
         columns = (rng.choice(AGES, size), rng.choice(list(SEXES), size), rng.choice(TOWNS, size))
         return pd.DataFrame(dict(zip(("age", "Geschlecht", "town"), columns, strict=True)))
 
-    # Everybody has every combination, so that all categories are known.
+    # The population has every combination, so that all categories are known.
     whole = pd.DataFrame(itertools.product(AGES, SEXES, TOWNS), columns=["age", "Geschlecht", "town"])
     people = drawn(n).assign(pid=[f"P{i}" for i in range(n)])
     people.to_csv(folder / "people.csv", index=False)
@@ -90,7 +90,7 @@ def test_a_file_of_share_says_what_its_policy_said(town, unit, risk):
         result = score_loaded(loaded, path, key="pid")
         own, played = result.summary.loc[path.name, MEASURES], result.summary.loc[policy, MEASURES]
         np.testing.assert_allclose(own.to_numpy(float), played.to_numpy(float), rtol=0, atol=1e-12)
-        # A group that two levels share is taken for one of the lower.
+        # A group that occurs at two levels counts as the lower level.
         intensity = result.summary["generalization_intensity"]
         assert intensity[path.name] <= intensity[policy] + 1e-12
         assert (~result.records["shared"]).sum() == shared.withheld
@@ -101,7 +101,10 @@ def test_a_file_of_share_says_what_its_policy_said(town, unit, risk):
 
 
 def by_hand(released, people, everybody):
-    """Return publisher's payoff, success and utility of each row: sets of values of a row, counted one by one."""
+    """Return payoff, success and utility of each released row, counted one by one.
+
+    A released row is a list of value sets.
+    """
     found = []
     for sets in released:
         size = sum(all(value in values for value, values in zip(person, sets, strict=True)) for person in everybody)
@@ -113,7 +116,7 @@ def by_hand(released, people, everybody):
 
 
 def written(values, kind):
-    """Write a set of values as one program or another does."""
+    """Write a set of values in the notation of one of several programs."""
     values = sorted(values)
     numbers = all(str(value).isdigit() for value in values)
     whole = numbers and [int(v) for v in values] == list(range(int(values[0]), int(values[-1]) + 1))
@@ -173,7 +176,7 @@ def test_rows_find_their_records_by_a_key_in_any_order(town):
     frame.to_csv("same.csv", index=False)
     one, other = (score_loaded(loaded, Path(name), key="pid") for name in ("shuffled.csv", "same.csv"))
     pd.testing.assert_frame_equal(one.records, other.records)
-    # Without some of its rows, those are withheld.
+    # Missing rows count as withheld.
     shuffled.head(30).to_csv("part.csv", index=False)
     part = score_loaded(loaded, Path("part.csv"), key="pid")
     kept = set(shuffled.head(30)["pid"])
@@ -250,7 +253,7 @@ def test_what_cannot_be_read_is_one_line_with_row_and_column(town, change, key, 
 
 
 def test_several_adversaries_and_amounts_by_record(town):
-    """Whoever comes counts the same people; what records cost differs."""
+    """All adversaries count the same people; the records differ in payoff parameters."""
     frame = pd.read_csv("people.csv", dtype=str).assign(loss=np.arange(50) * 10)
     frame.to_csv("people.csv", index=False)
     thief = {"weight": 0.5, "risk": "prosecutor", "gain": 100}
@@ -263,7 +266,7 @@ def test_several_adversaries_and_amounts_by_record(town):
     loaded = load_scenario(
         "town.toml", {"adversaries": {"thief": thief, "spy": spy}, "economics.columns": {"loss": "loss"}}
     )
-    # One row is of no group of the hierarchies, so that all are counted by sets.
+    # One row matches no group of the hierarchies, so all rows are compared as sets.
     frame.drop(columns="loss").to_csv("made.csv", index=False)
     plain = score_loaded(loaded, Path("made.csv"))
     np.testing.assert_allclose(
@@ -279,7 +282,7 @@ def test_several_adversaries_and_amounts_by_record(town):
 
 
 def assert_played_on_hierarchies_only(loaded, frame, refused):
-    """Check that records as they are score as no protection does, and that one in a set of its own is refused."""
+    """Check that unchanged records score as unprotected and other sets are refused."""
     frame.to_csv("made.csv", index=False)
     result = score_loaded(loaded, Path("made.csv"))
     np.testing.assert_allclose(

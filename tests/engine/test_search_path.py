@@ -1,4 +1,4 @@
-"""The greedy search told strategy by strategy: the same search as the compiled one, in the layout of Table 4."""
+"""The greedy search step by step, as in Table 4, equals the compiled search."""
 
 import numpy as np
 import pandas as pd
@@ -76,7 +76,7 @@ def test_the_path_is_that_of_the_compiled_search(small, n_always):
             assert max(payoffs) < 0
         else:
             assert payoffs[path.index(found)] == pytest.approx(max(payoffs), abs=1e-9)
-        # Every neighbour of every strategy stepped from was computed, and nothing else.
+        # Every neighbour of every visited strategy was computed, and no other strategy.
         worked_out = 1 + sum(len(list(game.space.successors(strategy))) for strategy in path[:-1])
         assert choice.evaluated[record] == worked_out
 
@@ -107,7 +107,10 @@ def test_the_table_has_the_layout_of_table_4(table):
 
 @pytest.mark.deep
 def test_the_case_goes_like_the_published_one(table):
-    """Confidence falls below theta after some loci are masked, and the surname is no longer used (Table 4)."""
+    """Masking some loci lowers the confidence below theta, so the surname is not used.
+
+    As in the published case (Table 4).
+    """
     searched = table[table["step"].notna()]
     best = searched["payoff"].idxmax()
     before, after = searched.loc[: best - 1], searched.loc[best:]
@@ -118,7 +121,7 @@ def test_the_case_goes_like_the_published_one(table):
     assert (after["confidence"] < 0.5).all()
     assert not after["attacked"].any()
     assert "masking" in searched.loc[best, "recommended_by"].split(", ")
-    # Where the search stops: one step beyond the best, which pays less.
+    # The search stops one step after the best strategy, at a lower payoff.
     assert len(after) == 2
 
 
@@ -138,7 +141,7 @@ def test_without_inference_there_is_no_surname(table):
     one_stage = table[table["recommended_by"] == "one-stage-masking"].iloc[0]
     assert pd.isna(one_stage["inferred_surname"])
     assert pd.isna(one_stage["confidence"])
-    # All loci are shared, and one man of 14,002 cannot be worth $10 for $150.
+    # All loci are shared; one man of 14,002 is not worth $10 for $150.
     assert (one_stage["shared_loci"], one_stage["attacked"]) == (45, False)
 
 

@@ -1,4 +1,4 @@
-"""Tables on the sequential planner, for a small town with a registry, against direct calls of the planner."""
+"""Tables of the sequential planner for a small town, against direct calls."""
 
 import shutil
 from dataclasses import replace
@@ -37,7 +37,7 @@ sex = "sex"
 district = "district"
 """
 # 16 of the 33 people of the town: 1 of 1 like A (F, 30, N1), 3 of 5 like B (M, 30, N1), 9 of 20 like C (M, 31, N1),
-# nobody like D (F, 33, S2). There are 3, 9, 12 and 6 records of these.
+# nobody like D (F, 33, S2). The records of these kinds number 3, 9, 12 and 6.
 LISTED = """
 years,sex,district,people
 30,F,N1,1
@@ -93,7 +93,7 @@ def section(study):
 
 @pytest.fixture(scope="module")
 def attacks():
-    """Return the attack under each setting, from the file by hand."""
+    """Return the attack under each setting, with parameters copied from the file."""
     base = SequentialAttack(
         gain=60,
         exploit_cost=10,
@@ -152,7 +152,7 @@ def test_the_attack_table_holds_both_planners_for_every_group_size(study, sectio
             np.testing.assert_array_equal(rows["value"], plan.value)
             np.testing.assert_array_equal(rows["risk"], plan.reidentified)
             np.testing.assert_array_equal(rows["exploits"], np.where(plan.accesses, exploits, 0))
-        # Something of everything, or the table shows nothing.
+        # Every column has a positive value; otherwise the table shows nothing.
         assert (planned["risk"] > 0).any()
         assert (planned["risk"] == 0).any()
         assert (planned["value"] > 0).tolist() == (planned["risk"] > 0).tolist()
@@ -219,7 +219,7 @@ def test_beliefs_are_about_a_registry(folder):
     assert caught.value.source == str(path)
 
 
-# All of it.
+# Complete runs.
 
 
 def test_there_are_the_tables_that_the_scenario_asks_for(study, section):

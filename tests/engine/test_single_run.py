@@ -1,4 +1,4 @@
-"""What every run does, whatever the kind of its scenario: it tells its progress, and imports own parts first."""
+"""Every run reports progress and imports user-defined parts first."""
 
 from pathlib import Path
 

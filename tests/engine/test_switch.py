@@ -1,4 +1,4 @@
-"""Switch points against the plainest way: play every policy at many values, and see which pays most."""
+"""Switch points, against playing every policy at many values."""
 
 import json
 from pathlib import Path
@@ -73,7 +73,7 @@ STUDIES = {}
 
 
 def study_of(loaded):
-    """Read the data of a scenario once; only the last one's are kept."""
+    """Return the study of a scenario; only the last scenario's study is kept."""
     if id(loaded) not in STUDIES:
         STUDIES.clear()
         STUDIES[id(loaded)] = (loaded, kind_of(loaded.scenario).build(loaded))
@@ -81,7 +81,7 @@ def study_of(loaded):
 
 
 def payoffs_at(loaded, key, value, *, link_gain):
-    """Play everything anew where the amount has a value; the gain stays what it is unless it is linked."""
+    """Play all policies at a value; the gain stays fixed unless it is linked."""
     economics = loaded.scenario.economics
     gain = {} if key == "economics.gain" else {"economics.gain": value if link_gain else economics.adversary_gain}
     there = at_point(loaded, {**gain, key: float(value)})
@@ -93,7 +93,7 @@ def payoffs_at(loaded, key, value, *, link_gain):
 
 
 def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
-    """Check that at each value those pay most that the intervals name."""
+    """Check that the policies named by the intervals are best at each value."""
     table = result.intervals
     width = table["high"].iloc[-1] - table["low"].iloc[0]
     assert np.array_equal(table["low"].to_numpy()[1:], table["high"].to_numpy()[:-1])
@@ -110,7 +110,7 @@ def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
         assert (paid[list(best)] >= most - 1e-8 * scale).all(), (value, row, paid)
         assert all(paid[name] < most + 1e-12 * scale for name in paid.index if name not in best), (value, row, paid)
         others = [name for name in paid.index if name not in best]
-        # Beside a switch both pay nearly the same, by the slopes that they have.
+        # Near a switch both payoffs are almost equal, by their slopes.
         far = np.abs(edges - value).min() > 1e-3 * width
         assert not far or (paid[others] < most - 1e-10 * scale).all(), (value, row, paid)
         checked += 1
@@ -147,19 +147,19 @@ def test_a_table_in_one_generalization(clinic, key, link_gain):
 
 
 def test_the_value_of_a_switch_between_two_lines_is_their_crossing(clinic):
-    """Shared as they are, all records of classes of less than 15 are attacked; withheld, none."""
+    """Unchanged, all records in classes of fewer than 15 are attacked; withheld, none."""
     loaded = clinic(publisher__unit="record", publisher__policies=["no-protection", "suppress-all"])
     result = switch_loaded(loaded, "economics.loss", high=5_000.0)
     frame = pd.read_csv("people.csv")
     sizes = frame.groupby(["age", "sex"])["age"].transform("size")
     attacked = 300 / sizes > 20
-    # All records hide among 40 in the end, of whom 300 / 40 does not pay the cost.
+    # Fully suppressed, all records are in one group of 40, where 300 / 40 is below the cost.
     crossing = 100 / float((attacked / sizes).mean())
     (row,) = result.switches.to_dict("records")
     assert row["value"] == pytest.approx(crossing, rel=1e-12)
     assert (row["below"], row["above"], row["precision"]) == ("no-protection", "suppress-all", 0.0)
     assert row["times_own"] == pytest.approx(crossing / 300)
-    # The gain stayed: linked, it would be another value.
+    # The gain was fixed; with a linked gain the value would differ.
     assert result.intervals["gain_low"].tolist() == [300.0, 300.0]
     linked = switch_loaded(loaded, "economics.loss", high=5_000.0, link_gain=True)
     assert linked.intervals["gain_low"].tolist() == linked.intervals["low"].tolist()
@@ -170,7 +170,7 @@ def test_of_policies_that_pay_the_same_the_safer_is_told(clinic):
     loaded = clinic(publisher__policies=["full-domain", "full-domain-no-attack"])
     result = switch_loaded(loaded, "economics.cost", low=1.0, high=400.0)
     last = result.intervals.iloc[-1]
-    # Nothing is attacked at a cost of more than the gain, so the promise is for nothing.
+    # At a cost above the gain no record is attacked, so the guarantee costs utility for nothing.
     assert (last["policy"], last["best"]) == ("full-domain-no-attack", "full-domain, full-domain-no-attack")
     assert last["risk"] == 0
 
@@ -196,7 +196,7 @@ def test_what_is_no_envelope_is_found_by_halving_and_says_so(clinic, more, reaso
 
 
 def test_a_belief_about_the_loss_leaves_plans_as_they_are(clinic):
-    """Plans that do not change pay along straight lines, however mistaken they are."""
+    """Fixed plans have payoffs linear in the loss, even if the beliefs are wrong."""
     loaded = clinic(beliefs__loss=900)
     result = switch_loaded(loaded, "economics.loss", high=5_000.0)
     assert result.manifest["switch"]["exact"]
@@ -279,7 +279,7 @@ def test_the_command_writes_tables_and_a_figure(clinic, monkeypatch, capsys):
     assert set(lines["policy"]) == {"no-protection", "full-domain", "full-domain-no-attack", "k-anonymity-3"}
     assert intervals["low"].iloc[0] == 0
     assert intervals["high"].iloc[-1] == 2000
-    # What is drawn at the lowest value is what is paid there.
+    # The plotted value at the lowest amount equals the payoff there.
     first = lines[lines["value"] == 0].set_index("policy")["publisher_payoff"]
     assert first["no-protection"] == pytest.approx(100)
 

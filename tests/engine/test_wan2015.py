@@ -1,16 +1,16 @@
-"""The bundled study against the numbers that Wan et al. 2015 print.
+"""The bundled study, against the printed numbers of Wan et al. 2015.
 
 The exact Tennessee tables of the 2010 Census are not bundled, so the people are drawn from published figures, and the
 records' ZIP codes are drawn again. Five kinds of tolerance follow:
 
 - facts that depend on neither (sizes of domains, information loss, Safe Harbor's intensity) must hold exactly;
-- averages must come within .3 % of the printed payoff, 1 percentage point of a printed share above .2 and .001 of a
+- means must be within .3 % of the printed payoff, 1 percentage point of a printed share above .2 and .001 of a
   printed intensity: over ten draws of ZIP codes the standard deviations were .32 dollars (.04 %) and .25 points, and
   the approximate age profile moves payoffs by up to .25 % (see docs/reproduction.md);
-- smaller shares, and the adversary's payoffs, must come within a fifth of what is printed: over nine draws they
+- smaller shares, and the adversary's payoffs, must be within a fifth of the printed value: over nine draws they
   differed from their own mean by up to a tenth, and Safe Harbor's share attacked is a seventh too large in all of them;
-- what is printed as 0 must be 0;
-- a few printed numbers do not come out at all and are left out here: they are listed in docs/reproduction.md.
+- a value printed as 0 must be 0;
+- docs/reproduction.md lists a few printed numbers that do not reproduce; they are not tested here.
 """
 
 import math
@@ -39,7 +39,7 @@ def summary(wan2015, wan2015_equilibria):
 
 @pytest.fixture(scope="module")
 def without_charge():
-    """The measures of the SH-friendly game if merging AIAN and Other is not charged."""
+    """Return measures of the SH-friendly game with free merging of AIAN and Other."""
     free = {"attributes.race.hierarchy.costless_levels": [1], "publisher.policies": ["sh-friendly"]}
     study = build_study(load_scenario("wan2015", free))
     return TABLES.summarise(study, 0, equilibria_of(play(study))).loc["sh-friendly"]
@@ -47,7 +47,7 @@ def without_charge():
 
 @pytest.fixture(scope="module")
 def searched(wan2015):
-    """Table 8: what lattice-based search finds, and what it costs."""
+    """Return the choice and the equilibrium of lattice-based search (Table 8)."""
     choice = lattice_search(wan2015.truth)
     return choice, evaluate(wan2015.truth, choice)
 
@@ -56,7 +56,7 @@ def weighted(study, values):
     return np.average(values, weights=study.released)
 
 
-# Facts that hold exactly.
+# Exact facts.
 
 
 def test_the_strategy_space_has_288_strategies(wan2015):
@@ -144,7 +144,7 @@ def test_without_pooling_sparse_areas_must_rise_in_tennessee_but_not_in_the_whol
         levels = lattice.all_levels(study.safe_harbor)[:, 3]
         assert (levels[~sparse] == 2).all()
         found[counted] = set(levels[sparse].tolist())
-    # 42*** holds 422 and 426 only, and 7**** only 723: each alone is sparse, so everything must go.
+    # 42*** holds 422 and 426 only, and 7**** only 723: each alone is sparse, so all digits are suppressed.
     assert found == {"population": {5}, "us-2010": {2}}
 
 
@@ -154,7 +154,7 @@ def test_ages_at_the_top_code_are_drawn_again_over_90_to_120(wan2015):
     oldest = ages[ages >= 90]
     assert len(oldest) == 43
     assert oldest.max() <= 120
-    # Of those who are 90 or more a fifth are exactly 90: 43 draws with only ages of 90 would be a chance of 1e-30.
+    # A fifth of the people of 90 or more are exactly 90: 43 draws with only ages of 90 have probability 1e-30.
     assert len(set(oldest.tolist())) > 3
 
 
@@ -187,7 +187,7 @@ def test_safe_harbor_tells_too_much_of_the_example_record(example):
     assert safe_harbor["zip"] == "383**"
     assert safe_harbor["attacked"]
     assert round(safe_harbor["generalization_intensity"], 2) == 0.14
-    # Printed: pi 1/7, U_a 38.86 and U_p 776.30, the latter with gender counted in the loss; 7 women are few to draw.
+    # Printed: pi 1/7, U_a 38.86 and U_p 776.30, the last with gender counted in the loss; 7 women are few to draw.
     n = 1 / safe_harbor["success_probability"]
     assert 3 <= n <= 14
     assert safe_harbor["adversary_payoff"] == pytest.approx(300 / n - 4)
@@ -195,7 +195,7 @@ def test_safe_harbor_tells_too_much_of_the_example_record(example):
     assert safe_harbor["publisher_payoff"] == pytest.approx(benefit - 300 / n)
 
 
-# Table 7. Two rows are printed swapped between SH and Basic (probability of re-identification): see the reference.
+# Table 7. Two rows are printed with SH and Basic exchanged (probability of re-identification): see the reference.
 
 PRINTED_PAYOFF = {"safe-harbor": 852.06, "basic": 1195.50, "sh-friendly": 852.51, "no-attack": 1169.80}
 PRINTED_INTENSITY = {"safe-harbor": 0.1431, "basic": 0.0280, "sh-friendly": 0.1453, "no-attack": 0.0412}
@@ -251,16 +251,16 @@ def test_the_adversarys_payoffs_are_those_of_table_7(summary, policy, printed):
     ],
 )
 def test_attacks_on_the_safe_harbor_game_are_those_of_table_7(without_charge, measure, printed, tolerance):
-    """If the first merger of races costs nothing; twice as many are attacked otherwise (see docs/reproduction.md).
+    """Use free merging of races, because charged merging doubles the attacked records.
 
-    Figures printed with one digit have half a unit of it besides.
+    See docs/reproduction.md. Figures printed with one digit have half a unit of tolerance in addition.
     """
     assert without_charge[measure] == pytest.approx(printed, abs=tolerance)
 
 
 @pytest.mark.parametrize(("policy", "printed"), [("safe-harbor", 0.0668), ("basic", 0.0504)])
 def test_the_risk_of_an_attacked_record_is_that_of_table_7(summary, policy, printed):
-    # A few hundred attacked records decide it for Safe Harbor: within .01, two of its standard errors of .004.
+    # For Safe Harbor it depends on a few hundred attacked records: within .01, two of its standard errors of .004.
     assert summary.loc[policy, "risk_if_attacked"] == pytest.approx(printed, abs=0.01)
 
 
@@ -308,12 +308,12 @@ def test_branch_and_bound_is_optimal_under_the_constraints(wan2015, wan2015_equi
     assert weighted(wan2015, proved.evaluated) < 20
 
 
-# Single records, solved from the paper on hierarchies written out once more.
+# Single records, solved by the paper's algorithms on hierarchies written out here.
 
 
 @dataclass(kw_only=True)
 class CountedGame(PaperGame):
-    """The paper's game on a full table of people, since 6 million are too many to look at one by one."""
+    """The paper's game on counts, because looping over 6 million people is slow."""
 
     counted_before: dict = field(default_factory=dict)
 
@@ -417,7 +417,7 @@ def test_the_real_adult_file_gives_the_same_records(adult_folder, wan2015):
 
 
 def test_zip_codes_of_records_are_drawn_in_proportion_to_the_people_who_match(wan2015):
-    """White men of 30 to 40: their ZIP3 areas against those of the same people in the population, by chi-square."""
+    """White men of 30 to 40: drawn ZIP3 areas against the population, by chi-square."""
     people, records = wan2015.linked_population, wan2015.lattice.codes[wan2015.cell_of_record]
     areas = np.array([int(code[:3]) for code in people.domain["zip"].categories])
     expected, observed = dict.fromkeys(sorted(set(areas.tolist())), 0.0), dict.fromkeys(sorted(set(areas.tolist())), 0)

@@ -1,4 +1,4 @@
-"""A kind of somebody's own is run, swept, stressed, cross-played and reported, without any other file being touched."""
+"""A user-defined kind runs in all commands without changes to other files."""
 
 import sys
 from pathlib import Path
@@ -47,7 +47,7 @@ def scenario(tmp_path, monkeypatch):
 
 
 def payoffs(loss=60.0, cost=10.0):
-    """Return each record's payoff when it is shared, by enumeration: 20 less the loss, if an attack on it pays."""
+    """Return each shared record's payoff: 20 minus the loss of a profitable attack."""
     return np.array([20.0 - (loss / size if loss / size > cost else 0.0) for size in SIZES])
 
 

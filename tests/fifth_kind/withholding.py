@@ -1,4 +1,4 @@
-"""A kind of scenario that the package does not have: a publisher shares each record as it is, or withholds it."""
+"""An additional kind of scenario: share each record unchanged, or withhold it."""
 
 import hashlib
 from typing import Annotated
@@ -20,7 +20,7 @@ class WithholdingStudy(kinds.Study[WithholdingScenario]):
         return hashlib.sha256(repr(self.scenario.sizes).encode()).hexdigest()
 
     def link(self, strategy, rows=None):
-        """Link a shared record to all people of its class, a withheld one to nobody in particular."""
+        """Link a shared record to the people of its class, a withheld one to nobody."""
         sizes = np.array(self.scenario.sizes, float)[slice(None) if rows is None else rows]
         return kinds.Linkage(*[sizes if strategy == 0 else np.full(len(sizes), 1e12)] * 2)
 

@@ -1,4 +1,4 @@
-"""Games made in Python: the same study, and the same answers, as a scenario file that says the same."""
+"""Games built in Python equal scenario files with the same content."""
 
 import dataclasses
 import sys
@@ -35,7 +35,7 @@ def built(path):
 
 
 class Half:
-    """Shares every other record as it is, and suppresses the others."""
+    """Releases every other record unchanged and suppresses the others."""
 
     name = "half"
 
@@ -44,7 +44,7 @@ class Half:
 
 
 class OneShotAgain:
-    """The one-shot adversary, written anew."""
+    """The one-shot adversary, implemented again."""
 
     def __init__(self, gain=60.0, cost=12.0):
         self.gain, self.cost = gain, cost
@@ -221,7 +221,7 @@ def test_beliefs_and_other_keys_are_given_by_their_path(tmp_path):
         "safe_harbor": {"age": "age"}}).play().summary)  # fmt: skip
 
 
-# What stays as it is.
+# Unchanged parts.
 
 
 def test_a_table_given_is_copied():
@@ -246,7 +246,7 @@ def test_a_seed_is_the_seed_of_the_run():
     assert game_of(seed=4).play().manifest["seed"] == 4
 
 
-# Own parts in files.
+# User-defined parts in files.
 
 
 def test_own_parts_of_a_module_are_named(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Several adversaries of a masking game made in Python: the game of the scenario file that says the same."""
+"""Masking games built in Python with several adversaries equal scenario files."""
 
 import numpy as np
 import pandas as pd

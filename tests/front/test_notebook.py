@@ -1,4 +1,4 @@
-"""A table in memory drafted, played, shared and reported in Python: the same as the command line on its file."""
+"""Drafting, playing and sharing a table in memory equals the command line."""
 
 import gc
 import importlib
@@ -96,7 +96,7 @@ def test_a_draft_is_shown_kept_and_gone(draft, result, tmp_path):
     alone = reidsim.new(pd.DataFrame({"age": [30, 31, 50], "sex": ["F", "F", "M"]})).run()
     folder = alone.held._folder
     gc.collect()
-    # The records live as long as the result that is to be shared.
+    # The records are kept as long as the result that shares them.
     assert len(alone.share("suppress-all" if "suppress-all" in alone.summary.index else "no-attack")) <= 3
     del alone
     gc.collect()

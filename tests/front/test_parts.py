@@ -1,4 +1,4 @@
-"""Adversaries, hierarchies and figures of games in Python."""
+"""Adversaries, hierarchies and figures of games built in Python."""
 
 from dataclasses import fields
 
@@ -181,7 +181,7 @@ def test_weights_of_records(weight):
     records = reidsim.Records(table, {"age": reidsim.intervals(5, 15), "sex": "suppress"}, weight=weight)
     adversary = reidsim.OneShot(gain=100, cost=4, risk="sample")
     study = reidsim.Game(records, adversary=adversary, benefit=100, loss=100).study
-    # A model counts those who are not sampled, so the sum is near that of the weights.
+    # A model estimates the people outside the sample, so the total is near the sum of weights.
     assert study.people("sample").total == pytest.approx(79.5, rel=0.01)
     assert records.content("", {})[0]["release"]["weight"] == ("w" if weight == "w" else "weight")
 

@@ -1,4 +1,4 @@
-"""Every adversary model on every strategy space, in two small worlds; what the contract tests play with."""
+"""Every adversary model on every strategy space, in two small worlds."""
 
 from dataclasses import dataclass, replace
 
@@ -31,7 +31,7 @@ ATTACK = SequentialAttack(gain=GAIN, access_cost=2.0, link_cost=0.5, exploit_cos
 
 @dataclass(frozen=True)
 class Player:
-    """An adversary in a world, and how to make another like it."""
+    """An adversary in a world, with a factory for equal adversaries."""
 
     linker: object
     make: object
@@ -48,7 +48,7 @@ class Player:
 
 
 def simple(linker, space):
-    """The adversaries who take any linkage."""
+    """Return factories of the adversaries that accept any linkage."""
     made = {
         "one-shot": lambda: OneShotAdversary(GAIN, COST),
         "fmdp": lambda: SequentialAdversary(ATTACK),
@@ -73,7 +73,10 @@ SMALL = game_of(LEVELS, PEOPLE, PEOPLE[:12], benefit=BENEFIT, loss=LOSS, gain=GA
 
 
 def people_with_jobs():
-    """People with the attributes of the lattice and a job, which goes with the first of them most of the time."""
+    """Return people with the lattice's attributes and a job.
+
+    The job equals the first attribute for most people.
+    """
     codes = np.array(PEOPLE)
     rng = np.random.default_rng(np.random.SeedSequence(12))
     jobs = np.where(rng.random(len(codes)) < 0.8, codes[:, 0], rng.integers(0, 4, len(codes)))
@@ -104,12 +107,12 @@ def lattice_players():
 
 
 def masking_world():
-    """A two-stage attack on ten subjects: age in two steps, state, three loci."""
+    """Return a two-stage attack on ten subjects: age in two levels, state, three loci."""
     rng = np.random.default_rng(np.random.SeedSequence(13))
     n, loci = 10, ("locus0", "locus1", "locus2")
     people = rng.integers(0, (4, 2, 4), size=(30, 3))
     men = np.column_stack([rng.integers(0, 4, (12, 3)), rng.integers(0, 4, 12)])
-    # Half of the subjects have the alleles of a man of their surname.
+    # Half of the subjects have the alleles of a man with their surname.
     alleles = rng.integers(0, 4, (n, 3))
     for i in range(0, n, 2):
         relatives = men[men[:, 3] == people[i, 2]]
@@ -141,7 +144,7 @@ def masking_players():
     game = masking_world()
     space, one_stage = game.space, game.attack.one_stage()
     players = simple(MultistageLinker(one_stage, game.world, space), space)
-    # Unlike the planner of the same name, it knows who is not in the registry only when it is too late.
+    # Unlike the planner of the same name, it learns too late which subjects are not in the registry.
     players["one-stage"] = Player(players["one-shot"].linker, lambda: replace(one_stage), space)
     players["multistage"] = Player(
         MultistageLinker(game.attack, game.world, space), lambda: replace(game.attack), space
@@ -162,7 +165,7 @@ PLAYERS = {f"{space}-{name}": player for space, players in SPACES.items() for na
 
 
 def types_of(space, together="one-of"):
-    """All adversaries of a space as equally likely types."""
+    """Return all adversaries of a space as equally likely types."""
     players = SPACES[space]
     share = 1 / len(players)
     types = [AdversaryType(name, share, player.linker, player.adversary) for name, player in players.items()]
@@ -172,7 +175,7 @@ def types_of(space, together="one-of"):
 
 
 def every_game():
-    """Every game that a defender may be given, by name."""
+    """Return every game that a defender may receive, by name."""
     games = {name: player.game for name, player in PLAYERS.items()}
     games["masking-compiled"] = masking_world()
     games["masking-one-stage-compiled"] = masking_world().one_stage()

@@ -1,4 +1,4 @@
-"""Directions of looking up in plain Python: which rows fit whom, and what every change of one record leads to."""
+"""Adversaries who look up people in shared rows, in plain Python."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class PlainRelease:
-    """Records, each a tuple of values; `hierarchies[f][level][value]` is a group; one-shot amounts per record."""
+    """Records with hierarchies, people, and payoff parameters per record.
+
+    A record is a tuple of values; `hierarchies[f][level][value]` is a group.
+    """
 
     hierarchies: tuple
     records: tuple
@@ -23,7 +26,7 @@ class PlainRelease:
 
     @cached_property
     def forms(self):
-        """The levels of every form, in lattice order."""
+        """Return the levels of every form, in lattice order."""
         shape = [len(levels) for levels in self.hierarchies]
         return [
             tuple(number // prod(shape[f + 1 :]) % shape[f] for f in range(len(shape))) for number in range(prod(shape))
@@ -34,22 +37,22 @@ class PlainRelease:
         return tuple(h[level][v] for h, level, v in zip(self.hierarchies, levels, values, strict=True))
 
     def rows_of(self, record):
-        """The rows of a record's person: one here; see `PlainPeople`."""
+        """Return the rows of a record's person: one here; see `PlainPeople`."""
         return (record,)
 
     def reads_like(self, record, values, form):
-        """Whether a row of the record, shared in a form, reads like the values generalized in the same way."""
+        """Return whether a record's row in a form equals values in the same form."""
         return any(self.shown(row, form) == self.shown(values, form) for row in self.rows_of(record))
 
     def rows_that_fit(self, i, strategies):
-        """Shared rows that read like the person of record i, generalized as the row is."""
+        """Return how many shared rows fit the person of record i at the row's form."""
         return min(
             sum(s >= 0 and self.reads_like(self.records[j], me, s) for j, s in enumerate(strategies))
             for me in self.rows_of(self.records[i])
         )
 
     def people_that_fit(self, i, form):
-        """People, or the record itself if the population lacks it, who fit the row of record i in a form."""
+        """Return how many people fit the row of record i in a form, at least 1."""
         return min(
             max(1, sum(self.reads_like(each, row, form) for each in self.people))
             for row in self.rows_of(self.records[i])
@@ -80,7 +83,7 @@ class PlainRelease:
         return 1 - lost / greatest if greatest else 1.0
 
     def payoffs(self, strategies):
-        """What the publisher gets for each record."""
+        """Return the publisher's payoff of each record."""
         return [
             self.benefit[i] * self.utility(i, s)
             - (self.loss[i] * self.success(i, strategies) if self.attacked(i, strategies) else 0.0)
@@ -88,16 +91,19 @@ class PlainRelease:
         ]
 
     def deviations(self, strategies):
-        """Yield every release in which one record is shared in another form or withheld: who, as what, all."""
+        """Yield (record, form, strategies) for every change of one record's form.
+
+        A form of -1 withholds the record.
+        """
         for i, present in enumerate(strategies):
             for form in range(-1, len(self.forms)):
                 if form != present:
                     yield i, form, [*strategies[:i], form, *strategies[i + 1 :]]
 
     def exchanges(self, strategies):
-        """Yield, for every two records, who they are and the payoff and whether nobody is attacked, (n + 1, n + 1).
+        """Yield, for every two records, their payoffs and whether neither is attacked.
 
-        Of every form of the first by every form of the second, the last for withholding.
+        The arrays have shape (n + 1, n + 1): forms of the first record by forms of the second; the last form withholds.
         """
         n, forms = len(self.records), [*range(len(self.forms)), -1]
         entries = [row for record in self.records for row in self.rows_of(record)]
@@ -125,7 +131,7 @@ class PlainRelease:
 
 @dataclass(frozen=True)
 class PlainPeople(PlainRelease):
-    """People with several rows, all shared in one form: each record is a tuple of the values of its rows."""
+    """People with several rows in one form: a record is a tuple of rows' values."""
 
     def rows_of(self, record):
         return record
@@ -133,13 +139,16 @@ class PlainPeople(PlainRelease):
 
 @dataclass(frozen=True)
 class PlainLimited(PlainRelease):
-    """Records with sensitive values: columns of (value of each record, group of each value by level), and limits."""
+    """Records with sensitive values and limits on them.
+
+    A column is (value of each record, group of each value by level).
+    """
 
     columns: tuple
     limits: object
 
     def within_limits(self, rows):
-        """Whether the values of some rows, which are not none, are within the limits in every column."""
+        """Return whether the values of some rows (not empty) are within all limits."""
         limits = self.limits
         for codes, levels in self.columns:
             values = [codes[j] for j in rows]
@@ -159,7 +168,7 @@ class PlainLimited(PlainRelease):
         return True
 
     def within(self, strategies):
-        """Whether the limits hold for the group of each shared row, and for the rows that fit each shared person."""
+        """Return whether all rows' groups and all persons' rows are within limits."""
         for i, form in enumerate(strategies):
             if form < 0:
                 continue

@@ -1,4 +1,4 @@
-"""The game at dataset level on a handful of records, computed record by record from the paper in plain Python."""
+"""The full-domain game on a few records, computed from the paper in plain Python."""
 
 import itertools
 import math
@@ -17,12 +17,15 @@ from reidsim.releases.lattice import GeneralizationLattice
 
 @dataclass(frozen=True)
 class SmallDataset:
-    """Records as tuples of values 0, 1, ...; per attribute, the group label of each value at each level."""
+    """Records as tuples of values 0, 1, ..., with hierarchies and payoff parameters.
+
+    A hierarchy has the group label of each value at each level.
+    """
 
     hierarchies: tuple  # per attribute: tuple of levels, each a tuple with the group of every value
     records: tuple
     people: tuple | None  # None: prosecutor risk
-    benefit: tuple  # per record, as the three after it
+    benefit: tuple  # per record, as the next three
     loss: tuple
     gain: tuple
     cost: tuple
@@ -50,7 +53,7 @@ class SmallDataset:
         return tuple(levels[level][value] for levels, level, value in zip(self.hierarchies, node, row, strict=True))
 
     def information_loss(self, row, node):
-        """1 + log(prod share_i) / log(prod size_i), over all rows of the hierarchies."""
+        """Return 1 + log(prod share_i) / log(prod size_i), over all hierarchy rows."""
         share, sizes = 1.0, 1
         for levels, level, value in zip(self.hierarchies, node, row, strict=True):
             column = levels[level]
@@ -63,7 +66,7 @@ class SmallDataset:
         return sum(self.generalized(other, node) == self.generalized(row, node) for other in among)
 
     def record(self, i, node):
-        """Return payout, whether attacked and whether kept, of a record at a node."""
+        """Return a record's payout at a node, whether it is attacked and whether kept."""
         size = max(self.class_size(self.records[i], node), 1)
         worth = self.benefit[i] * (1 - self.information_loss(self.records[i], node))
         gain, cost = self.gain[i], self.cost[i]
@@ -72,7 +75,7 @@ class SmallDataset:
             return (worth if kept else 0.0), False, kept
         attacked = gain > cost * size
         payout = worth - (self.loss[i] / size if attacked else 0.0)
-        # Amounts are such that payouts are zero or far from it.
+        # Amounts are chosen so that payouts are either zero or far from zero.
         if payout <= 1e-9:
             return 0.0, False, False
         return payout, attacked, True
@@ -90,7 +93,10 @@ class SmallDataset:
         return payout, suppressed, attacked, adversary
 
     def best(self):
-        """Return the best node and its outcome: payout, then lower total level, then lattice order; None if none."""
+        """Return the best node and its outcome, or None.
+
+        Ties: larger payout, then lower total level, then lattice order.
+        """
         best = None
         for node in self.nodes():
             outcome = self.node(node)
@@ -103,7 +109,7 @@ class SmallDataset:
         return best
 
     def permuted(self, records, attributes):
-        """The same dataset with its records and its attributes in another order."""
+        """Return the dataset with its records and its attributes in another order."""
 
         def turned(rows):
             return tuple(tuple(row[at] for at in attributes) for row in rows)
@@ -118,7 +124,7 @@ class SmallDataset:
         )
 
     def recodings(self):
-        """Return the most that recodings by splits pay, by the number of records that they suppress."""
+        """Return the highest payout of recodings by splits, by suppressed records."""
         lowest = self.minimum or (0,) * len(self.shape)
 
         def together(parts):
@@ -152,12 +158,15 @@ class SmallDataset:
         return together(ways(top, part) for part in parts_of(range(self.n), top))
 
     def best_of_record(self, i):
-        """Return the record's best payout over all nodes, 0 if none pays."""
+        """Return the record's best payout over all nodes, at least 0."""
         return max(0.0, *(self.record(i, node)[0] for node in self.nodes()))
 
 
 def game_of(small, *, points=()):
-    """Return the package's game of a small dataset, one cell per record; `points` are datasets with other prices."""
+    """Return the package's game of a dataset, with one cell per record.
+
+    `points` are datasets with other payoff parameters.
+    """
     hierarchies = tuple(
         Hierarchy.from_labels(
             Attribute(f"q{number}", tuple(f"v{value}" for value in range(len(levels[0])))),
@@ -191,7 +200,7 @@ def game_of(small, *, points=()):
 
 @st.composite
 def hierarchies(draw, most_values=4):
-    """Groups that only merge, over values 0, 1, ...; the last level may suppress."""
+    """Draw nested groups of values 0, 1, ...; the last level may suppress."""
     size = draw(st.integers(1, most_values))
     levels = [tuple(range(size))]
     for _ in range(draw(st.integers(0, 2))):
@@ -204,7 +213,7 @@ def hierarchies(draw, most_values=4):
     return tuple(levels)
 
 
-# Whole amounts, so that the attack's threshold and equal payouts are met often.
+# Integer amounts, so that the attack threshold and equal payouts occur often.
 AMOUNTS = st.sampled_from([0, 1, 2, 4, 6, 10, 12, 30, 100])
 
 
@@ -227,13 +236,13 @@ def datasets(draw, *, same_prices=None, most_records=7, risk=None):
 
 
 def permutations(small):
-    """Orders of the records and of the attributes."""
+    """Return a strategy for orders of the records and of the attributes."""
     return st.tuples(st.permutations(range(small.n)), st.permutations(range(len(small.shape))))
 
 
 @st.composite
 def variants(draw, dataset):
-    """The same dataset under a suppression limit, minimum levels, and either game."""
+    """Draw a suppression limit, minimum levels and the kind of game for a dataset."""
     small = draw(dataset)
     minimum = tuple(draw(st.integers(0, levels - 1)) for levels in small.shape) if draw(st.booleans()) else None
     limit = draw(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]))

@@ -1,4 +1,4 @@
-"""Random tiny worlds for the multistage attack, both as reidsim takes them and as the plain oracle does."""
+"""Random tiny worlds for the multistage attack, for reidsim and for the oracle."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ AGE_GROUPS = np.array([0, 0, 1, 1])
 
 @dataclass(frozen=True)
 class SmallWorld:
-    """One game of reidsim, and the plain game of each of its targets."""
+    """A game of reidsim, and the plain game of each of its targets."""
 
     game: MaskingGame
     plain: list[PlainGame]
@@ -35,9 +35,10 @@ class SmallWorld:
 
 @st.composite
 def small_worlds(draw, chain="two-stage", levels=False, most_targets=3, supported=False, overconfident=False):
-    """A world whose few values make ties common; `chain` is 'two-stage', 'neighbour' or 'three-stage'.
+    """Draw a world with few values, so that ties are frequent.
 
-    `supported` worlds have minority support of some degree in [-2, 2], `overconfident` ones an overconfident adversary.
+    `chain` is 'two-stage', 'neighbour' or 'three-stage'. `supported` worlds have minority support of a degree in [-2,
+    2], `overconfident` worlds an overconfident adversary.
     """
     n_loci = draw(st.integers(1, 3))
     n_targets = draw(st.integers(1, most_targets))
@@ -89,7 +90,7 @@ def small_worlds(draw, chain="two-stage", levels=False, most_targets=3, supporte
         kept[0], groups[0] = (1.0, 0.5, 0.0), (AGE_GROUPS,)
     own_weights, all_weights, total = [weights] * n_targets, np.array(weights), sum(weights)
     if supported:
-        # No degree so small that payoffs are nearly but not quite equal.
+        # Degrees are rounded so that payoffs are not almost equal.
         alpha = draw(st.floats(-2.0, 2.0).map(lambda degree: round(degree, 2)))
         carried = [people[:, 0], people[:, 1], *men[:, :n_loci].T]
         values = np.column_stack([targets[name] for name in attributes])

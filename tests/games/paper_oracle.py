@@ -1,8 +1,8 @@
 """The record-level game of Wan et al. 2015 for one record, as the paper prints it.
 
-Plain loops over lists, written from the paper and not from reidsim, of which nothing is imported here. Two rules are
-the package's and not the paper's, since the paper works with exact numbers: amounts of money closer than 1e-12 of
-their scale are equal, and a group that holds nobody counts as the record alone.
+Plain loops over lists, written from the paper; nothing is imported from reidsim. Two rules come from the package, as
+the paper works with exact numbers: amounts of money closer than 1e-12 of their scale are equal, and an empty group
+counts as the record alone.
 """
 
 import itertools
@@ -16,8 +16,8 @@ SAME = 1e-12
 class PaperGame:
     """One record, one publisher, one adversary.
 
-    `hierarchies[f][level][value]` is the group of a value of attribute f; `people` is a list of persons, each a tuple
-    of values; `believed_people` are those whom the adversary believes to exist.
+    `hierarchies[f][level][value]` is the group of a value of attribute f. `people` is a list of persons, each a tuple
+    of values; `believed_people` is the population in the adversary's belief.
     """
 
     record: tuple
@@ -36,7 +36,7 @@ class PaperGame:
         self.strategies = list(itertools.product(*(range(len(levels)) for levels in self.hierarchies)))
 
     def _matching(self, people, g):
-        """Count the persons whose values, generalized as g says, are those of the record."""
+        """Return the number of people who share the record's values generalized by g."""
         n = 0
         for person in people:
             same = True
@@ -51,7 +51,7 @@ class PaperGame:
         return max(1, self._matching(self.people, g))
 
     def pi(self, g):
-        """Eq. 4."""
+        """Return pi (Eq. 4)."""
         return 1 / self.n_p(g)
 
     def believed_pi(self, g):
@@ -59,12 +59,12 @@ class PaperGame:
         return 1 / max(1, self._matching(believed, g))
 
     def information_loss(self, g):
-        """Eq. 1: the sum over attributes of the logarithm of how many values the released one stands for."""
+        """Return Eq. 1: the sum over attributes of the log number of merged values."""
         total = 0.0
         for f, level in enumerate(g):
             if not self.counted[f]:
                 continue
-            while level in self.costless[f]:  # merging that is not charged: as large as one level below
+            while level in self.costless[f]:  # free mergers count as the level below
                 level -= 1
             groups = self.hierarchies[f][level]
             size = sum(1 for group in groups if group == groups[self.record[f]])
@@ -72,7 +72,7 @@ class PaperGame:
         return total
 
     def greatest_information_loss(self):
-        """Eq. 2: every counted attribute generalized to its whole domain."""
+        """Return Eq. 2: every counted attribute generalized to its whole domain."""
         total = 0.0
         for f, levels in enumerate(self.hierarchies):
             if self.counted[f]:
@@ -80,30 +80,30 @@ class PaperGame:
         return total
 
     def v(self, g):
-        """Eq. 3; nothing can be lost where all counted domains hold one value."""
+        """Return Eq. 3; V if all counted domains have one value."""
         greatest = self.greatest_information_loss()
         return self.V if greatest == 0 else self.V * (1 - self.information_loss(g) / greatest)
 
     def attacks(self, g):
-        """Table 3: the adversary's best reply, doing nothing when indifferent."""
+        """Return Table 3: the adversary's best reply; no attack when indifferent."""
         return self.G * self.believed_pi(g) > self.c * (1 + SAME)
 
     def play(self, g):
-        """Both payoffs of Table 3 under the adversary's best reply, and whether it attacks."""
+        """Return both payoffs of Table 3 under the best reply, and whether it attacks."""
         v, pi = self.v(g), self.pi(g)
         return (v - self.L * pi, self.G * pi - self.c, True) if self.attacks(g) else (v, 0.0, False)
 
     def number(self, g):
-        """The position of a strategy in G; -1 for none."""
+        """Return the position of a strategy in G; -1 for None."""
         return -1 if g is None else self.strategies.index(g)
 
     def intensity(self, g):
-        """Eq. 5."""
+        """Return the generalization intensity (Eq. 5)."""
         most = sum(len(levels) for levels in self.hierarchies) - len(self.hierarchies)
         return sum(g) / most if most else 0.0
 
     def algorithm_1(self, allowed=lambda g: True):
-        """Table 4 over the allowed strategies; None if there is none."""
+        """Return the best of the allowed strategies by Table 4, or None."""
         best = None
         u_m = None
         for g in self.strategies:
@@ -120,7 +120,7 @@ class PaperGame:
                 yield (*g[:f], level + 1, *g[f + 1 :])
 
     def algorithm_2(self):
-        """Table 5: the strategy returned, and all strategies whose value was computed."""
+        """Return the strategy of Table 5, and all strategies whose value was computed."""
         g = tuple(0 for _ in self.hierarchies)
         seen = {g}
         while any(True for _ in self.children(g)):
@@ -133,7 +133,7 @@ class PaperGame:
                 u_c = self.v(g_c) - self.L * self.pi(g_c)
                 if u_c - u_m >= -SAME * (self.V + self.L):
                     g_m, u_m = g_c, u_c
-            if g_m == g:  # the text: "halts when the payoff of the current node is larger than those of its children"
+            if g_m == g:  # "halts when the payoff of the current node is larger than those of its children" (text)
                 return g, seen
             g = g_m
         return g, seen

@@ -1,4 +1,4 @@
-"""Random games small enough to be computed by hand, for hypothesis, and their form in reidsim."""
+"""Random small games for hypothesis, in plain numbers and as reidsim games."""
 
 from dataclasses import dataclass, replace
 from math import prod
@@ -18,10 +18,10 @@ from reidsim.releases.lattice import GeneralizationLattice
 
 @dataclass(frozen=True)
 class SmallGame:
-    """A game in plain numbers: what the oracle and reidsim are both given.
+    """A game in plain numbers, the common input of the oracle and of reidsim.
 
-    `hierarchies[f][level][value]` is a group; `people` holds one tuple of values per person; money is one amount per
-    record; `minimum` is a strategy per record, in levels.
+    `hierarchies[f][level][value]` is a group; `people` has one tuple of values per person; payoff parameters have one
+    amount per record; `minimum` has one strategy per record, in levels.
     """
 
     hierarchies: tuple
@@ -46,7 +46,7 @@ class SmallGame:
         return len(self.records)
 
     def paper(self, i):
-        """The game of record i, by the paper."""
+        """Return the paper's game of record i."""
         return PaperGame(
             record=self.records[i],
             people=self.people,
@@ -62,7 +62,7 @@ class SmallGame:
 
     @property
     def scale(self):
-        """What payoffs are compared against."""
+        """Return the scale for comparisons of payoffs, per record."""
         return np.array(self.benefit) + np.array(self.loss) + np.array(self.gain) + np.array(self.cost) + 1e-9
 
     def domain(self):
@@ -107,12 +107,12 @@ class SmallGame:
         return np.array([lattice.index(levels) for levels in self.minimum])
 
     def with_money(self, benefit, loss, gain, cost):
-        """The same game with one amount for all records."""
+        """Return the game with one set of payoff parameters for all records."""
         n = self.n_records
         return replace(self, benefit=(benefit,) * n, loss=(loss,) * n, gain=(gain,) * n, cost=(cost,) * n)
 
     def scaled(self, factor):
-        """All money in another unit."""
+        """Return the game with all money in another unit."""
         money = {
             name: tuple(amount * factor for amount in getattr(self, name))
             for name in ("benefit", "loss", "gain", "cost")
@@ -140,7 +140,7 @@ class SmallGame:
 
 
 def game_of(hierarchies, people, records, *, counted=None, believed_people=None, **money):
-    """A game written out by hand, with one amount of benefit, loss, gain and cost for all records."""
+    """Return a game written by hand, with one set of payoff parameters."""
     m = len(hierarchies)
     nothing = SmallGame(
         hierarchies=tuple(hierarchies),
@@ -161,7 +161,7 @@ def game_of(hierarchies, people, records, *, counted=None, believed_people=None,
 
 @st.composite
 def nested_levels(draw, size, max_levels=4):
-    """Levels that only merge: groups of unequal sizes, not contiguous, sometimes unchanged from below."""
+    """Draw nested levels with unequal, non-contiguous and sometimes unchanged groups."""
     levels = [tuple(range(size))]
     for _ in range(draw(st.integers(0, max_levels - 1)) or draw(st.integers(0, 1))):
         groups = len(set(levels[-1]))
@@ -188,7 +188,7 @@ positive_amounts = amounts.filter(lambda amount: amount > 0)
 def small_games(
     draw, max_attributes=4, max_strategies=48, max_records=4, mistaken_adversary=False, same_money=False, money=None
 ):
-    """Draw a game; in many the players are exactly indifferent somewhere."""
+    """Draw a game; in many games a player is exactly indifferent somewhere."""
     m = draw(st.integers(1, max_attributes))
     sizes = [draw(st.integers(1, 6 if m <= 2 else 4)) for _ in range(m)]
     hierarchies = [draw(nested_levels(size)) for size in sizes]
@@ -234,7 +234,7 @@ def _people(draw, cells):
 
 @st.composite
 def _money(draw, paper):
-    """Benefit, loss, gain and cost of one record: often such that somebody is indifferent between two strategies."""
+    """Draw a record's payoff parameters, often with an indifferent player."""
     kind = draw(st.sampled_from(["any", "alike", "attacked or not", "both attacked"]))
     if kind == "any":
         gain = draw(amounts)
@@ -260,6 +260,6 @@ def _money(draw, paper):
 
 
 def _cost(paper, gain):
-    # An attack on a group of n people is exactly worth gain / n.
+    # An attack on a group of n people is worth exactly gain / n.
     worth = st.sampled_from(paper.strategies).map(lambda g: gain / paper.n_p(g))
     return st.one_of(amounts, worth, worth, worth.map(lambda cost: 0.9 * cost), worth.map(lambda cost: 1.1 * cost))

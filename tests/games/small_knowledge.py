@@ -1,4 +1,4 @@
-"""Small random cases, and an oracle that goes through every outcome of every variable, written from the paper."""
+"""Small random cases, and an oracle that enumerates every outcome."""
 
 import itertools
 from dataclasses import dataclass
@@ -44,7 +44,10 @@ def cases(draw, max_persons=8):
 
 
 def known_sets(case, person):
-    """Every outcome of the variables Y of one person: the attributes known, and the probability."""
+    """Return all sets of known attributes of a person, with their probabilities.
+
+    These are the outcomes of the variables Y.
+    """
     outcomes = []
     for source in case.knowledge.sources:
         profile = source.profiles[source.profile_of_person[person]]
@@ -68,5 +71,8 @@ def size_of(codes, person, known):
 
 
 def expectation(case, person, of_size):
-    """Expectation over what is known of a function of the size of the person's group."""
+    """Return the expectation of a function of a person's group size.
+
+    The expectation is over the sets of known attributes.
+    """
     return sum(p * of_size(size_of(case.codes, person, known)) for known, p in known_sets(case, person))

@@ -1,4 +1,4 @@
-"""Games against several adversary types, against brute force over every form, written from the definitions."""
+"""Games against several adversary types, against brute force over every form."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ WAYS = ("one-of", "all", "worst")
 
 @st.composite
 def games_of_types(draw, most_types=3):
-    """A small game and the types that attack it: each a game of its own people and prices, and a weight."""
+    """Draw a game and its types, each with own people, payoff parameters and a weight."""
     small = draw(small_games(max_attributes=3, max_strategies=24, max_records=3))
     n = small.n_records
     types = []
@@ -54,7 +54,7 @@ def types_game(small, types, weights, together="one-of"):
 
 
 def payoff_by_hand(small, types, weights, together, i, g):
-    """Publisher's payoff of sharing record i as g, and whether anybody attacks."""
+    """Return the publisher's payoff of record i as g, and whether any type attacks."""
     hits = [each.paper(i).pi(g) if each.paper(i).attacks(g) else 0.0 for each in types]
     attacks = any(each.paper(i).attacks(g) for each, weight in zip(types, weights, strict=True) if weight > 0)
     if together == "one-of":
@@ -113,7 +113,7 @@ def test_one_type_is_the_game_against_it(together, case):
 @given(case=games_of_types())
 @examples(30)
 def test_more_than_one_adversary_never_helps_the_publisher(case):
-    """Nobody gains by a further attacker: form by form, and so at the best reply."""
+    """An additional attacker reduces the payoff of every form, and so the best payoff."""
     small, types, _ = case
     together = types_game(small, types, [1.0] * len(types), "all")
     scale = np.array(small.scale)
@@ -183,7 +183,7 @@ def test_order_of_types_and_types_that_never_come_change_nothing(case, data):
 @given(world=small_worlds(chain="two-stage", levels=True), weight=st.sampled_from([0.0, 0.25, 0.5, 1.0]))
 @examples(20)
 def test_types_of_the_masking_game(world, weight):
-    """An adversary with a genealogy, and one without: the oracle plays both attacks for every target."""
+    """Two adversaries, with and without a genealogy; the oracle runs both attacks."""
     game = world.game.record_game
     plain = world.game.one_stage().record_game
     types = [
@@ -232,13 +232,13 @@ def test_the_average_type_has_the_mean_gain_and_cost_of_the_heaviest_type_s_plan
 
 
 def test_a_publisher_who_takes_the_average_for_the_types_loses():
-    """Nine of ten adversaries gain nothing, the tenth 1,000: on average 100, for which nobody would attack."""
+    """Nine of ten adversaries gain 0, one gains 1,000: on average 100, below the cost."""
     hierarchy = (((0, 1), (0, 0)),)
     small = game_of(hierarchy, [(0,), (0,), (1,), (1,)], [(0,)], benefit=100.0, loss=1000.0, gain=0.0, cost=60.0)
     poor, rich = small, replace(small, gain=(1000.0,))
     game = types_game(small, [poor, rich], [0.9, 0.1])
     replies = replies_to_types(game)
-    # As it is (two people): 100, and 1,000 x 1/2 is lost in one case of ten. Suppressed: nothing, and 25 is lost.
+    # Unchanged (two people): 100, minus 1,000 x 1/2 in one case of ten. Suppressed: 0, minus 25.
     assert replies["types"].choice.strategies.tolist() == [0]
     assert replies["types"].expected.publisher_payoff[0] == pytest.approx(100 - 0.1 * 500)
     assert replies["average"].choice.strategies.tolist() == [0]
@@ -258,7 +258,7 @@ def test_mistaken_weights_are_paid_for_in_the_truth():
 
 
 class Stranger:
-    """An adversary without a price."""
+    """An adversary without payoff parameters."""
 
     def respond(self, linkage, rows=None):
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The masking game where some attributes cannot be masked, against all strategies of the game where they can."""
+"""Masking games with attributes that cannot be masked, by full enumeration."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,10 @@ def partial(game, n_always):
 
 
 def payoffs_that_share(game, n_always, no_attack=False):
-    """Payoffs of all strategies of the whole game that share the first attributes, shape (n_strategies, n_records)."""
+    """Return payoffs of all strategies that share the first attributes.
+
+    The array has shape (n_strategies, n_records).
+    """
     rows = []
     for strategy in range(game.space.size):
         if not game.space.shared(strategy)[:n_always].all():
@@ -82,7 +85,7 @@ def test_the_space_holds_the_strategies_that_share_the_first_attributes(small):
 def test_one_stage_masking_keeps_the_rule(small):
     limited = partial(small.game, 2)
     found = solve_policy(limited, "one-stage-masking", np.random.default_rng(0))
-    # With the demographics told, masking loci against an adversary who does not use them is a loss.
+    # If the demographics are shared, masking loci against an adversary who ignores them is a loss.
     assert set(found.strategies.tolist()) <= {0, WITHHELD}
 
 

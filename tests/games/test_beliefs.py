@@ -1,4 +1,4 @@
-"""A publisher plans on what it believes and is paid by what is true; so is the adversary."""
+"""Publisher and adversary plan with their beliefs and are paid by the truth."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ MISTAKES = ("loss", "gain", "cost")
 
 @st.composite
 def beliefs(draw, small):
-    """The same game with the publisher's own idea of what is lost, gained and paid."""
+    """Draw the publisher's beliefs about loss, gain and cost of a game."""
     n = small.n_records
     believed = {name: tuple(draw(amounts) for _ in range(n)) for name in draw(st.sets(st.sampled_from(MISTAKES)))}
     return replace(small, **believed)

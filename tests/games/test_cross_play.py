@@ -1,4 +1,4 @@
-"""The table of defenders against adversaries: every row against games played one by one."""
+"""The cross-play table, against games of each defender and adversary."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ DEFENDERS = [
 
 
 def mixed(space, rate):
-    """What is to be expected of attacks at random."""
+    """Return a game of types who always and never attack, equal to random attacks."""
     always, never = (PLAYERS[f"{space}-{name}"].game for name in ("always", "never"))
     types = [
         AdversaryType("yes", rate, always.linker, always.adversary),
@@ -99,7 +99,7 @@ def test_the_reply_to_all_types_has_the_best_mean_and_that_to_the_worst_the_best
     assert mean["best vs all-types"] >= mean.max() - 1e-9
     assert matrix.index.is_unique
     assert matrix.shape == (len(SPACES[space]) + 2 + 4, len(SPACES[space]))
-    # Record by record it is the best; of means over records it need not be, but the adversary's part is bounded.
+    # It is the best record by record; means over records may differ, but the adversary's share is bounded.
     games = opponents(space)
     worst = all_types(games, worst=True)
     choice = BestReply(may_withhold=True).choose(worst)
@@ -137,7 +137,7 @@ def test_attacks_at_random_are_what_their_draws_are_on_average(lattice):
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(weights):
-    """Who is there is enumerated: each type by chance, whatever the others do."""
+    """Enumerate which types are present; types are present independently."""
     chances = {"always": 0.25, "one-shot": 0.4, "fmdp-unknown": 0.5, "never": 0.7}
     games = {name: PLAYERS[f"lattice-{name}"].game for name in chances}
     one = games["always"]
@@ -196,7 +196,7 @@ def test_plans_are_made_on_beliefs_and_paid_in_truth():
     truth, belief = PLAYERS["lattice-always"].game, PLAYERS["lattice-never"].game
     play = cross_play([Opponent("it", truth, belief)], [BestReply()])
     row = play.table.iloc[0]
-    # Who believes that nobody attacks shares everything.
+    # A publisher who expects no attack shares everything.
     shared = outcome_of(truth, FixedForms("all", 0).choose(truth))
     assert row["publisher_payoff"] == pytest.approx(shared.publisher_payoff.mean())
     assert row["regret"] > 0
@@ -217,7 +217,7 @@ def test_who_cannot_play_is_named_with_the_reason():
 
 @dataclass(frozen=True)
 class Fussy(AlwaysAttacks):
-    """Cannot play where a record hides among as many people."""
+    """An adversary that raises an error for one group size."""
 
     refused: int = 0
 
@@ -292,7 +292,7 @@ def both(together):
 
 @dataclass(frozen=True)
 class PaidElsewhere(OptIn):
-    """Is paid in a game that is not made against every adversary."""
+    """A policy that is paid in another game, which is not defined for all adversaries."""
 
     name: str = "elsewhere"
 

@@ -1,4 +1,4 @@
-"""Persons looked up in the shared rows: counts, payoffs and the releases found, against plain counting."""
+"""Adversaries who look up people in the shared rows, against plain counting."""
 
 from dataclasses import replace
 from itertools import combinations, product
@@ -43,7 +43,7 @@ HIERARCHIES = (
 
 @st.composite
 def plain_releases(draw, direction=None):
-    """Small releases; some records alike, some attributes that are never merged to one group."""
+    """Draw a small release, with repeated records and attributes without a root."""
     hierarchies = draw(st.sampled_from([HIERARCHIES, HIERARCHIES[:2], HIERARCHIES[1:]]))
     values = st.tuples(*(st.integers(0, len(levels[0]) - 1) for levels in hierarchies))
     records = tuple(draw(st.lists(values, min_size=1, max_size=7)))
@@ -62,7 +62,7 @@ def plain_releases(draw, direction=None):
 
 
 def directed(plain, expected=1.0):
-    """The same release as a game; people counted `expected` times each."""
+    """Return a release as a game; each person counts `expected` times."""
     attributes = tuple(
         Attribute(f"a{f}", tuple(f"v{v}" for v in range(len(levels[0])))) for f, levels in enumerate(plain.hierarchies)
     )
@@ -90,7 +90,7 @@ def directed(plain, expected=1.0):
 
 
 def game_of_people(plain):
-    """Return a `PlainPeople` whose population is its release as a game."""
+    """Return the game of a `PlainPeople` release, whose population is the release."""
     rows = [row for record in plain.records for row in record]
     ones = (1.0,) * len(rows)
     of_rows = PlainRelease(plain.hierarchies, tuple(rows), tuple(rows), ones, ones, ones, ones, plain.direction)
@@ -127,7 +127,7 @@ def test_rows_that_fit_are_those_of_plain_counting(data):
     found = linker.rows.of_records(np.array(strategies))
     assert found.tolist() == [plain.rows_that_fit(i, strategies) for i in range(len(plain.records))]
     weights = np.arange(1.0, len(strategies) + 1)
-    # Three rows alike weigh as much as one of their weights together.
+    # Three equal rows with one weight each equal one row with their total weight.
     weighed = linker.rows.weight_of_entries(np.array(strategies), weights)
     fitting = [
         sum(
@@ -204,7 +204,7 @@ def test_nobody_is_at_risk_in_a_release_without_attacks_and_no_record_can_keep_m
     for i, form, other in plain.deviations(found):
         if not any(plain.attacked(j, other) for j in everybody):
             assert form < 0 or plain.benefit[i] * (plain.utility(i, form) - plain.utility(i, found[i])) <= 1e-9
-            # Whoever can be shared without harm to anybody is.
+            # Every record that can be shared without harm to another record is shared.
             assert found[i] >= 0 or form < 0
 
 
@@ -220,12 +220,15 @@ def test_no_change_of_one_record_pays_more_than_the_best_release(plain, may_with
     for _, form, other in plain.deviations(found.strategies.tolist()):
         if form >= 0 or may_withhold:
             assert sum(plain.payoffs(other)) <= total + 1e-8
-    # Neither start is left for worse.
+    # Neither start is left for a worse release.
     assert total >= sum(plain.payoffs(present.strategies.tolist())) - 1e-9
 
 
 def random_release(seed, *, people_have_several=False):
-    """A small release of 4 to 13 records; without exchanges, the search can be improved in a third of them."""
+    """Return a small release of 4 to 13 records.
+
+    Without exchanges of two records, the search is suboptimal in a third of these.
+    """
     rng = np.random.default_rng(seed)
     first, second, third = HIERARCHIES
     spaces = [HIERARCHIES, (first, second), (first, third, third), (third, third, third)]
@@ -343,7 +346,7 @@ def test_withholding_leaves_the_largest_part_of_which_nobody_is_attacked(data):
     strategies = released_as(data.draw, plain)
     kept = without_attacked(directed(plain)[0], np.array(strategies)).tolist()
     assert not any(plain.attacked(i, kept) for i in range(len(kept)))
-    # A larger part of the rows would have been left: nobody can be put back alone.
+    # A larger part of the rows would have been removed: no record can be restored alone.
     for i, form in enumerate(strategies):
         if kept[i] < 0 <= form:
             assert plain.attacked(i, [*kept[:i], form, *kept[i + 1 :]])
@@ -412,7 +415,7 @@ def test_a_weighted_guess_finds_people_by_the_row_that_is_easiest(seed):
 
 
 def limited_release(seed):
-    """A small release whose records have sensitive values, and limits on these."""
+    """Return a small release with sensitive values, and limits on them."""
     plain, rng = random_release(seed), np.random.default_rng(seed + 1000)
     columns = []
     hierarchies = [((0, 1), (0, 0)), ((0, 1, 2), (0, 1, 1), (0, 0, 0))]
@@ -440,7 +443,7 @@ def admissible_groups(plain, space):
 @pytest.mark.parametrize("policy", ["no-attack", "basic", "record-level"])
 @pytest.mark.parametrize("seed", cases(range(200), range(12)))
 def test_limits_on_sensitive_values_hold_and_no_change_of_two_records_within_them_pays_more(seed, policy):
-    """The records that fit a row, and the rows that fit a person, are counted one by one."""
+    """Records that fit a row and rows that fit a person are counted one by one."""
     plain = limited_release(seed)
     game, linker = directed(plain)
     constraint = Constraint(no_attack=policy == "no-attack", admissible=admissible_groups(plain, game.space))
@@ -470,7 +473,7 @@ def test_limits_on_sensitive_values_hold_and_no_change_of_two_records_within_the
 
 
 def first_records(plain, n):
-    """The same release of its first records alone, which are everybody."""
+    """Return the release of the first records only, which are also its population."""
     amounts = {name: getattr(plain, name)[:n] for name in ("benefit", "loss", "gain", "cost")}
     columns = tuple((codes[:n], levels) for codes, levels in plain.columns)
     return replace(plain, records=plain.records[:n], people=plain.records[:n], columns=columns, **amounts)
@@ -527,7 +530,7 @@ def test_expected_counts_of_people_need_not_be_whole(direction):
     game, linker = directed(plain, expected=1.3)
     everywhere = np.full(6, game.space.size - 1)
     suppressed = evaluate(game, chosen(everywhere)).success_probability
-    # One attribute is never merged to one group: three records have its first value.
+    # One attribute has no root: three records have its first value.
     assert suppressed == pytest.approx([1 / 3] * 6)
     rare = directed(replace(plain, people=plain.records), expected=0.7)[0]
     # Of 3 people, 2.1 are expected.

@@ -1,4 +1,4 @@
-"""Best replies added until nobody gains: against the linear program over all plans, record by record."""
+"""The double oracle, against the linear program over all plans."""
 
 import numpy as np
 import pytest
@@ -34,13 +34,13 @@ def played(players):
 
 
 def value_over_all_plans(players, weights):
-    """Return what a mixture of all plans makes sure of.
+    """Return the value that a mixture of all plans guarantees.
 
-    Payoffs are means over records, so of a mixture of plans only matters how often each record is in each form.
+    Payoffs are means over records, so a mixture matters only through the frequency of each form for each record.
     """
     share = weights / weights.sum()
     n, n_forms = len(weights), record_game_of(players[0].truth).space.size
-    paid = np.zeros((len(players), n, n_forms + 1))  # the last form is to withhold the record, which pays nothing
+    paid = np.zeros((len(players), n, n_forms + 1))  # the last form withholds the record, at payoff 0
     for form in range(n_forms):
         plan = FixedForms("plan", form)
         for number, each in enumerate(players):
@@ -61,7 +61,7 @@ def test_the_value_is_that_of_all_plans(players, played):
     assert last["best_exploitability"] <= MATHEMATICALLY
     assert last["publisher_payoff"] == pytest.approx(value_over_all_plans(players, WEIGHTS), abs=1e-6)
     assert found.left_out == ()
-    # Better than any mixture of the plans that somebody thought of, which are not all in the game.
+    # Better than any mixture of the named plans, which do not include all plans of the game.
     assert last["publisher_payoff"] > zero_sum(played.matrix("publisher_payoff").to_numpy()).row_payoff + 0.01
     assert last["defenders"] < len(played.matrix("risk"))
 
@@ -92,7 +92,7 @@ def test_exploitability_is_never_negative_and_falls(space, game):
 
 @pytest.mark.deep
 def test_the_solution_is_left_by_nobody(players, played):
-    """The mixture is played again: its best reply by the solver, and each adversary against it."""
+    """The mixture is played again: its best reply by the solver, and each adversary."""
     found = double_oracle(played, players, BEST, own="one-shot", game="general-sum", tolerance=1e-6, weights=WEIGHTS)
     last, mixtures = found.iterations.iloc[-1], found.mixtures.set_index("player")
     faced = mixtures.loc[["adversary"]].set_index("strategy")["probability"]

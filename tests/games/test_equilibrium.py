@@ -1,4 +1,4 @@
-"""What choices lead to where attacks are made now and then."""
+"""Results of choices against adversaries who attack with a probability."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_attacks_made_now_and_then_lie_between_those_always_and_never_made(small
     weights = np.arange(1, n + 1)
     found = averages(now_and_then, weights)
     assert found["share_attacked"] == pytest.approx(rate * weights[shared].sum() / weights.sum())
-    # However rarely an attack is made, it succeeds as often.
+    # The success probability of an attack does not depend on its frequency.
     if shared.any():
         expected = np.average(always.success_probability[shared], weights=weights[shared])
         assert found["risk_if_attacked"] == pytest.approx(expected)

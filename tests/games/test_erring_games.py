@@ -1,4 +1,7 @@
-"""Games against adversaries who err: every exact search against plain enumeration, and Gambit's quantal responses."""
+"""Games against adversaries who err: exact searches against full enumeration.
+
+Quantal responses are compared with Gambit.
+"""
 
 import math
 
@@ -33,7 +36,7 @@ from reidsim.games.type_replies import average_type
 from reidsim.releases.lattice import GeneralizationLattice
 
 THEORY = ProspectTheory(loss_aversion=1.2)
-# How each errs; prospects are of a single attempt.
+# Parameters of each kind of error; prospects are of a single attempt.
 ERRORS = {"coin": (0.0, None), "logit": (0.08, None), "prospect": (None, THEORY), "prospect-logit": (0.3, THEORY)}
 ERRING = at_least(
     36,
@@ -58,7 +61,10 @@ def erring(game, precision, prospect=None):
 
 
 def by_paper(small, i, precision):
-    """Payoff and worth of an attack by strategy of one record, from the paper's formulas and the quantal response."""
+    """Return payoffs and attack worths of a record by strategy.
+
+    From the paper's formulas and the quantal response.
+    """
     paper = small.paper(i)
     payoffs, worths = [], []
     for g in paper.strategies:
@@ -80,7 +86,7 @@ def test_branch_and_bound_pays_what_the_best_of_all_strategies_does(small, preci
     for i in range(small.n_records):
         payoffs, worths = by_paper(small, i, precision)
         close = {"rel": 1e-9, "abs": 1e-9 * small.scale[i]}
-        # Where an attack is worth nothing, up to rounding, a high precision makes anything of it.
+        # If an attack is worth zero up to rounding, a high precision amplifies the rounding error.
         if precision > 1 and min(map(abs, worths)) < 1e-6 * small.scale[i]:
             continue
         assert found.publisher_payoff[i] == pytest.approx(max(payoffs), **close)
@@ -122,7 +128,7 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
     game = erring(PLAYERS[name].game, *ERRORS[errors])
     n, size = game.n_records, game.space.size
     payoffs = np.stack([game.outcome(strategy).publisher_payoff for strategy in range(size)])
-    # By the promise that every bound rests on: no reply makes a form pay more than its benefit.
+    # Every bound rests on this rule: no reply makes a form pay more than its benefit.
     benefits = np.stack([game.benefit_of(strategy) for strategy in range(size)])
     assert (payoffs <= benefits + 1e-12).all()
     best = payoffs.max(axis=0)
@@ -158,7 +164,7 @@ def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
         best = max(best, outcome.publisher_payoff[kept].sum())
     solution = search(whole)
     assert solution.payout[0] == pytest.approx(best)
-    # Attacks by mistake are left: no record that is shared is safe from them.
+    # Random attacks remain: no shared record is safe from them.
     kept = whole.kept_at(int(solution.nodes[0]))
     assert kept.any()
     assert (game.outcome(int(solution.nodes[0])).response.attack_probability[kept] > 0).all()
@@ -217,7 +223,7 @@ def test_attacks_are_those_of_gambits_logit_branch(small, precision):
     game, tree = erring(small.game(), precision), gambit_tree(small.paper(0))
     (response,) = gambit().qre.logit_solve_lambda(tree, precision)
     size, payoffs = game.space.size, []
-    # The publisher's actions come first, then two of the adversary after each of them.
+    # The publisher's actions come first, then two actions of the adversary for each.
     assert len(response) == 3 * size
     for strategy in range(size):
         outcome = game.outcome(strategy)

@@ -1,9 +1,9 @@
-"""The game as an explicit tree, solved by Gambit and by hand, against what reidsim says of it.
+"""The game as an explicit tree, solved by Gambit and by hand, against reidsim.
 
 The publisher picks a strategy, the adversary sees it and attacks or not, chance decides whether the attack succeeds.
-The tree's money and probabilities are fractions, so that ties are exact. Among subgame-perfect equilibria, which
-differ in what an indifferent adversary does, reidsim's is the one the publisher likes best (no attack when
-indifferent, and no attack never hurts the publisher).
+The tree's money and probabilities are fractions, so that ties are exact. Subgame-perfect equilibria differ in the
+reply of an indifferent adversary. Reidsim returns the equilibrium with the best payoff for the publisher: an
+indifferent adversary does not attack, which never hurts the publisher.
 """
 
 from fractions import Fraction
@@ -25,7 +25,10 @@ from reidsim.games.record_game import Constraint
 
 @cache
 def gambit():
-    """Return Gambit, which is slow to import."""
+    """Return Gambit, which is slow to import.
+
+    The test extra installs it on platforms with a wheel, where the import must succeed.
+    """
     import pygambit
 
     return pygambit
@@ -36,7 +39,10 @@ with_gambit = pytest.mark.skipif(find_spec("pygambit") is None, reason="needs th
 
 @st.composite
 def whole_money(draw, paper):
-    """Amounts in whole dollars, with an attack on some group of n people often exactly worth its cost."""
+    """Draw whole dollar amounts.
+
+    An attack on some group is often worth exactly its cost.
+    """
     benefit, cost = draw(st.integers(0, 60)), draw(st.integers(0, 8))
     n = paper.n_p(draw(st.sampled_from(paper.strategies)))
     gain = draw(st.one_of(st.just(cost * n), st.integers(0, 100)))
@@ -49,7 +55,7 @@ def games(**limits):
 
 
 def gambit_tree(paper):
-    """Build the game tree; the publisher's moves are in the order of `paper.strategies`."""
+    """Build the game tree with the publisher's moves in the order of `strategies`."""
     loss, gain, cost = (Fraction(amount) for amount in (paper.L, paper.G, paper.c))
     tree = gambit().Game.new_tree(players=["Publisher", "Adversary"])
 
@@ -75,7 +81,7 @@ def gambit_tree(paper):
 
 
 def undecided_publisher(tree, profile):
-    """Copy a profile with the publisher mixing over all strategies, so that every subgame is reached."""
+    """Copy a profile with a fully mixed publisher, so that every subgame is reached."""
     everywhere = profile.copy()
     for action in tree.root.infoset.actions:
         everywhere[action] = gambit().Rational(1, len(tree.root.children))
@@ -88,7 +94,7 @@ def adversary_regrets(tree, profile):
 
 
 def pure_profile(tree, strategy, attacks):
-    """The profile in which the publisher plays a strategy and the adversary what `attacks` says of each."""
+    """Return the profile of a publisher's strategy and the attacks by strategy."""
     profile = tree.mixed_behavior_profile(rational=True)
     for number, action in enumerate(tree.root.infoset.actions):
         profile[action] = int(number == strategy)
@@ -109,7 +115,7 @@ def equilibrium_of(small):
 def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_enumerates(small):
     tree = gambit_tree(small.paper(0))
     found = gambit().nash.enumpure_agent_solve(tree).equilibria
-    # An equilibrium may rest on a threat that the adversary would not carry out; a subgame-perfect one may not.
+    # An equilibrium may rest on a threat that the adversary would not carry out; a subgame-perfect equilibrium may not.
     perfect = [profile for profile in found if not any(adversary_regrets(tree, profile))]
     best = max(perfect, key=lambda profile: profile.payoff("Publisher"))
     assert equilibrium_of(small).publisher_payoff[0] == pytest.approx(float(best.payoff("Publisher")), abs=1e-9)
@@ -123,7 +129,7 @@ def test_gambit_finds_nothing_to_regret_in_the_equilibrium(small):
     equilibrium = equilibrium_of(small)
     attacks = [bool(game.outcome(strategy).response.attacks[0]) for strategy in range(game.space.size)]
     profile = pure_profile(tree, int(equilibrium.strategies[0]), attacks)
-    # v(g) is a logarithm, so two strategies that pay the publisher the same do so to rounding.
+    # v(g) is a logarithm, so equal payoffs of two strategies are equal up to rounding.
     assert float(profile.infoset_regret(tree.root.infoset)) <= 1e-9
     assert not any(adversary_regrets(tree, profile))
     assert float(profile.payoff("Publisher")) == pytest.approx(equilibrium.publisher_payoff[0], abs=1e-9)
@@ -144,13 +150,13 @@ def test_the_payoff_is_that_of_backward_induction_over_gambits_nodes(small):
     worth = [float(solved.node_value("Publisher", node)) for node in tree.root.children]
     equilibrium = equilibrium_of(small)
     assert equilibrium.publisher_payoff[0] == pytest.approx(max(worth), abs=1e-9)
-    # The strategy kept is the first of those that are worth as much.
+    # The chosen strategy is the first of equal payoffs.
     assert equilibrium.strategies[0] == next(i for i, value in enumerate(worth) if value >= max(worth) - 1e-9)
     assert equilibrium.attacked[0] == replies[equilibrium.strategies[0]]
 
 
 def solve(node):
-    """Return both payoffs of a node of a tree of tuples when everyone below plays for himself."""
+    """Return both payoffs of a node in a tree of tuples, by backward induction."""
     kind, content = node
     if kind == "end":
         return content
@@ -158,7 +164,7 @@ def solve(node):
         return tuple(sum(p * solve(child)[who] for p, child in content) for who in (0, 1))
     who = ("publisher", "adversary").index(kind)
     best = None
-    for child in content:  # the first child is kept among equals: no attack comes first
+    for child in content:  # the first child wins ties: no attack comes first
         payoffs = solve(child)
         if best is None or payoffs[who] > best[who]:
             best = payoffs
@@ -186,7 +192,7 @@ def test_both_payoffs_are_those_of_the_tree_solved_by_hand(small):
             for move in tuple_tree(small.paper(0))[1]
             if abs(solve(move)[0] - publisher) <= Fraction(1, 10**9)
         ]
-        # Strategies that pay the publisher the same may leave the adversary different payoffs.
+        # Strategies with equal publisher payoffs may have different adversary payoffs.
         assert min(abs(float(payoff) - equilibrium.adversary_payoff[0]) for payoff in tied) <= 1e-9
         assert equilibrium.adversary_payoff[0] >= 0
 
@@ -207,7 +213,7 @@ def test_constraints_prune_the_publishers_moves_from_the_tree(small):
 
 @with_gambit
 def test_gambits_tree_of_an_example_worked_out_by_hand():
-    """A guard on the test itself: 10 - 20/2 attacked against 4 unattacked; the adversary nets 20/2 - 3."""
+    """Check the tree: 10 - 20/2 attacked, 4 unattacked; the adversary nets 20/2 - 3."""
 
     class Example:
         strategies = ((0,), (1,))

@@ -1,4 +1,4 @@
-"""The search from the most general node on, against backward induction; and group sizes counted for many strategies."""
+"""Search from the most general node, against backward induction; group sizes."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_iceberg_picks_the_strategies_of_backward_induction(small):
         assert found[name].solver == "iceberg"
         assert found[name].exact
         np.testing.assert_array_equal(found[name].strategies, expected[name].strategies)
-        # One constraint alone is seeded by no other.
+        # A single constraint has no other constraint's result as its start.
         alone = iceberg(game, {name: constraints[name]})[name]
         np.testing.assert_array_equal(alone.strategies, expected[name].strategies)
     event(f"{game.space.size} strategies")

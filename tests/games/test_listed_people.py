@@ -1,4 +1,4 @@
-"""Attacks that end in a list drawn from people, against plain Python: candidates one by one, the person's own row."""
+"""Attacks that end in a list drawn from people, against plain Python loops."""
 
 from dataclasses import dataclass, replace
 
@@ -34,7 +34,10 @@ SIZES = (4, 2, 3)
 
 @dataclass(frozen=True)
 class Listed:
-    """A world as plain data: what is true of the targets, and rows of the list, None where a value is missing."""
+    """A world as plain data: the targets' true values, and list rows.
+
+    A missing value in a row is None.
+    """
 
     targets: list[tuple[int, ...]]
     rows: list[tuple[int | None, ...]]
@@ -43,7 +46,10 @@ class Listed:
     game: MaskingGame
 
     def candidates(self, target, strategy, surname=None):
-        """Rows that agree with what is shared of a target and inferred, and whether its own is one of them."""
+        """Return the number of matching rows, and whether the target's own row is one.
+
+        Rows must match the released and inferred values.
+        """
         levels = self.game.space.levels(strategy)
         asked = []
         if levels[0] < 2:
@@ -60,7 +66,10 @@ class Listed:
         return len(found), self.own[target] in found
 
     def reply(self, target, strategy, surname, confidence):
-        """Believed and true success, and whether it attacks: a surname is used only if that is strictly better."""
+        """Return believed success, true success and whether the adversary attacks.
+
+        A surname is used only if it is strictly better.
+        """
         n, among = self.candidates(target, strategy)
         believed, true = (self.coverage / n if n else 0.0), (1 / n if n and among else 0.0)
         if surname >= 0 and confidence >= THRESHOLD:
@@ -72,7 +81,7 @@ class Listed:
 
 @st.composite
 def worlds(draw, most_missing=0.4):
-    """A few targets, and a list of some of them and others, in which values are wrong or missing."""
+    """Draw a few targets, and a list with wrong and missing values."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n_targets, n_others, n_loci = draw(st.integers(1, 4)), draw(st.integers(0, 6)), draw(st.integers(1, 2))
     people = np.column_stack([rng.integers(0, size, n_targets + n_others) for size in SIZES])
@@ -148,7 +157,7 @@ def test_success_is_by_the_persons_own_row_among_those_that_agree(listed):
 @examples(30)
 @given(worlds(), st.sampled_from((None, OneShotAdversary(GAIN, COST), SequentialAdversary(SequentialAttack(GAIN)))))
 def test_nobody_decides_on_who_is_in_the_list(listed, planner):
-    """Had other targets been in the list, the same would have been attacked."""
+    """The attacked records do not depend on which targets are in the list."""
     game = listed.game
     everybody = replace(game.world.lists["voters"], row=np.zeros(game.n_records, dtype=np.int64))
     nobody = replace(everybody, row=np.full(game.n_records, -1))
@@ -165,7 +174,7 @@ def test_nobody_decides_on_who_is_in_the_list(listed, planner):
 @examples(60)
 @given(worlds(), st.sampled_from((0.0, 4.0)), st.sampled_from((None, 1)))
 def test_one_after_the_other_is_played_out(listed, fine, most):
-    """The mean over who is in the list, and over whose turn comes when, of one attack after another in plain Python."""
+    """Simulate one exploit after another; average over membership and order."""
     game = listed.game.one_stage()
     attack = SequentialAttack(
         gain=GAIN, exploit_cost=COST, link_cost=1.0, access_cost=2.0, penalty=fine, max_penalties=most,
@@ -188,7 +197,10 @@ def test_one_after_the_other_is_played_out(listed, fine, most):
 
 
 def _played(attack, n, place, caught):
-    """Accesses, payoff, hits and exploits if the person comes at a place of n, or nowhere."""
+    """Return accesses, payoff, hits and exploits with the target at a given position.
+
+    The target may also be absent from the list.
+    """
 
     def due(paid):
         levied = attack.max_penalties is None or paid < attack.max_penalties
@@ -198,7 +210,7 @@ def _played(attack, n, place, caught):
         return paid if attack.max_penalties is None else min(paid + 1, attack.max_penalties)
 
     def plan(j, paid):
-        """Worth of going on after j misses, in the adversary's belief."""
+        """Return the believed value of continuing after j misses."""
         if j == n:
             return 0.0
         hit = 1 / (n / attack.prior - j)
@@ -208,7 +220,7 @@ def _played(attack, n, place, caught):
         )
 
     def play(j, paid):
-        """Payoff, hits and exploits from there, given where the person comes."""
+        """Return payoff, hits and exploits from step j on, given the target's position."""
         if j == n or plan(j, paid) <= 1e-9:
             return np.zeros(3)
         now = np.array([-attack.exploit_cost - caught * due(paid), 0.0, 1.0])
@@ -253,7 +265,10 @@ def test_partial_knowledge_of_a_list_is_the_mean_over_what_is_known(listed, shar
 @examples(60)
 @given(worlds())
 def test_stages_before_leave_out_rows_that_lack_a_value(listed):
-    """A state inferred from the list by age is the most frequent among rows with both; of equals the first row's."""
+    """An inferred state is the most frequent one among rows with both values.
+
+    The first row's state wins ties.
+    """
     game = listed.game
     stage = InferByLinkage("state", "voters", ("age",))
     attack = MultistageAttack((stage, Identify(("age", "state"), "voters")), GAIN, COST, 0.0)
@@ -282,14 +297,14 @@ def test_stages_before_leave_out_rows_that_lack_a_value(listed):
 
 
 def guessed(game):
-    """The game as it is planned by who knows no more of the list than its coverage."""
+    """Return the game as planned by a publisher who knows only the list's coverage."""
     return replace(game, world=replace(game.world, by_coverage=True))
 
 
 @examples(60)
 @given(worlds())
 def test_who_knows_the_coverage_alone_plans_by_what_the_adversary_believes(listed):
-    """The best strategy of each target, among all of them in plain Python, by every exact search."""
+    """Plain Python tries every strategy of each target; every exact search must agree."""
     game = guessed(listed.game)
     loss = float(game.loss[0])
     found = np.zeros((game.space.size, game.n_records))
@@ -318,7 +333,7 @@ def test_who_knows_the_coverage_alone_plans_by_what_the_adversary_believes(liste
     }
     for search, choice in choices.items():
         np.testing.assert_allclose(game.evaluate(choice).publisher_payoff.clip(min=0.0), best, err_msg=search)
-    # Planning is all that changes.
+    # Only the plan changes; the truth does not.
     truth = outcomes(listed.game, 0)
     np.testing.assert_array_equal(truth.attacked, outcomes(game, 0).attacked)
 
@@ -326,7 +341,7 @@ def test_who_knows_the_coverage_alone_plans_by_what_the_adversary_believes(liste
 @examples(30)
 @given(worlds(), st.booleans())
 def test_planners_of_every_sort_are_believed(listed, one_stage):
-    """Whoever decides, what it believes of an attempt is what happens."""
+    """Under every planner, the publisher expects the adversary's believed success."""
     game = guessed(listed.game)
     game = game.one_stage() if one_stage else game
     attacks = SequentialAttack(gain=GAIN, exploit_cost=COST, link_cost=1.0, access_cost=2.0)
@@ -338,7 +353,7 @@ def test_planners_of_every_sort_are_believed(listed, one_stage):
 
 
 def test_a_surname_from_a_list_is_as_right_as_the_confidence_in_it():
-    """The registry is no list: who infers nothing succeeds in truth, who asks the list as the adversary believes."""
+    """The registry is complete: true success without inference, believed with a list."""
     targets = PersonTable("targets", {"age": np.array([0, 1]), "locus": np.array([1, 2]), "surname": np.array([0, 1])})
     kin = PersonTable("kin", {"locus": np.array([1, 1, 1, 2]), "surname": np.array([0, 0, 1, 2])})
     registry = PersonTable("registry", {"age": np.array([0, 0, 1, 1]), "surname": np.array([0, 1, 1, 2])})
@@ -352,7 +367,7 @@ def test_a_surname_from_a_list_is_as_right_as_the_confidence_in_it():
     true, planned = game.record_game.linker.link(0), guessed(game).record_game.linker.link(0)
     np.testing.assert_array_equal(planned.plan_success[0], true.plan_success[0])
     np.testing.assert_array_equal(planned.plan_success[1], planned.plan_believed[1])
-    # The second target's surname is inferred wrongly, which only the list tells.
+    # The second target's surname is inferred wrongly; only the true list reveals this.
     assert true.plan_success[1, 1] == 0
     assert planned.plan_success[1, 1] > 0
     for strategy in range(4):

@@ -1,4 +1,4 @@
-"""The masking game: record by record against the published code, and against brute force on tiny worlds."""
+"""The masking game, against the published code and brute force on tiny worlds."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ EXACT_SOLVERS = (best_first, masking_backward_induction)
 
 
 def game_of(inputs, weights=None):
-    """The game of the published code's input arrays."""
+    """Return the game of the published code's input arrays."""
     weights = inputs["weights"] if weights is None else weights
     n_loci = len(weights) - 2
     loci = tuple(f"locus{j + 1}" for j in range(n_loci))
@@ -49,10 +49,10 @@ def game_of(inputs, weights=None):
 
 
 def assert_equals_published(game, choice, outputs, scenario):
-    """Strategy, attack, success and both payoffs of every subject."""
+    """Check every subject's strategy, attack, success and payoffs."""
     found = game.evaluate(choice)
     strategy = game.space.shared(np.maximum(found.strategies, 0)) & (found.strategies >= 0)[:, None]
-    # The research code's cache may mix two subjects; these columns are without it.
+    # The research code's cache may confuse two subjects; these columns are computed without the cache.
     suffix = "_uncached" if f"s{scenario}_attack_uncached" in outputs else ""
     np.testing.assert_array_equal(strategy, outputs[f"s{scenario}_strategy"])
     np.testing.assert_array_equal(found.attacked, outputs[f"s{scenario}_attack{suffix}"])
@@ -66,7 +66,7 @@ def assert_equals_published(game, choice, outputs, scenario):
 
 
 def published_choice(game, outputs, scenario):
-    """The strategies of a scenario without search, as drawn or decided by the published code."""
+    """Return the published strategies of a scenario without search."""
     shared = outputs[f"s{scenario}_strategy"]
     strategies = game.space.masking(shared)
     if scenario in (2, 4):
@@ -116,7 +116,10 @@ def test_exact_solvers_equal_the_published_code(exact_oracle, solver, scenario):
 @pytest.mark.parametrize("solver", EXACT_SOLVERS)
 @pytest.mark.parametrize("scenario", [5, 6, 7])
 def test_exact_solvers_break_ties_as_the_published_code(solver, scenario):
-    """With equal weights many strategies are worth the same, and the confidence decides."""
+    """With equal weights many strategies have equal payoffs.
+
+    The confidence breaks ties.
+    """
     inputs = np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False)
     outputs = np.load(CARRIED / "mid_bf_m8_uniform_clean.npz", allow_pickle=False)
     game = game_of(inputs, np.ones(10))
@@ -125,7 +128,7 @@ def test_exact_solvers_break_ties_as_the_published_code(solver, scenario):
 
 
 def test_confidence_and_surname_equal_the_published_code():
-    """Only this file: in the others the published code broke ties between equally near men by chance."""
+    """Use the only file without random ties between nearest men in the published code."""
     outputs = np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False)
     game = game_of(outputs)
     for scenario in (0, 3, 5, 6, 7):
@@ -153,7 +156,7 @@ def test_full_size_equals_the_published_greedy_code(full_size, scenario):
 
 @pytest.mark.deep
 def test_full_size_exact_games_equal_the_reference(full_size):
-    """Means of the exact games on this population, as another exact solver found them (to the digits noted)."""
+    """Compare means with another exact solver's, to the digits noted."""
     game, _, _ = full_size
     expected = {
         "masking": (85.19, 0.8612, 0.9938), "no-attack-masking": (84.99, 0.8499, 1.0),
@@ -188,7 +191,7 @@ def test_usefulness_and_fairness_equal_the_published_code(full_size):
 @examples(30)
 @given(data=st.data())
 def test_exact_solvers_equal_brute_force(chain, data):
-    """Every strategy tried, in plain loops written from the paper: same payoff and, but for rounding, same strategy."""
+    """Try every strategy: payoffs are equal, and strategies up to rounding."""
     small = data.draw(small_worlds(chain=chain, levels=data.draw(st.booleans())))
     for no_attack in (False, True):
         expected = [plain.solve(no_attack) for plain in small.plain]
@@ -216,7 +219,10 @@ def test_greedy_equals_plain_greedy(data):
 @examples(20)
 @given(data=st.data())
 def test_three_stage_games_equal_brute_force(data):
-    """Chains without a compiled form go to branch and bound; payoffs equal those of trying everything."""
+    """Branch and bound solves chains without a compiled form.
+
+    Enumeration is the reference.
+    """
     small = data.draw(small_worlds(chain="three-stage", most_targets=2))
     assert not small.game.is_compiled
     for no_attack in (False, True):
@@ -229,7 +235,7 @@ def test_three_stage_games_equal_brute_force(data):
 @examples(30)
 @given(data=st.data())
 def test_compiled_and_general_solvers_agree(data):
-    """Branch and bound knows nothing of surnames: it goes through the chain of stages and the record game."""
+    """Branch and bound uses the chain of stages and the record game, without surnames."""
     small = data.draw(small_worlds())
     compiled = small.game.evaluate(best_first(small.game)).publisher_payoff
     general = small.game.evaluate(branch_and_bound(small.game.record_game, Constraint())).publisher_payoff
@@ -239,7 +245,7 @@ def test_compiled_and_general_solvers_agree(data):
 @examples(30)
 @given(data=st.data())
 def test_order_between_policies(data):
-    """masking >= opt-in >= 0, masking >= no-attack masking, exact >= greedy, all subject by subject."""
+    """masking >= opt-in >= 0, masking >= no-attack masking, exact >= greedy."""
     small = data.draw(small_worlds())
     rng = np.random.default_rng(0)
     payoff = {p: solve_policy(small.game, p, rng).publisher_payoff for p in ("masking", "opt-in", "no-attack-masking")}
@@ -264,7 +270,7 @@ def test_order_of_subjects_and_registry_never_matters(exact_oracle):
 
 @pytest.mark.deep
 def test_order_of_men_matters_only_through_ties(exact_oracle):
-    """Whatever is shared, the payoff stays unless another of equally near men comes first."""
+    """Payoffs differ only if another of equally near men comes first."""
     game, _ = exact_oracle
     men = shuffled(game.world.resource("genealogy"), np.random.default_rng(4))
     world = MultistageWorld(game.world.targets, {**game.world.resources, "genealogy": men})
@@ -310,7 +316,10 @@ def test_anytime_search_bounds_what_is_missed(data):
 
 
 def random_game(n, n_loci, seed=0, size=300):
-    """A made-up world of any number of loci; alleles 1 .. 6, a third missing in the genealogy."""
+    """Return an artificial world.
+
+    Alleles are 1 .. 6, a third missing in the genealogy.
+    """
     rng = np.random.default_rng(seed)
     loci = tuple(f"locus{j}" for j in range(n_loci))
     people = np.column_stack([rng.integers(0, 90, size), rng.integers(0, 50, size), rng.integers(0, 40, size)])
@@ -344,7 +353,7 @@ def test_sixty_loci_are_searched_within_a_budget():
 
 
 def three_stage_game():
-    """The made-up world, with the state inferred from a voter list by surname."""
+    """Return the artificial world, with states inferred from a voter list."""
     game = random_game(10, 3)
     voters = PersonTable("voters", dict(game.world.resource("registry").columns))
     world = MultistageWorld(game.world.targets, {**game.world.resources, "voters": voters})
@@ -354,7 +363,7 @@ def three_stage_game():
 
 
 def test_same_strategy_is_the_best_mean(exact_oracle):
-    """All strategies tried on all subjects."""
+    """All strategies are tried on all subjects."""
     game, _ = exact_oracle
     means = [
         game.evaluate(Choice(np.full(game.n_records, s), "", np.ones(1, np.int64), exact=False)).publisher_payoff.mean()
@@ -380,7 +389,7 @@ def test_same_strategy_equals_brute_force(data):
 
 
 def test_beliefs_and_truth():
-    """Strategies picked for an adversary with a cost of 30 are paid against one with a cost of 10: never better."""
+    """Strategies for a believed cost of 30 are never better at the true cost of 10."""
     outputs = np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False)
     truth = game_of(outputs)
     attack = truth.attack

@@ -1,4 +1,4 @@
-"""Usefulness and fairness by hand; `test_masking_game` compares them with the published code."""
+"""Usefulness and fairness by hand; `test_masking_game` has the published code's."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ VALUES = np.array([[1, 5], [1, 6], [2, 5], [2, 6]])
 
 
 def test_usefulness_is_one_minus_the_weighted_distance():
-    """First attribute: shared 1, 1, 2 of 1, 1, 2, 2, distance 1/6; second: nobody, distance 1."""
+    """Attribute 1: shared 1, 1, 2 of 1, 1, 2, 2, distance 1/6; attribute 2: 1."""
     shared = np.array([[1, 0], [1, 0], [1, 0], [0, 0]], dtype=bool)
     assert usefulness(VALUES, shared, np.array([3.0, 1.0])) == pytest.approx(3 / 4 * 5 / 6)
     assert usefulness(VALUES, np.ones((4, 2), bool), np.array([3.0, 1.0])) == pytest.approx(1)
@@ -48,7 +48,7 @@ def test_fairness_is_the_mean_over_groupings():
 
 
 def test_who_masks_the_grouping_attribute_counts_in_no_group():
-    """Both groups share all of the second attribute, but the second group masks the first, which tells groups."""
+    """Both groups share the second attribute; the second group masks the grouping one."""
     shared = np.array([[1, 1], [1, 1], [0, 1], [0, 1]], dtype=bool)
     found = fairness_of_usefulness(VALUES, shared, np.ones(2), [(0, VALUES[:, 0])])
     assert found == pytest.approx(1 - gini(np.array([1.0, 0.0])))

@@ -1,4 +1,4 @@
-"""Values and equilibria of matrix games: against Nashpy, Gambit, enumeration of vertices, and as properties."""
+"""Matrix games, against Nashpy, Gambit, enumeration of vertices, and properties."""
 
 import itertools
 import warnings
@@ -26,7 +26,7 @@ SIZES = st.integers(1, 5)
 def games(seed, m, n, *, whole=False):
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     if whole:
-        # Few values: equal rows, dominated ones, and whole edges of equilibria.
+        # Few values: equal rows, dominated rows, and edges of equilibria.
         return tuple(rng.integers(0, 3, size=(m, n)).astype(float) for _ in range(2))
     return tuple(rng.normal(scale=50, size=(m, n)) for _ in range(2))
 
@@ -40,7 +40,7 @@ def test_known_games():
     np.testing.assert_allclose(zero_sum(rock).rows, [0.25, 0.25, 0.5], atol=1e-12)
     least = pure_exploitability(np.array([[1.0, 3.0], [2.0, 0.0], [4.0, 5.0]]), 3.5)
     np.testing.assert_allclose(least, [2.5, 3.5, 0.0])
-    # Battle of the sexes: three equilibria, of which these are the best and the worst for the row player.
+    # Battle of the sexes: three equilibria, including the best and the worst for the row player.
     first, second = np.array([[3.0, 0.0], [0.0, 2.0]]), np.array([[2.0, 0.0], [0.0, 3.0]])
     best, worst = equilibrium(first, second), equilibrium(first, second, for_rows="worst")
     assert (best.row_payoff, best.column_payoff) == pytest.approx((3.0, 2.0))
@@ -80,7 +80,7 @@ def test_equilibria_are_none_to_leave_and_those_of_a_zero_sum_game_pay_its_value
 @examples(60)
 @given(st.integers(0, 2**31), st.integers(0, 10), st.integers(1, 5), st.integers(1, 5))
 def test_exploitability_is_never_negative(seed, other, m, n):
-    """Of any mixtures, not only of those that are found."""
+    """For any mixtures, not only for equilibria."""
     first, second = games(seed, m, n)
     rng = np.random.default_rng(np.random.SeedSequence((seed, other)))
     rows, columns = rng.dirichlet(np.ones(m)), rng.dirichlet(np.ones(n))
@@ -94,7 +94,10 @@ def test_exploitability_is_never_negative(seed, other, m, n):
 @examples(30)
 @given(st.integers(0, 2**31), st.integers(2, 4), st.integers(2, 4))
 def test_the_best_and_the_worst_are_those_of_all_that_nashpy_finds(seed, m, n):
-    """By vertices of the best-reply polytopes; its enumeration of supports misses some of these."""
+    """Use vertices of best-reply polytopes.
+
+    Support enumeration misses some equilibria.
+    """
     first, second = games(seed, m, n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -104,7 +107,10 @@ def test_the_best_and_the_worst_are_those_of_all_that_nashpy_finds(seed, m, n):
 
 
 def vertices(payoff):
-    """Return the vertices of mixtures and payoffs u with ``payoff @ mixture <= u``, shape (n_vertices, n + 1)."""
+    """Return vertices of {(mixture, u): ``payoff @ mixture <= u``}.
+
+    The array has shape (n_vertices, n + 1).
+    """
     k, n = payoff.shape
     limits = np.vstack([np.hstack([-payoff, np.ones((k, 1))]), np.eye(n, n + 1)])
     whole = np.append(np.ones(n), 0.0)
@@ -116,7 +122,10 @@ def vertices(payoff):
 
 
 def row_payoffs_of_vertices(first, second):
-    """Return the row player's payoff in each equilibrium of two vertices, which its best and worst ones are among."""
+    """Return the row player's payoffs in equilibria of two vertices.
+
+    They include the best and the worst payoff.
+    """
     payoffs = []
     for (*x, v), (*y, u) in itertools.product(vertices(second.T), vertices(first)):
         slack = np.concatenate([x * (u - first @ y), y * (v - x @ second)])
@@ -126,7 +135,10 @@ def row_payoffs_of_vertices(first, second):
 
 
 def matrices(seed):
-    """A small game: of any numbers, of few whole ones, nearly zero-sum with rounded payoffs, or with equal rows."""
+    """Return a small game of one of four kinds.
+
+    The kinds: any numbers, few integers, almost zero-sum with rounded payoffs, equal rows.
+    """
     rng = np.random.default_rng(np.random.SeedSequence((seed, 1)))
     m, n = rng.integers(1, 5, 2)
     kind = seed % 4
@@ -156,7 +168,10 @@ def test_the_best_and_the_worst_are_those_of_all_vertices_and_nothing_is_printed
 @examples(15)
 @given(st.integers(0, 2**31), st.integers(1, 4), st.integers(1, 4))
 def test_the_value_and_the_equilibria_are_gambits(seed, m, n):
-    """In exact arithmetic, matrices with equal rows among them: whole edges of equilibria have their ends listed."""
+    """Exact arithmetic, also with equal rows.
+
+    Gambit lists the ends of equilibrium edges.
+    """
     gambit = pytest.importorskip("pygambit")
     first, second = games(seed, m, n, whole=True)
     game = gambit.Game.from_arrays(first.astype(int), second.astype(int))
@@ -197,7 +212,7 @@ def test_what_is_no_game_is_refused(payoff):
     ids=["no solution", "output"],
 )
 def test_games_in_which_a_mixed_integer_solver_fails_or_prints(first, second, capfd):
-    """`scipy.optimize.milp` finds the program over supports of the first game infeasible, and prints in the second."""
+    """`scipy.optimize.milp` finds game 1 infeasible, and prints while solving game 2."""
     first, second = np.array(first, dtype=float), np.array(second, dtype=float)
     payoffs = row_payoffs_of_vertices(first, second)
     assert equilibrium(first, second).row_payoff == pytest.approx(max(payoffs), abs=1e-9)

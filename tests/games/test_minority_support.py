@@ -1,4 +1,4 @@
-"""The masking game with minority support of any degree, above and below 0, against brute force in plain loops."""
+"""Masking with minority support of any degree, against brute force in plain loops."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from reidsim.releases.masking import MaskingSpace
 
 @given(data=st.data())
 def test_exact_solvers_equal_brute_force(data):
-    """Strategies and payoffs of every target, with the weights of the plain oracle."""
+    """Compare strategies and payoffs of every target; the oracle computes the weights."""
     small = data.draw(small_worlds(levels=data.draw(st.booleans()), supported=True))
     no_attack = data.draw(st.booleans())
     expected = [plain.solve(no_attack) for plain in small.plain]
@@ -33,7 +33,7 @@ def test_exact_solvers_equal_brute_force(data):
         assert choice.exact
         found = [None if s == WITHHELD else small.levels(s) for s in choice.strategies.tolist()]
         np.testing.assert_allclose(small.game.evaluate(choice).publisher_payoff, payoffs, atol=1e-9)
-        # Anytime search meets the strategies of the greedy one first, which is another order of equals.
+        # Anytime search visits the greedy strategies first, which changes the order of ties.
         assert found == expected or solver is anytime
     for plain in small.plain:
         event(f"its weights sum to less than the total: {sum(plain.weights) < plain.total - 1e-9}")
@@ -89,7 +89,7 @@ def test_sharing_everything_is_worth_the_whole_benefit_whatever_the_weights():
     space = MaskingSpace(game.space.attributes, weights, 3, total_weight=5.0)
     played = MaskingGame(space, game.attack, game.world, 100.0, 0.0)
     everything = Choice(np.zeros(3, np.int64), "", np.ones(3, np.int64), exact=False)
-    # The last locus masked: from the first record it takes far more than its own weight.
+    # The last locus masked: for the first record the loss is far larger than the locus's own weight.
     last = Choice(np.ones(3, np.int64), "", np.ones(3, np.int64), exact=False)
     for found, expected in ((everything, [1.0, 1.0, 1.0]), (last, [0.1, 1.0, 0.8])):
         np.testing.assert_allclose(played.evaluate(found).utility, expected)
@@ -100,7 +100,7 @@ def test_sharing_everything_is_worth_the_whole_benefit_whatever_the_weights():
 @pytest.mark.deep
 @pytest.mark.parametrize("heavy", [1e6, 1e60])
 def test_bounds_hold_where_a_few_values_weigh_very_much(heavy):
-    """Masking the heavy ones leaves sums that must not be lost in rounding."""
+    """Sums without the heavy values must not lose digits by rounding."""
     town = game_of(np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False))
     rng, n = np.random.default_rng(2), town.n_records
     weights = np.where(rng.random((n, 10)) < 0.3, heavy, 1.0) * rng.uniform(0.2, 2.0, (n, 10))
@@ -111,7 +111,7 @@ def test_bounds_hold_where_a_few_values_weigh_very_much(heavy):
         exact = masking_backward_induction(game, no_attack=no_attack).strategies
         np.testing.assert_array_equal(best_first(game, no_attack=no_attack).strategies, exact)
     choice = best_first(game)
-    # Not by trying everything.
+    # The search does not enumerate all strategies.
     assert choice.evaluated.mean() < 0.9 * space.size
     found = game.evaluate(choice).publisher_payoff
     np.testing.assert_allclose(found, np.maximum(payoffs.max(axis=0), 0.0), atol=1e-9)
@@ -119,7 +119,7 @@ def test_bounds_hold_where_a_few_values_weigh_very_much(heavy):
 
 
 def payoffs_of(game, strategy):
-    """What one strategy pays every record, shape (n_records,)."""
+    """Return every record's payoff under one strategy, shape (n_records,)."""
     n = game.n_records
     one = Choice(np.full(n, strategy), "", np.ones(n, np.int64), exact=False)
     return game.evaluate(one).publisher_payoff

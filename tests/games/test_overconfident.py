@@ -1,4 +1,4 @@
-"""The overconfident adversary of Wan et al. 2021, who believes a surname that it infers to be right."""
+"""The overconfident adversary of Wan et al. 2021, who trusts an inferred surname."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def with_adversary(game, **changes):
 @pytest.mark.parametrize("chain", ["two-stage", "neighbour", "three-stage"])
 @given(data=st.data())
 def test_every_reply_is_that_of_the_plain_adversary(chain, data):
-    """Attack, true success and what is believed, of every strategy, compiled where the attack can be."""
+    """Compare attack, true and believed success of every strategy, also when compiled."""
     small = data.draw(small_worlds(chain=chain, overconfident=True, most_targets=2))
     game = small.game
     for strategy in range(small.space.size):
@@ -69,7 +69,7 @@ def test_three_stage_games_equal_brute_force(small):
 
 @given(small_worlds(most_targets=2), st.booleans(), st.booleans())
 def test_beside_a_confident_adversary_it_keeps_its_own_beliefs(small, together, no_attack):
-    """Both infer the same surnames, so they share what is computed, and reply differently."""
+    """Both types infer equal surnames from shared computations, and reply differently."""
     game, together = small.game, "one-of" if together else "all"
     types = []
     for overconfident in (False, True):
@@ -96,12 +96,12 @@ def town():
 
 
 def test_doubt_below_the_threshold_still_keeps_the_surname_from_use(town):
-    """At theta 1 no surname is used, so both adversaries are the one-stage one."""
+    """With theta 1 no surname is used, so both equal the one-stage adversary."""
     alike = [with_adversary(town, overconfident=each, confidence_threshold=1.0) for each in (False, True)]
     choices = [best_first(game) for game in (*alike, town.one_stage())]
     for choice in choices[1:]:
         np.testing.assert_array_equal(choice.strategies, choices[0].strategies)
-    # The nearest neighbour is believed anyway.
+    # The nearest neighbour is trusted in any case.
     first, last = town.attack.stages
     certain = [
         with_adversary(town, stages=(replace(first, method="nearest-neighbour"), last), overconfident=each)
@@ -113,7 +113,7 @@ def test_doubt_below_the_threshold_still_keeps_the_surname_from_use(town):
 
 
 def test_a_surname_inferred_with_no_confidence_at_all_is_not_believed():
-    """A locus that never mutates differs: no common ancestor is possible, and theta 0 lets everything through."""
+    """A locus that never mutates differs: no common ancestor, although theta is 0."""
     targets = PersonTable("targets", {"a": np.array([5]), "age": np.array([1]), "surname": np.array([1])})
     genealogy = PersonTable("genealogy", {"a": np.array([6]), "surname": np.array([1])})
     people = {"age": np.array([1, 1, 1]), "surname": np.array([1, 2, 2])}

@@ -1,4 +1,4 @@
-"""Thinned strategies and compiled loops over many parameter points against the solver of a single point."""
+"""Thinned strategies over many parameter points, against the single-point solver."""
 
 import itertools
 
@@ -23,14 +23,14 @@ from reidsim.linkage.risk import UniformGuess
 
 
 def strategies_at(options, points, point, *, no_attack=False):
-    """Return the strategy of every record at one point, -1 where it is withheld."""
+    """Return the strategy of every record at one point, -1 if it is withheld."""
     chosen = best_options(options, points, point, no_attack=no_attack)
     return np.where(chosen < 0, -1, options.strategies[chosen])
 
 
 @st.composite
 def points_of(draw, small):
-    """Money for one point: what the small game was drawn with (often a tie), or anything else."""
+    """Draw payoff parameters of a point: the game's own (often a tie), or others."""
     if draw(st.booleans()):
         return small.benefit[0], small.loss[0], small.gain[0], small.cost[0]
     gain = draw(amounts)
@@ -126,7 +126,7 @@ def test_records_thinned_a_few_at_a_time_keep_the_same_options(small):
 
 
 def test_of_options_that_pay_the_same_the_first_in_lattice_order_is_played_though_another_shares_more():
-    # (1, 0), strategy 2: 75 - 75/3 attacked; (0, 1), strategy 1: 50 left alone among 15. Everything else pays less.
+    # (1, 0), strategy 2: 75 - 75/3 attacked; (0, 1), strategy 1: 50, not attacked among 15. All others pay less.
     a, b = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2, 3), (0, 0, 0, 0))
     people = [(0, 0)] + [(1, 0)] * 2 + [(0, 1)] * 14
     game = game_of([a, b], people, [(0, 0)], benefit=100.0, loss=75.0, gain=75.0, cost=5.0)
@@ -150,8 +150,8 @@ def test_where_sharing_is_worth_nothing_utility_does_not_count():
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
-    # Merging two values and five values loses log 2 + log 5, merging ten log 10; two, four and eight alike. Both ways
-    # hide the record among twelve, which nobody attacks.
+    # Merging two values and five values loses log 2 + log 5, merging ten log 10. In both forms the record is one of
+    # twelve, which is not attacked.
     def merging(k, size):
         return (tuple(range(size)), tuple(max(0, value - k + 1) for value in range(size)))
 
@@ -176,7 +176,7 @@ def test_points_take_scalars_and_arrays_of_one_length():
 
 
 class Halved(UniformGuess):
-    """An attack succeeds half as often."""
+    """Halves the success probability of attacks."""
 
     def success_probability(self, group_sizes):
         return super().success_probability(group_sizes) / 2

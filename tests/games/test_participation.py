@@ -1,4 +1,4 @@
-"""The game of joining: against enumeration in plain Python, and by what must hold in any such game."""
+"""The participation game, against enumeration in plain Python, and its properties."""
 
 import itertools
 
@@ -15,7 +15,7 @@ from reidsim.linkage.relatives import Ancestry, Matching
 
 
 class Oracle:
-    """The game as it is written down: every set of relatives who match is enumerated."""
+    """The game by its definition: every set of matching relatives is enumerated."""
 
     def __init__(self, match, near, relatedness, benefit, services, harm, concern, needed):
         self.__dict__.update(locals())
@@ -92,7 +92,7 @@ def test_equilibria_of_a_family_of_twelve_are_those_of_enumeration(concern):
 
 @given(st.integers(0, 2**32 - 1))
 def test_without_concern_best_replies_reach_the_least_and_the_greatest_equilibrium(seed):
-    """Who joins makes others readier to join, so equilibria have a least and a greatest one (Topkis)."""
+    """Members attract members, so a least and a greatest equilibrium exist (Topkis)."""
     game, _ = game_of(seed, 7)
     numbers = np.flatnonzero(game.profiles()[0])
     least, greatest = (game.replies(np.full(7, start)) for start in (False, True))
@@ -164,7 +164,7 @@ def test_a_crowd_is_paid_by_the_number_who_joined():
 
 @pytest.mark.parametrize("joining", [0.0005, 0.004, 0.3])
 def test_concern_weighs_what_one_more_person_changes_for_relatives(joining):
-    """The derivative of all payoffs by the number who joined, which is what weights of 1 make of the concern."""
+    """The derivative of all payoffs by the number of members, with weights of 1."""
     game = crowd(concern=1.0, n=50)
     weights = game.keenest(joining)
     people, step = 180e6, 200.0
@@ -184,7 +184,7 @@ def test_concern_weighs_what_one_more_person_changes_for_relatives(joining):
 
 
 class Related(Matching):
-    """Matches as ever, of relatives who count like oneself."""
+    """Standard matches, of relatives who count like oneself."""
 
 
 @pytest.fixture(autouse=True)
@@ -199,7 +199,7 @@ def _relatives_count_fully(monkeypatch):
 
 
 def test_the_three_equilibria_of_the_paper_and_the_one_that_withstands_drop_outs():
-    """Guo et al. 2023, abstract: nobody, a small part, everybody; of those with anybody only everybody is stable."""
+    """Guo et al. 2023, abstract: none, a small share, all; the small one is unstable."""
     game = crowd()
     nobody, few, everybody = game.equilibria()
     assert (nobody, everybody) == (0.0, 1.0)
@@ -209,7 +209,7 @@ def test_the_three_equilibria_of_the_paper_and_the_one_that_withstands_drop_outs
 
 
 def test_concern_for_relatives_moves_the_small_equilibrium_up_and_does_not_end_it():
-    """The paper has only nobody and everybody then; see docs/participation.md."""
+    """The paper then has only the equilibria 0 and 1; see docs/participation.md."""
     few = [crowd(concern).equilibria()[1:-1] for concern in (0.0, 1.0, 3.0)]
     assert [len(found) for found in few] == [1, 1, 1]
     assert few[0][0] < few[1][0] < few[2][0]

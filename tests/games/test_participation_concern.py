@@ -1,11 +1,11 @@
-"""Concern for relatives where everybody is related alike: when only nobody or everybody are equilibria, and when not.
+"""Concern for relatives, where all pairs of people have equal relatedness.
 
-With k others in, the gain of joining is own(k) + v_i + concern * r * p * relatives(k), where each pair matches with
-probability p and has relatedness r. A set of k people is an equilibrium if no member loses (k - 1 others are in) and
-nobody outside gains (k others are in), so members are those whose services are worth most. Where two matches identify,
-as in Table 1 of Guo et al. 2023, relatives(k) has the sign of b - (n - 1 - k) c p for k > 0: it changes once, upwards.
-So of any two neighbouring numbers of others, one makes members lose or outsiders gain, if the concern outweighs what
-they gain themselves: no set but nobody and everybody is an equilibrium.
+With k other members, the gain of joining is own(k) + v_i + concern * r * p * relatives(k), where each pair matches
+with probability p and has relatedness r. A set of k people is an equilibrium if no member loses (k - 1 other members)
+and no outsider gains (k other members), so the members are the people with the largest value of services. If two
+matches identify a person, as in Table 1 of Guo et al. 2023, relatives(k) has the sign of b - (n - 1 - k) c p for
+k > 0: it changes once, from negative to positive. So for any two neighbouring numbers of members, one makes members
+lose or outsiders gain if the concern outweighs their own gain: only 0 and n members are equilibria.
 """
 
 import math
@@ -26,7 +26,7 @@ RELATEDNESS = 0.25
 
 
 class AlikeFamily:
-    """A family in which everybody matches everybody with one probability, and only services are valued differently."""
+    """A family with one match probability, in which only values of services differ."""
 
     def __init__(self, services, match, benefit, harm, needed=2, near=True):
         self.services = np.sort(services)[::-1]
@@ -35,7 +35,7 @@ class AlikeFamily:
         self.near = near
 
     def own(self, others: int) -> float:
-        """What a person gains, services apart."""
+        """Return a person's gain without services, given the number of other members."""
         found = 1 - (1 - self.match) ** others
         unseen = sum(
             math.comb(others, few) * self.match**few * (1 - self.match) ** (others - few)
@@ -44,7 +44,7 @@ class AlikeFamily:
         return self.benefit * found - self.harm * unseen
 
     def relatives(self, others: int) -> float:
-        """What all relatives gain, over the probability of a match."""
+        """Return the gain of all relatives, divided by the match probability."""
         p, short, outside = self.match, self.needed - 1, self.n - 1 - others
         gladdened = others * self.benefit * (1 - p) ** (others - 1) if others else 0.0
         at_stake = math.comb(others, short) * p**short * (1 - p) ** (others - short) if others >= short else 0.0
@@ -55,7 +55,7 @@ class AlikeFamily:
         return self.own(others) + float(self.services[place]) + weight * self.relatives(others)
 
     def sizes(self, concern: float) -> set[int]:
-        """Numbers of members at which nobody wants to change."""
+        """Return the numbers of members at which no person wants to change."""
         return {
             k
             for k in range(self.n + 1)
@@ -63,7 +63,7 @@ class AlikeFamily:
         }
 
     def bound(self) -> float:
-        """The concern beyond which members or outsiders change, but where nobody or everybody is in."""
+        """Return the concern above which only 0 and n members can be equilibria."""
         weight, largest, smallest = RELATEDNESS * self.match, self.services[0], self.services[-1]
         last = self.n - 1
         least = [0.0, -(self.own(last) + smallest) / (weight * self.relatives(last)) if self.near else 0.0]
@@ -88,7 +88,7 @@ class AlikeFamily:
         )  # fmt: skip
 
     def counted(self, concern: float) -> set[int]:
-        """The same numbers, by looking at every profile."""
+        """Return the equilibrium numbers by enumeration of every profile."""
         found, _ = self.game(concern).profiles()
         return {int(profile(number, self.n).sum()) for number in np.flatnonzero(found).tolist()}
 
@@ -107,7 +107,7 @@ def families(draw, needed=(1, 2, 3), most=7):
 @given(families(), st.floats(0, 50))
 @examples(60)
 def test_equilibria_of_people_related_alike_are_those_of_the_condition(family, concern):
-    # A gain within rounding of 0 counts as one way or the other.
+    # A gain within rounding of 0 may count as either sign.
     gains = [family.gain(place, others, concern) for place in range(family.n) for others in range(family.n)]
     assume(min(map(abs, gains)) > 1e-9)
     assert family.counted(concern) == family.sizes(concern)
@@ -125,14 +125,17 @@ def test_beyond_the_bound_only_nobody_and_everybody_are_equilibria(family, times
 
 
 def test_concern_ends_the_equilibrium_at_a_small_part():
-    """As Guo et al. 2023 find: nobody, a small part and everybody without concern; with it nobody and everybody."""
+    """As in Guo et al. 2023: three equilibria without concern; with it only 0 and all."""
     family = AlikeFamily(np.array([8.6, 8.3, 4.6, 4.3, 3.9, 3.6, 3.4, 1.2]), 0.22, 9.4, 10.0)
     assert family.counted(0) == family.sizes(0) == {0, 2, 8}
     assert family.counted(family.bound() + 0.01) == {0, 8}
 
 
 def test_concern_makes_an_equilibrium_where_three_matches_identify():
-    """The first two members expose nobody and find each other; the third would expose everybody else."""
+    """Two members find each other and expose no other.
+
+    A third would expose all others.
+    """
     family = AlikeFamily(np.full(6, 1.0), 0.8, 2.0, 10.0, needed=3)
     assert family.counted(0) == {0, 6}
     assert family.counted(100) == {0, 2, 6}
@@ -145,7 +148,7 @@ def crowd_alike(concern):
 
 @pytest.mark.parametrize("concern", [0.0, 0.5, 5.0, 1e6])
 def test_a_crowd_has_an_equilibrium_between_nobody_and_everybody_at_any_concern(concern):
-    """The gain is continuous in the share who joined, negative at nobody and positive at everybody."""
+    """The gain is continuous in the share of members, negative at 0, positive at 1."""
     game = crowd_alike(concern)
     nobody, between, everybody = game.equilibria()
     assert (nobody, everybody) == (0, 1)

@@ -1,4 +1,4 @@
-"""Defenders between one form and a form for each, against records computed one by one in plain Python."""
+"""Defenders between full-domain and record-level forms, against plain Python."""
 
 import math
 import tracemalloc
@@ -31,7 +31,7 @@ WORLDS = variants(datasets()).map(lambda small: replace(small, no_attack=False))
 
 
 class Unattacked(SmallDataset):
-    """Records that would be attacked are withheld, and those that pay nothing."""
+    """A dataset that withholds records which would be attacked or are worthless."""
 
     def record(self, i, node):
         size = max(self.class_size(self.records[i], node), 1)
@@ -50,7 +50,7 @@ UNATTACKED = variants(datasets()).map(unattacked)
 
 
 def record_game(small):
-    """The small dataset's records one by one, and the lowest node as a number."""
+    """Return the record-level game of a dataset, and the number of the lowest node."""
     game = game_of(small)
     people = game.population or Population.from_records(game.lattice.domain, game.lattice.codes)
     linker = PopulationLinker(GroupSizes(people, game.lattice))
@@ -65,7 +65,10 @@ def payoff(game, choice):
 
 
 def best_node(small, members):
-    """The node that pays most for some records, the first of equals; its payout and the records kept there."""
+    """Return the best node for some records, its payout and the records kept.
+
+    The first of equal nodes wins.
+    """
     best = None
     for node in small.nodes():
         outcomes = {i: small.record(i, node) for i in members}
@@ -76,7 +79,7 @@ def best_node(small, members):
 
 
 def in_rounds(small):
-    """The node of each record after all rounds, None where it is withheld."""
+    """Return the node of each record after all rounds; None if it is withheld."""
     nodes, left = [None] * small.n, list(range(small.n))
     while left:
         node, total, kept = best_node(small, left)
@@ -103,7 +106,7 @@ def test_rounds_are_counted_and_records_weigh_what_they_stand_for():
     weights = np.array([0, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
     once = LocalRecoding(weights=weights, rounds=1).choose(game)
     same = SameForm(weights=weights, suppresses=True).choose(game)
-    # A row that stands for nobody is not decided on.
+    # A row that represents no person needs no decision.
     np.testing.assert_array_equal(once.strategies[1:], same.strategies[1:])
     more = LocalRecoding(weights=weights).choose(game)
     assert len(set(more.strategies.tolist()) - {WITHHELD}) > 1
@@ -126,7 +129,7 @@ def test_no_other_way_of_splitting_pays_more(small):
     if chosen.exact:
         assert payoff(game, chosen) == pytest.approx(best, abs=1e-7)
     if small.no_attack:
-        # The dataset-level game shares records that pay nothing and are not attacked.
+        # The full-domain game shares worthless records that are not attacked.
         return
     other = multi_dimensional(game_of(small))
     assert chosen.exact == other.exact
@@ -175,7 +178,7 @@ def test_k_anonymity_keeps_most_where_nobody_is_rare(small, k):
 
 
 def kept_by_form(lattice, k):
-    """What each form keeps of the utility where everybody looks like k - 1 others, None where somebody does not."""
+    """Return each form's utility if all its classes have k records, else None."""
     kept = {}
     for form in range(lattice.size):
         released = list(lattice.released(np.full(lattice.n_records, form), np.arange(lattice.n_records)).itertuples())
@@ -188,7 +191,7 @@ def kept_by_form(lattice, k):
 
 @pytest.mark.deep
 def test_of_forms_that_keep_as_much_the_lowest_number_wins():
-    """Attributes of the same hierarchy: each form has a mirror image, and withheld records make more of them equal."""
+    """Equal hierarchies give each form a mirror image; withholding adds more ties."""
     levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
     rng, ties = np.random.default_rng(7), 0
     for _ in range(60):
@@ -213,7 +216,7 @@ def test_a_share_that_binary_numbers_round_down_is_what_it_says():
 
 
 def alone(n_alone, n_alike, share):
-    """A game of one attribute in which nobody attacks: so many people of their own, and so many who are alike."""
+    """Return a game without attacks: unique people, and people with one common value."""
     size = n_alone + 1
     values = [*range(n_alone), *[n_alone] * n_alike]
     prices = [(amount,) * len(values) for amount in (1, 1, 0, 1)]
@@ -231,7 +234,7 @@ def alone(n_alone, n_alike, share):
     ids=["k-anonymity", "same form", "local recoding", "multi-dimensional"],
 )
 def test_a_limit_of_29_of_100_records_allows_29(made):
-    """Those of their own are withheld: by k-anonymity, and by who shares nothing that is attacked."""
+    """Unique records are withheld: by k-anonymity, or because they would be attacked."""
     for withheld, shared in ((29, 71), (30, 0)):
         small = alone(withheld, 100 - withheld, 0.29)
         game, _ = record_game(replace(small, gain=(3,) * 100, cost=(2,) * 100))
@@ -256,7 +259,7 @@ def test_a_million_forms_can_be_compared_and_no_more():
 
 
 def test_as_many_classes_as_are_allowed_take_a_gigabyte_at_most():
-    """Nobody looks like anybody in any form, which takes most memory."""
+    """All records are unique in every form, which needs the most memory."""
     levels = tuple(tuple(value // width for value in range(640)) for width in (1, 2, 4, 8, 16))
     rows = tuple((a, b) for a in range(0, 640, 16) for b in range(0, 640, 16))
     game, _ = record_game(SmallDataset((levels, levels), rows, None, *((1,) * len(rows),) * 4))

@@ -1,4 +1,4 @@
-"""What must hold in every record-level game, whatever its numbers."""
+"""Properties of every record-level game."""
 
 from dataclasses import replace
 
@@ -128,7 +128,7 @@ def test_the_order_of_the_records_does_not_matter(small, data):
 
 @given(small=small_games(), data=st.data())
 def test_the_order_of_the_attributes_does_not_matter_to_the_publishers_payoff(small, data):
-    # Strategies may differ where several pay the same, and with them the adversary's payoff.
+    # Strategies may differ between equal payoffs, and then so may the adversary's payoff.
     turned = small.with_attributes_in_order(data.draw(st.permutations(range(len(small.sizes)))))
     pairs = [
         ({}, {}),

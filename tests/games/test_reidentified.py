@@ -1,4 +1,4 @@
-"""How many people are re-identified, and the worst payoffs, against going through who comes and which attempts hit."""
+"""The number of re-identified people and worst payoffs, against full enumeration."""
 
 import itertools
 import math
@@ -42,7 +42,7 @@ def worst(outcomes, place, share=0.05):
 
 
 def gone_through(attempts, numbers, kept):
-    """Return every outcome: its probability, the number re-identified, and both payoffs."""
+    """Return every outcome: probability, number re-identified, and both payoffs."""
     row = np.repeat(np.arange(len(numbers)), numbers)
     types = range(len(attempts.presence.weights))
     if attempts.presence.one_of:
@@ -70,13 +70,17 @@ def gone_through(attempts, numbers, kept):
 
 
 def of_person(attempts, ends, row):
-    """Return the probability of some ends of attempts at one person, and what they add to number, loss and gain."""
+    """Return the probability of given ends of one person's attempts, with totals.
+
+    The totals are number, loss and gain.
+    """
     mass, hit, earned = 1.0, False, 0.0
     for t, end in ends:
         often, risk, gain = attempts.attempted[t, row], attempts.risk[t, row], attempts.gain[t, row]
         mass *= {"none": 1 - often, "failed": often - risk, "hit": risk}[end]
         if end != "none":
-            # Payoff is expected: often times that of a failure, and gain with the probability of a hit.
+            # The payoff is an expectation: attack probability times a failure's payoff, plus gain times the probability
+            # of a hit.
             failure = (attempts.payoff[t, row] - risk * gain) / often if often else 0.0
             earned += failure + gain * (end == "hit")
         hit |= end == "hit"
@@ -84,7 +88,7 @@ def of_person(attempts, ends, row):
 
 
 def together(reached, ends):
-    """Return the probabilities of sums, given those so far and the ways in which one person's attempts end."""
+    """Return probabilities of sums after adding one person's attempts."""
     sums = {}
     for ((number, lost, earned), before), (mass, *more) in itertools.product(reached.items(), ends):
         if before * mass > 0:
@@ -106,7 +110,7 @@ def small_attempts(draw):
     def table(values, rows=n_types):
         return np.array([[draw(values) for _ in range(n_rows)] for _ in range(rows)])
 
-    # Attempts that are certain beside those that are made at random.
+    # Certain attempts together with random attempts.
     attempted, success, gain = table(st.sampled_from([0.0, 0.3, 0.5, 1.0, 1.0])), table(chances), table(money)
     payoff = attempted * (gain * success - table(st.sampled_from([0.0, 1.0, 2.25, 40.0])))
     of_people = table(money, 1)[0]
@@ -152,7 +156,7 @@ def test_a_game_of_types_is_the_mixture_over_who_comes(small, weight, together):
     found = reidentified_in(equilibrium, numbers, lambda: np.random.default_rng(0))
     alone = {name: evaluate(played.against(name), choice) for name in ("own", "rare")}
     parts = {name: reidentified_in(each, numbers, lambda: np.random.default_rng(0)) for name, each in alone.items()}
-    # Whatever depends on who comes, the mean does not.
+    # The mean does not depend on which adversaries are present.
     assert found.people.mean == pytest.approx(float(equilibrium.risk @ numbers), abs=1e-9)
     if together == "one-of":
         for number in range(int(numbers.sum()) + 1):
@@ -167,7 +171,7 @@ def test_a_game_of_types_is_the_mixture_over_who_comes(small, weight, together):
 
 
 def test_who_comes_is_the_same_for_everybody():
-    """One half of the time all are found: nothing like forty attempts on their own."""
+    """Half of the time all 40 are found, which differs from 40 independent attempts."""
     risk = np.array([[1.0], [0.0]])
     attempts = Attempts(Presence((0.5, 0.5)), risk, risk, np.ones((2, 1)), risk, np.array([10.0]))
     found = reidentified(40, attempts.cases(np.array([40]), 0.0), no_draws).measures()

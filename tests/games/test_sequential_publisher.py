@@ -1,4 +1,4 @@
-"""The publisher against the sequential adversary: replies, best replies to them, and scenarios that name it."""
+"""The publisher against the sequential adversary: replies and best replies."""
 
 import math
 import shutil
@@ -34,7 +34,7 @@ TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 
 
 class Oracle:
-    """What an adversary does about one group, by plain recursion over candidates left and penalties paid."""
+    """The adversary's policy for a group, by recursion over candidates, penalties."""
 
     def __init__(self, attack):
         self.a = attack
@@ -42,7 +42,7 @@ class Oracle:
         self.linked = cache(self._linked)
 
     def _linked(self, g):
-        """Return value, probability of success and expected number of exploits once the group is linked."""
+        """Return value, success probability and expected exploits of a linked group."""
         a = self.a
         later = a.discount if a.penalty_timing == "next-state" else 1.0
 
@@ -76,7 +76,7 @@ class Oracle:
         return (worth, success, exploits) if worth > 0 else (0.0, 0.0, 0.0)
 
     def reply(self, g, belief):
-        """Return whether it accesses, success, payoff and exploits where the group is of size g."""
+        """Return access, success, payoff and exploits for a group of size g."""
         hoped = self.a.discount * sum(share * self.holding(k)[0] for k, share in belief.items()) - self.a.access_cost
         if hoped != -self.a.access_cost:
             self.margin = min(self.margin, abs(hoped))
@@ -92,12 +92,12 @@ def binomial(n, p):
 
 @dataclass(frozen=True)
 class Setting:
-    """A small game against a sequential adversary who uses a registry of `listed` people, or of everybody."""
+    """A small game against a sequential adversary with a (complete) registry."""
 
     small: object
     attack: SequentialAttack
     listed: tuple | None
-    registry_size: int | None  # group sizes are unknown before access, but for the registry's size
+    registry_size: int | None  # before access, the adversary knows only the registry's size
 
     def game(self):
         lattice = self.small.lattice()
@@ -111,7 +111,10 @@ class Setting:
         return RecordGame(lattice, linker, adversary, np.array(self.small.benefit), np.array(self.small.loss))
 
     def worked_out(self):
-        """Return per record and strategy, in lexicographic order: payoff, attack, success, adversary's payoff."""
+        """Return payoff, attack, success and adversary's payoff by record and strategy.
+
+        Strategies are in lexicographic order.
+        """
         oracle = Oracle(self.attack)
         outcomes = []
         for i in range(self.small.n_records):
@@ -128,7 +131,7 @@ class Setting:
         return outcomes, oracle.margin > 1e-9 * self.attack.gain
 
     def best(self, rows, i, no_attack):
-        """Return the first strategy than which none is better by more than rounding, -1 if none is allowed."""
+        """Return the first strategy within rounding of the best, -1 if none is allowed."""
         best = WITHHELD
         for number, (payoff, attacks, *_) in enumerate(rows):
             if no_attack and attacks:
@@ -240,7 +243,7 @@ def test_an_adversary_who_is_caught_at_once_and_does_not_discount_is_the_one_sho
         gain=small.gain[0],
         exploit_cost=small.cost[0],
         discount=1.0,
-        detection_intercept=50.0,  # always detected, at no penalty, and that is the end
+        detection_intercept=50.0,  # always detected, without penalty, which ends the attack
         detection_ends_attack=True,
     )
     lattice = small.lattice()
@@ -289,7 +292,7 @@ def test_a_reply_has_one_entry_per_record(n, registry_size):
 
 
 def test_an_attack_is_an_access():
-    # Known thresholds of these parameters: 45 before access, 51 once it is paid.
+    # Known thresholds of these parameters: 45 before access, 51 after the access cost is paid.
     response = SequentialAdversary(XIA).respond(linked([0, 1, 44, 45, 50, 51, 10**7]))
     assert response.attacks.tolist() == [False, True, True, False, False, False, False]
     assert response.success.tolist() == response.believed_success.tolist()
@@ -302,7 +305,7 @@ def test_an_attack_is_an_access():
 def test_decisions_rest_on_belief_and_outcomes_on_truth():
     response = SequentialAdversary(XIA).respond(linked([60, 10, 48, 10, 0], believed=[10, 60, 10, 10, 10]))
     assert response.attacks.tolist() == [True, False, True, True, True]
-    # Once it holds the registry, it goes on up to groups of 50, or has paid for nothing.
+    # After access, it continues up to groups of 50; for larger groups, it has paid for nothing.
     np.testing.assert_allclose(response.success, [0, 0, 0.63, 0.63, 0])
     np.testing.assert_allclose(response.believed_success, [0.63, 0, 0.63, 0.63, 0.63])
     assert response.adversary_payoff[[0, 1, 4]].tolist() == [-100, 0, -100]
@@ -338,8 +341,8 @@ def test_rows_change_nothing_as_the_attack_is_the_same_for_all_records():
 
 
 def test_publishers_leave_alone_what_is_too_rare_to_be_looked_up():
-    # One attribute: 1 of 1000 people, then 300, then all. The registry lists 16 of them, and access to it is lost
-    # money if nobody matches.
+    # One attribute: 1 of 1000 people, then 300, then all. The registry lists 16 of them, and the access cost is lost if
+    # no entry matches.
     levels = (tuple(range(3)), (0, 0, 1), (0, 0, 0))
     people = [(0,)] + [(1,)] * 299 + [(2,)] * 700
     small = game_of([levels], people, [(0,)], benefit=100.0, loss=100.0, gain=0.0, cost=0.0)
@@ -353,7 +356,7 @@ def test_publishers_leave_alone_what_is_too_rare_to_be_looked_up():
     for constraint in (Constraint(), Constraint(no_attack=True)):
         assert branch_and_bound(game, constraint).strategies.tolist() == [0]
         assert backward_induction(game, {"": constraint})[""].strategies.tolist() == [0]
-    # From the second level on: branch and bound has to look beyond the attacked one.
+    # From the second level on: branch and bound must search beyond the attacked form.
     below = Constraint(no_attack=True, minimum=np.array([1]))
     assert branch_and_bound(game, below).strategies.tolist() == [2]
     assert backward_induction(game, {"": below})[""].strategies.tolist() == [2]
@@ -368,7 +371,7 @@ def test_nobody_is_found_in_an_empty_group():
     response = known.outcome(0).response
     assert response.attacks.tolist() == [False, True]
     assert response.reidentified.tolist() == [0, 1]
-    # Not knowing that it is empty, it looks, and pays.
+    # The adversary does not know that the group is empty, so it accesses the registry and pays.
     unknown = Setting(small, free, ((1,),) * 4, 4).game()
     response = unknown.outcome(0).response
     assert response.attacks.tolist() == [True, True]
@@ -388,7 +391,7 @@ age = "years"
 sex = "sex"
 district = "district"
 """
-# Every cell of the town, as the categories must be the same; nobody of D's cell is listed.
+# Every cell of the town, so that the categories are equal; no person of D's cell is listed.
 LISTED = """
 years,sex,district,people
 30,F,N1,1
@@ -403,7 +406,10 @@ years,sex,district,people
 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
-    """Return the scenario of a copy of the town, with a registry of 16 of its 33 people, from its folder."""
+    """Return a copy of the town with a registry of 16 of its 33 people.
+
+    The working folder is the town's folder.
+    """
     shutil.copytree(TOWN, tmp_path / "town")
     (tmp_path / "town" / "people" / "registry.toml").write_text(REGISTRY)
     (tmp_path / "town" / "people" / "registry.csv").write_text(LISTED)
@@ -537,7 +543,7 @@ def test_policies_of_a_scenario_are_best_replies(town):
 
 @pytest.fixture(scope="module")
 def wan2015_sequential():
-    """Results of the bundled study, but for its figures, against the sequential adversary."""
+    """Return the bundled study's results, without figures, with this adversary."""
     changes = {"adversary.planner": "fmdp", "adversary.sequential": {"access_cost": 5, "penalty": 100}, "figures": {}}
     return reidsim.run("wan2015", overrides=changes)
 
@@ -550,7 +556,7 @@ def test_the_bundled_study_can_be_played_against_the_sequential_adversary(wan201
     assert summary["publisher_payoff"].max() == summary["publisher_payoff"]["basic"]
     assert summary["publisher_payoff"]["sh-friendly"] >= summary["publisher_payoff"]["safe-harbor"]
     assert (summary["risk"] <= summary["share_attacked"] + 1e-15).all()
-    # Those attacked are exploited to the last: the detection probability is constant, a penalty due every time.
+    # Attacked groups are exploited completely: the detection probability is constant, and a penalty is due every time.
     records = wan2015_sequential.records
     attacked = records[records["attacked"]]
     assert len(attacked) > 0
@@ -560,7 +566,7 @@ def test_the_bundled_study_can_be_played_against_the_sequential_adversary(wan201
 
 @pytest.mark.deep
 def test_the_bundled_study_is_riskier_than_against_a_one_shot_adversary_as_cheap(wan2015_sequential, wan2015):
-    # Who may go on attacks more groups, and finds everybody in them.
+    # An adversary with repeated attempts attacks more groups, and finds every person in them.
     one_shot = wan2015.truth.outcome(0).response
     free = wan2015.truth.linker.link(0)
     going_on = SequentialAdversary(SequentialAttack(gain=300, exploit_cost=4, discount=1.0)).respond(free)

@@ -1,4 +1,4 @@
-"""The masking game against several adversaries: compiled search against the plain oracle and branch and bound."""
+"""Masking against several adversaries: compiled search, oracle, branch and bound."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ from reidsim.releases.masking import MaskingSpace
 
 @st.composite
 def worlds_of_types(draw, **options):
-    """A world, its game against types, and for each target the types as the plain oracle takes them."""
+    """Draw a world, its game against types, and the oracle's types for each target."""
     world = draw(small_worlds(**options))
     game = world.game
     kinds = [
@@ -60,7 +60,10 @@ def worlds_of_types(draw, **options):
 
 
 def best_by_hand(own, attacks, weights, together, no_attack):
-    """Number of the best of all strategies of a target, the lowest of equals; None if none is allowed."""
+    """Return the number of a target's best strategy, or None.
+
+    The lowest number of equal payoffs wins.
+    """
     payoffs = {}
     for number, levels in enumerate(own.strategies()):
         replies = [attack.reply(levels, own.masked)[:2] for attack in attacks]
@@ -117,7 +120,7 @@ def test_it_is_branch_and_bound_where_worth_and_amounts_differ_by_record(worlds,
 
 
 class Unsaid:
-    """A linker that does not say at which attributes it looks."""
+    """A linker that does not declare the attributes it uses."""
 
     def __init__(self, linker):
         self.link = linker.link
@@ -129,7 +132,7 @@ def test_other_attacks_are_played_as_by_branch_and_bound(worlds, is_said):
     game = worlds[1]
     simple = [replace(each, adversary=OneShotAdversary(30.0, 1.0)) for each in game.types]
     for types in (game.types, simple):
-        # Of few attributes the replies are in a table, unless nobody says that there are few.
+        # With few attributes the replies are tabulated, unless the linker does not declare them.
         told = [each if is_said else replace(each, linker=Unsaid(each.linker)) for each in types]
         played = game.with_types(told)
         found, best = best_against_several(played), branch_and_bound(played)
@@ -139,7 +142,10 @@ def test_other_attacks_are_played_as_by_branch_and_bound(worlds, is_said):
 
 @pytest.fixture(scope="module")
 def carried():
-    """A town of the published code with six loci: 256 strategies, computed in several portions."""
+    """Return a town of the published code with six loci.
+
+    The 256 strategies are computed in several portions.
+    """
     return game_of(np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False))
 
 
@@ -153,7 +159,7 @@ def against(game, attacks, weights, together):
 
 @pytest.mark.parametrize("no_attack", [False, True])
 def test_surnames_are_inferred_only_where_they_matter(no_attack, carried):
-    """Not where a record is lost to who infers nothing, nor where it is attacked anyway and must not be."""
+    """Skip inference for records lost without it, or attacked under no-attack."""
     forget_inferences()
     game = replace(carried, world=replace(carried.world))
     n_loci = len(carried.attack.inferences[0].loci)
@@ -175,7 +181,7 @@ def test_surnames_are_inferred_only_where_they_matter(no_attack, carried):
 def test_other_amounts_meet_the_inferences_of_an_earlier_game():
     game = game_of(np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False))
     first = best_against_several(against(game, [game.attack, game.attack], [0.5, 0.5], "one-of"))
-    # Other prices and weights meet what was inferred before.
+    # Other payoff parameters and weights reuse earlier inferences.
     other = [replace(game.attack, gain=40.0), replace(game.attack, gain=15.0)]
     found = best_against_several(against(game, other, [0.2, 0.9], "all"))
     fresh = game_of(np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False))
@@ -188,7 +194,10 @@ def test_other_amounts_meet_the_inferences_of_an_earlier_game():
 @examples(12)
 @given(data=st.data())
 def test_who_looks_at_few_attributes_is_played_as_by_branch_and_bound(no_attack, data):
-    """Any planner: once, in sequence, at random, always; besides one in stages, or alone; resources partly wrong."""
+    """Any planner, with another staged adversary or alone, with inaccurate resources.
+
+    The planners are one-shot, sequential, random and always.
+    """
     world = data.draw(small_worlds(chain="two-stage"))
     game = world.game
     one_stage = game.attack.one_stage()

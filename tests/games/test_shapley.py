@@ -1,4 +1,4 @@
-"""Shapley shares against the average over all orders, one by one."""
+"""Shapley shares, against the mean over all orders."""
 
 import itertools
 from functools import cache
@@ -14,7 +14,7 @@ from reidsim.games.shapley import exact_shares, sampled_shares
 
 
 def over_all_orders(value, n):
-    """Average what each part adds over every order."""
+    """Return each part's added value, averaged over every order."""
     orders = list(itertools.permutations(range(n)))
     shares = np.zeros((n, len(value(0))))
     for order in orders:

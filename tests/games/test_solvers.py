@@ -1,4 +1,4 @@
-"""The three solvers against the algorithms as the paper prints them, on random small games full of ties."""
+"""The three solvers, against the paper's algorithms, on games with many ties."""
 
 import math
 
@@ -48,7 +48,7 @@ def allowed_by_the_paper(small, i, name):
 
 
 def assert_outcomes_are_the_papers(small, choice, expected):
-    """Compare strategies, and everything that follows from them, with the paper's strategy of every record."""
+    """Compare strategies and all results with the paper's strategy of every record."""
     equilibrium = evaluate(small.game(), choice)
     for i, g in enumerate(expected):
         paper = small.paper(i)
@@ -67,7 +67,7 @@ def assert_outcomes_are_the_papers(small, choice, expected):
 
 
 class ToldByNumpy(OneShotAdversary):
-    """A one-shot adversary to whom every strategy is put in arrays of all records, as to any other adversary."""
+    """A one-shot adversary that receives strategies in NumPy arrays of all records."""
 
 
 @given(small=small_games(mistaken_adversary=True), holds_records=st.booleans())
@@ -140,7 +140,7 @@ def test_several_constraints_in_one_pass_give_what_each_gives_alone(small):
         np.testing.assert_array_equal(together[name].strategies, alone.strategies)
 
 
-# Games written out by hand. One attribute of four values, merged in pairs, then all.
+# Games written by hand. One attribute of four values, merged in pairs, then all.
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 
 
@@ -156,7 +156,7 @@ def best_of(small, **constraint):
 
 
 def test_an_adversary_who_would_just_break_even_does_not_attack():
-    # 75 people: 300 x (1/75) = 4.000000000000001 in floating point, and 300 / 75 = 4 in truth.
+    # 75 people: 300 x (1/75) = 4.000000000000001 in floating point, while 300 / 75 = 4 exactly.
     people = [(0,)] * 75
     even = one_record(people, benefit=1200.0, loss=300.0, gain=300.0, cost=4.0)
     cheaper = one_record(people, benefit=1200.0, loss=300.0, gain=300.0, cost=4.0 - 1e-9)
@@ -165,7 +165,8 @@ def test_an_adversary_who_would_just_break_even_does_not_attack():
 
 
 def test_of_strategies_that_pay_the_same_the_first_is_kept():
-    # v: 8, 4, 0. Sharing as it is costs 4 x 1/1 = 4 and leaves 4, as much as the pair {0, 1} of 16 people, unattacked.
+    # v: 8, 4, 0. Unchanged, the record loses 4 x 1/1 = 4 and keeps 4, as much as the pair {0, 1} of 16 people,
+    # unattacked.
     people = [(0,)] + [(1,)] * 15
     game = one_record(people, benefit=8.0, loss=4.0, gain=4.0, cost=1.0)
     assert best_of(game) == [0]
@@ -174,8 +175,8 @@ def test_of_strategies_that_pay_the_same_the_first_is_kept():
 
 
 def test_payoffs_are_equal_to_rounding_of_the_loss_where_it_dwarfs_the_benefit():
-    # n people, or n + 1 if a second value joins: the loss at which the two differ by what joining costs is so large
-    # that payoffs are rounded by more than 1e-12 of the benefit.
+    # n people, or n + 1 if a second value joins. The loss at which both differ by the cost of joining is so large that
+    # payoffs are rounded by more than 1e-12 of the benefit.
     merged = Hierarchy.from_labels(Attribute("a", ("0", "1", "2")), [["01", "01", "2"]])
     lattice = GeneralizationLattice((merged,), np.array([[0]], dtype=np.int32))
     for n in range(100_000, 100_040):
@@ -189,7 +190,7 @@ def test_payoffs_are_equal_to_rounding_of_the_loss_where_it_dwarfs_the_benefit()
 
 
 def test_lattice_search_goes_on_to_a_child_that_pays_the_same():
-    # The same tie, 8 - 4 x 1/1 = 4 = 4 - 4 x 0: not quite, since the child is charged 4 x 1/16.
+    # The same tie, 8 - 4 x 1/1 = 4 = 4 - 4 x 0: not exact, since the child is charged 4 x 1/16.
     people = [(0,)] + [(1,)] * 15
     stays = one_record(people, benefit=8.0, loss=4.0, gain=4.0, cost=1.0)
     assert lattice_search(stays.game()).strategies.tolist() == [0]
@@ -200,7 +201,7 @@ def test_lattice_search_goes_on_to_a_child_that_pays_the_same():
 
 
 def test_lattice_search_takes_the_last_of_equally_good_children():
-    # Children come attribute by attribute: first (1, 0), which is strategy 2, then (0, 1), which is strategy 1.
+    # Children are in the order of attributes: first (1, 0), which is strategy 2, then (0, 1), which is strategy 1.
     two = ((0, 1), (0, 0))
     people = [(0, 0), (0, 1), (1, 0), (1, 1)]
     game = one_record(people, (two, two), benefit=10.0, loss=100.0, gain=100.0, cost=30.0)
@@ -213,16 +214,16 @@ def test_lattice_search_takes_the_last_of_equally_good_children():
 
 
 def test_lattice_search_charges_a_child_that_would_not_be_attacked():
-    # Charged: 10 - 20 = -10, then 5 - 10 = -5, then 0 - 20/4 = -5: the tie goes to the last.
+    # Charged: 10 - 20 = -10, then 5 - 10 = -5, then 0 - 20/4 = -5: the last wins the tie.
     game = one_record([(0,), (1,), (2,), (3,)], benefit=10.0, loss=20.0, gain=20.0, cost=9.0)
     assert lattice_search(game.game()).strategies.tolist() == [2]
-    # Had the last child's loss not been charged, it would also have been chosen at a loss just below that.
+    # Without the charge of its loss, the last child would also be chosen at a loss just below.
     less = game.with_money(10.0, 20.0 - 1e-6, 20.0, 9.0)
     assert lattice_search(less.game()).strategies.tolist() == [1]
 
 
 def test_lattice_search_can_miss_the_best_strategy():
-    # The pair {0, 1} helps nothing (nobody of value 1), so the search halts above the level that would.
+    # The pair {0, 1} does not help (no person has value 1), so the search halts above the level that would.
     people = [(0,)] + [(2,)] * 99
     game = one_record(people, benefit=10.0, loss=300.0, gain=300.0, cost=4.0)
     assert best_of(game) == [2]

@@ -1,8 +1,8 @@
-"""The multistage attack and the masking game as Wan et al. 2021 print them, for one target at a time.
+"""The multistage attack and masking game of Wan et al. 2021, target by target.
 
-Plain loops over lists and dictionaries, written from the paper and not from reidsim, of which nothing is imported here.
-Two rules are the package's, since the paper works with exact numbers: amounts of money closer than 1e-12 of their
-scale are equal, and so are distances and confidences closer than 1e-9.
+Plain loops over lists and dictionaries, written from the paper; nothing is imported from reidsim. Two rules come from
+the package, as the paper works with exact numbers: amounts of money closer than 1e-12 of their scale are equal, and so
+are distances and confidences closer than 1e-9.
 """
 
 import itertools
@@ -14,7 +14,10 @@ HORIZON = 200
 
 
 def distribution(agree, differ, n_e):
-    """P(t), t = 0 .. 200, given the rates of loci that agree and that differ; None if no t is possible."""
+    """Return P(t), t = 0 .. 200, by rates of equal and different loci.
+
+    The result is None if no t is possible.
+    """
     weights = []
     for t in range(HORIZON + 1):
         p = math.exp(-t * (1 / n_e + 2 * sum(agree)))
@@ -26,12 +29,15 @@ def distribution(agree, differ, n_e):
 
 
 def survival(p, t):
-    """Pr(T > t); who has no possible t is further than everybody."""
+    """Return Pr(T > t); 1 without a possible t, the furthest distance."""
     return 1.0 if p is None else sum(p[t + 1 :])
 
 
 def infer_surname(target, shared, genealogy, rates, n_e=10_000, share=0.8):
-    """Stage I: the surname and its confidence; `genealogy` is a list of (alleles, surname), 0 = missing."""
+    """Return the surname of stage I and its confidence.
+
+    `genealogy` is a list of (alleles, surname), 0 = missing.
+    """
     loci = [j for j, s in enumerate(shared) if s]
     if not loci:
         return None, 0.0
@@ -59,7 +65,10 @@ def infer_surname(target, shared, genealogy, rates, n_e=10_000, share=0.8):
 
 
 def nearest_neighbour(target, shared, genealogy):
-    """The alternative: the least sum of differences in repeats, the first among equals."""
+    """Return the surname with the least sum of repeat differences.
+
+    The first wins ties.
+    """
     loci = [j for j, s in enumerate(shared) if s]
     if not loci:
         return None, 0.0
@@ -69,7 +78,10 @@ def nearest_neighbour(target, shared, genealogy):
 
 @dataclass
 class PlainStage:
-    """`kind` is 'tmrca', 'neighbour' or 'link'; `rows` of a link stage are dictionaries."""
+    """A stage; `kind` is 'tmrca', 'neighbour' or 'link'.
+
+    `rows` of a link stage are dictionaries.
+    """
 
     kind: str
     infers: str
@@ -82,9 +94,9 @@ class PlainStage:
 
 
 def supported_weights(weights, row, columns, alpha, loci):
-    """Weights of a target's attributes with minority support alpha, as the published code has them.
+    """Return a target's weights with minority support alpha, as in the published code.
 
-    `columns` are those of the people who carry each attribute, `loci` the positions of alleles, 0 = missing.
+    `columns` are the values of the people who carry each attribute, `loci` the positions of alleles, 0 = missing.
     """
     supported = []
     for j, (weight, column) in enumerate(zip(weights, columns, strict=True)):
@@ -104,7 +116,7 @@ def supported_weights(weights, row, columns, alpha, loci):
 
 @dataclass(kw_only=True)
 class PlainAttack:
-    """Everything that one target and the adversary bring to the game.
+    """A target and an adversary's attack.
 
     `target` holds true values by attribute; `groups[attribute][level]` maps values to groups for levels above 0 that
     are not masked; `registry` is a list of dictionaries; `kept[attribute][level]` the share of the weight kept.
@@ -147,7 +159,7 @@ class PlainAttack:
         return infer_surname(target, shared, stage.genealogy, stage.rates)
 
     def reply(self, levels, masked):
-        """The adversary's reply: attacks, true success, believed success, price, confidences by stage."""
+        """Return the reply: attack, true and believed success, price, stage confidences."""
         released = {n: v for n, v, m in zip(self.attributes, levels, masked, strict=True) if v < m}
         best = None
         numbers = range(len(self.stages))
@@ -161,7 +173,7 @@ class PlainAttack:
                         possible = False
                         break
                     inferred[stage.infers] = value
-                    # Who is overconfident takes what is inferred for right, once it is sure enough to use it.
+                    # The overconfident adversary trusts an inferred value whose confidence is above the threshold.
                     confidence *= 1.0 if self.overconfident else sure
                     right = right and value == self.target[stage.infers]
                     price += stage.price
@@ -179,7 +191,10 @@ class PlainAttack:
         return self.gain * believed > price * (1 + SAME), success, believed, price
 
     def confidence(self, levels, masked):
-        """The confidence in the surname, whether or not the stage is used: what breaks ties."""
+        """Return the confidence in the surname, also if the stage is unused.
+
+        The confidence breaks ties.
+        """
         released = {n: v for n, v, m in zip(self.attributes, levels, masked, strict=True) if v < m}
         return self.infer(self.stages[0], released, {})[1] if self.stages else 0.0
 
@@ -191,7 +206,7 @@ class PlainGame:
     kept: tuple
     benefit: float
     loss: float
-    # What utility 1 stands for, where the weights are a target's own.
+    # The weight of utility 1, if the weights are the target's own.
     total: float | None = None
 
     @property
@@ -199,7 +214,7 @@ class PlainGame:
         return tuple(len(shares) - 1 for shares in self.kept)
 
     def strategies(self):
-        """All strategies, sharing everything first, the first attribute the slowest."""
+        """Return all strategies: full sharing first, the first attribute varies slowest."""
         return list(itertools.product(*(range(len(shares)) for shares in self.kept)))
 
     def worth(self, s):
@@ -213,7 +228,7 @@ class PlainGame:
         return self.worth(s) - (self.loss * success if attacks else 0.0)
 
     def solve(self, no_attack=False):
-        """Every strategy compared: the best, or None if nothing is shared."""
+        """Return the best of all strategies, or None if nothing is shared."""
         tie = SAME * (self.benefit + self.loss)
         best = None
         for s in self.strategies():
@@ -226,7 +241,7 @@ class PlainGame:
         return None if best is None or best[0] < -tie else best[2]
 
     def greedy(self, no_attack=False):
-        """One attribute after the other: best child by payoff, then lower confidence, then lower index."""
+        """Mask one attribute at a time by payoff, then lower confidence, then lower index."""
         tie = SAME * (self.benefit + self.loss)
 
         def ahead(a, b):

@@ -1,4 +1,4 @@
-"""Matching records against a naive scan: value by value, record by record."""
+"""Record matching, against a naive scan of values and records."""
 
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ TREES = (
 
 
 def group_sizes_on(elements, attributes):
-    """How many records each person matches when these attributes are known."""
+    """Return the number of records that each person matches on the known attributes."""
     split = whole(elements)
     order, starts = split.order, split.starts
     for attribute in attributes:
@@ -48,7 +48,10 @@ def includes(tree: ValueTree, group: int, value: int) -> bool:
 
 @st.composite
 def releases(draw):
-    """Persons' values over two attributes with trees and one without, their records, and the attributes known."""
+    """Draw persons, their records, and known attributes.
+
+    Two attributes have trees and one has none.
+    """
     n = draw(st.integers(1, 12))
     persons, records = [], []
     for _ in range(n):
@@ -134,13 +137,13 @@ def test_a_person_whom_no_record_matches_is_an_error():
         group_sizes_on(make_elements(persons, persons[:1]), [0])
 
 
-# Groups kept of a split: elements that ask for the persons 0, 1, ... or for nobody, and stand for so many records.
+# Groups kept after a split: elements with the persons 0, 1, ... or none, and a number of records each.
 ASKS = np.array([0, 1, 2, 3, NOBODY, NOBODY, NOBODY], dtype=np.int32)
 RECORDS = np.array([0, 0, 0, 0, 1, 5, 0])
 
 
 def kept(groups, wanted, asks=ASKS, records=RECORDS):
-    """Keep groups of elements; return those kept, the elements of each in their order."""
+    """Keep groups of elements; return the kept groups with their elements in order."""
     order = np.array([element for group in groups for element in group], dtype=np.int32)
     starts = np.cumsum([0, *map(len, groups)])
     is_wanted = np.isin(np.arange(4), wanted)
@@ -153,7 +156,7 @@ def kept(groups, wanted, asks=ASKS, records=RECORDS):
 @pytest.mark.parametrize(
     ("groups", "expected"),
     [
-        # Wanted are the persons 0 and 2; the elements 4 and 5 stand for records, and 6 for none.
+        # Targets are the persons 0 and 2; the elements 4 and 5 represent records, and 6 none.
         ([[0, 4]], [[0, 4]]),
         ([[4, 0]], [[4, 0]]),
         ([[5, 2, 4, 0]], [[5, 2, 4, 0]]),
@@ -174,7 +177,7 @@ def test_kept_are_groups_in_which_somebody_wanted_meets_a_record(groups, expecte
 
 
 def test_who_is_not_wanted_stays_as_a_record_where_persons_are_the_records():
-    """As `make_elements` leaves it if the persons' own values are released."""
+    """`make_elements` returns this structure if the persons' own values are released."""
     persons, ones = np.arange(4, dtype=np.int32), np.ones(4, dtype=np.int64)
     assert kept([[1, 0], [2, 3]], [0], persons, ones) == [[1, 0]]
     assert kept([[1, 3], [0], [2]], [2, 0], persons, ones) == [[0], [2]]

@@ -1,4 +1,4 @@
-"""Group sizes of every node of a lattice against counting people one by one."""
+"""Group sizes of every node of a lattice, against counting people one by one."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ memory_limits = st.sampled_from([0, 1, 200, 1000, 256 * 2**20])
 
 
 def naive_sizes(small, weights=None):
-    """Group size by record and strategy: everybody whose generalized values equal the record's."""
+    """Return group sizes by record and strategy, by counting people with equal values."""
     weights = weights or [1] * len(small.people)
     sizes = []
     for i, record in enumerate(small.records):
@@ -100,7 +100,7 @@ def test_expected_counts_add_up_and_a_record_is_at_least_one_person(small, data)
     sizes = asked_in(range(lattice.size), GroupSizes(population, lattice))
     assert sizes.dtype == np.float64
     np.testing.assert_allclose(sizes, naive_sizes(small, weights), rtol=1e-12)
-    # To the last digit the same, whatever is asked for first and however few tables are kept.
+    # Equal to the last digit for any order of requests and any number of cached tables.
     order, memory_limit = data.draw(st.permutations(range(lattice.size))), data.draw(memory_limits)
     again = asked_in(order, GroupSizes(population, lattice, memory_limit=memory_limit))
     np.testing.assert_array_equal(again, sizes)
@@ -178,7 +178,7 @@ def large_case(n_values, n_people, seed):
         levels = [[f"{k}" for k in pairs], [f"{k}" for k in tens], ["*"] * n]
         hierarchies.append(Hierarchy.from_labels(attribute, levels))
         tables.append(np.stack([np.arange(n), pairs, tens, np.zeros(n, dtype=int)]))
-    # Squared, so that low codes are crowded and high ones empty.
+    # Squared, so that low codes are frequent and high ones are rare.
     people = (rng.random((n_people, 3)) ** 2 * n_values).astype(np.int32)
     records = np.concatenate([people[:200], (rng.random((100, 3)) * n_values).astype(np.int32)])
     return GeneralizationLattice(tuple(hierarchies), records), people, tables

@@ -1,4 +1,4 @@
-"""The individual risk of sampled records: closed forms, published values, Monte Carlo, and what generalization does."""
+"""Individual risk of sampled records: closed forms, published values, Monte Carlo."""
 
 import itertools
 import math
@@ -25,7 +25,7 @@ def one(records, people, missing="negative-binomial"):
 
 
 def by_quadrature(f, people, missing):
-    """Integrate the definitions over t = -log z, where nothing is singular."""
+    """Integrate the definitions over t = -log z, which has no singularity."""
 
     def integrand(t):
         if missing == "negative-binomial":
@@ -60,13 +60,16 @@ def test_the_definitions_by_quadrature(records, missing):
 
 
 def test_what_sdcmicro_prints():
-    """`indivRisk` of its data set francdat, and of the data of its own tests; groups of three it approximates."""
+    """Compare with `indivRisk`, which approximates groups of three.
+
+    The data are sdcMicro's data set francdat and the data of its own tests.
+    """
     francdat = {(2, 110.0): 0.01714426, (2, 84.5): 0.02204233, (1, 17.0): 0.17707583, (1, 541.0): 0.01165448,
                 (1, 8.0): 0.29706308, (1, 5.0): 0.40235948}  # fmt: skip
     tests = {(1, 45.5): 0.08579129, (2, 100.0): 0.01877883, (1, 123.5): 0.03931625}
     for (records, people), printed in (francdat | tests).items():
         assert one(records, people) == pytest.approx(printed, abs=5e-9)
-    # Of three records that stand for 108 people it takes p / (f - (1 - p)).
+    # For three records that represent 108 people it uses p / (f - (1 - p)).
     p = 3 / 108
     assert p / (3 - (1 - p)) == pytest.approx(0.01369863, abs=5e-9)
     assert one(3, 108.0) == pytest.approx(0.01369863, rel=0.02)
@@ -102,7 +105,7 @@ def test_generalization_never_raises_the_risk(group, other, missing):
     alone = one(len(group), sum(group), missing)
     together = one(len(group) + len(other), sum(group) + sum(other), missing)
     assert together <= alone * (1 + 1e-12)
-    # Between that of the records alone and that of everybody, were their number known.
+    # Between 1 / (sum of weights) and 1 / (number of records).
     assert 1 / sum(group) * (1 - 1e-12) <= alone <= 1 / len(group) * (1 + 1e-12)
 
 
@@ -137,7 +140,7 @@ def test_sizes_of_every_node_are_those_of_counting(data, missing):
     assert sizes.total == pytest.approx(weights.sum())
     assert not sizes.outside.any()
     some = np.arange(len(rows))[::2]
-    # In an order that rolls up from other nodes than the one before.
+    # In an order that rolls up from other nodes than the previous order.
     for node in data.draw(st.permutations(range(lattice.size))):
         levels = lattice.levels(node)
         labels = [tuple(h.groups[level][code] for h, level, code in zip(lattice.hierarchies, levels, row, strict=True))

@@ -21,7 +21,7 @@ def test_a_file_is_described_as_its_records_are_one_by_one(groups):
     assert profile.median == statistics.median(hides_in)
     assert profile.unique_share == hides_in.count(1) / len(hides_in)
     assert profile.highest_risk == 1 / min(hides_in)
-    # Whoever guesses for every record names one of each group rightly.
+    # One guess per record re-identifies one record of each group.
     assert profile.average_risk == pytest.approx(len(groups) / len(hides_in), rel=1e-12)
     for k in THRESHOLDS:
         assert profile.share_below(k) == sum(size < k for size in hides_in) / len(hides_in)
@@ -41,7 +41,7 @@ def test_sizes_counted_in_the_population_are_those_of_the_records(sizes):
 
 
 def test_thresholds_are_the_customary_ones():
-    """2 is no record alone; 3, 5, 10, 11 and 20 are what data holders and regulators ask for."""
+    """2 excludes unique records; data holders and regulators use 3, 5, 10, 11 and 20."""
     assert THRESHOLDS == (2, 3, 5, 10, 11, 20)
 
 

@@ -1,4 +1,4 @@
-"""People with several rows, as arrays: who is alike, who is in a class, by which entry each is found."""
+"""People with several rows, as arrays: equal people, classes and best entries."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def draws(times, seed):
 
 
 def best_by_hand(start, keys):
-    """The first entry of each set whose keys are the largest, compared in their order."""
+    """Return the first entry of each set with the largest keys, compared in order."""
     entries = [range(low, high) for low, high in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)]
     return [max(own, key=lambda entry: (*(key[entry] for key in keys), -entry)) for own in entries]
 
@@ -103,5 +103,5 @@ def test_there_may_be_more_classes_than_cells():
 
 
 def _one_of_each(people, person, cells):
-    """One of those people with the same cells equally often."""
+    """Return one person for each distinct multiset of cells."""
     return {tuple(sorted(cells[person == own].tolist())): own for own in sorted(people)}.values()

@@ -1,4 +1,4 @@
-"""The distribution of the number of successes, against enumeration, a term-by-term sum and what must hold of it."""
+"""The distribution of the number of successes, against enumeration and term sums."""
 
 import itertools
 import math
@@ -58,7 +58,7 @@ def test_it_sums_to_one_has_the_expected_number_and_its_variance(chances):
     assert variance == pytest.approx((p * (1 - p)).sum(), abs=1e-9)
     assert (np.diff(found.at_most) >= 0).all()
     assert 0 <= found.start <= found.numbers[-1] <= len(p)
-    # Who is likelier to be found makes more of them likelier.
+    # Larger success probabilities shift the distribution to larger numbers.
     more = successes(np.minimum(p + 0.1, 1.0))
     assert (np.cumsum(spread(more, len(p))) <= np.cumsum(spread(found, len(p))) + 1e-12).all()
 
@@ -120,7 +120,7 @@ def test_a_quantile_of_a_large_file_is_that_of_a_normal():
 @given(st.lists(st.tuples(st.integers(-(2**53), 2**53), st.integers(-120, 120)), max_size=30))
 def test_an_exact_sum_is_that_of_the_standard_library(numbers):
     values = [whole * 2.0**power for whole, power in numbers]
-    # What cancels leaves small terms, and half-way cases.
+    # Cancellation leaves small terms and half-way cases.
     values += [-value for value in values[::2]]
     assert exact_sum(np.array(values, dtype=np.float64)) == math.fsum(values)
 

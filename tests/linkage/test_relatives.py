@@ -1,4 +1,4 @@
-"""Relatives by their nearest common ancestors, and how likely a search matches them."""
+"""Relatives by nearest common ancestors, and probabilities that a search matches."""
 
 import itertools
 import math
@@ -42,7 +42,10 @@ def test_a_family_of_three_generations_by_hand():
 
 
 def inbred_pedigree(seed, n=12):
-    """Return a pedigree of few people, most of whom have related parents, some one known parent; in random order."""
+    """Return a small pedigree in random order, mostly with related parents.
+
+    Some people have one known parent.
+    """
     rng = np.random.default_rng(seed)
     parents = np.full((2, n), -1)
     for child in range(3, n):
@@ -55,7 +58,7 @@ def inbred_pedigree(seed, n=12):
 
 
 def kinship(father, mother):
-    """Return the kinship of everybody with everybody, by the recursion over the parents of the later one."""
+    """Return the kinship of all pairs, by recursion over the later person's parents."""
 
     @cache
     def depth(person):
@@ -91,7 +94,8 @@ def test_relatedness_in_inbred_pedigrees_is_that_of_the_kinship_recursion(seed):
 
 
 def test_relatedness_of_known_inbred_relatives():
-    # Full siblings 2 and 3 of founders have the child 4, and 5 with the outsider 6; 4 and 5 have the child 7.
+    # Full siblings 2 and 3 of founders have the child 4; 2 and the outsider 6 have the child 5; 4 and 5 have the child
+    # 7.
     father, mother = np.array([-1, -1, 0, 0, 2, 2, -1, 5]), np.array([-1, -1, 1, 1, 3, 6, -1, 4])
     pairs = pairs_of(relatives_within(father, mother, np.arange(8), 3))
     # Wright 1922: the child of full siblings has an inbreeding of 1/4, and is related to each by 3/4 / sqrt(5/4).
@@ -104,7 +108,7 @@ def test_relatedness_of_known_inbred_relatives():
 
 @given(st.integers(0, 2**32 - 1))
 def test_meioses_are_those_of_the_shortest_way_up_and_down(seed):
-    """Every way up from each of two people, enumerated."""
+    """Enumerate every path of ancestors from each of two people."""
     n = 12
     father, mother = inbred_pedigree(seed)
 
@@ -125,7 +129,7 @@ def test_meioses_are_those_of_the_shortest_way_up_and_down(seed):
 
 @pytest.mark.parametrize("generations", [1, 2, 3, 4, 5, 6])
 def test_matches_are_those_of_the_printed_formula(generations):
-    """Erlich et al. 2018, supplement, equation 4, summed as it stands."""
+    """Erlich et al. 2018, supplement, equation 4, as a sum."""
     g, n = generations, 2 * 35 * generations + 22
     p = exp(-2 * g * 0.06) / 2 ** (2 * g - 2)
     expected = 1 - sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(2))

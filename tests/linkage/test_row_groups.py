@@ -1,4 +1,4 @@
-"""Groups of equal rows against counting by hand."""
+"""Groups of equal rows, against counting by hand."""
 
 from collections import Counter
 
@@ -58,7 +58,7 @@ def test_many_columns_do_not_overflow():
 
 @given(st.lists(st.one_of(st.integers(0, 9), st.integers(-3, 10**12)), max_size=12))
 def test_values_numbered_anew_are_those_of_numpy(values):
-    """Whether they are counted or sorted."""
+    """The results by counting and by sorting are equal."""
     array = np.array(values, dtype=np.int64)
     for found, expected in zip(numbered(array), np.unique(array, return_inverse=True), strict=True):
         np.testing.assert_array_equal(found, expected)

@@ -1,4 +1,4 @@
-"""Surname inference against plain loops written from the paper, and what must hold for any genealogy."""
+"""Surname inference, against plain loops from the paper, and its properties."""
 
 import math
 
@@ -34,7 +34,7 @@ def infer_surnames(ancestry, men, surnames, targets, shared, **options):
 
 @st.composite
 def genealogies(draw, most_men=14, rates=RATES):
-    """Rates, alleles (0 = missing), surnames and one target; few values, so that ties are common."""
+    """Draw rates, alleles (0 = missing), surnames and a target, with many ties."""
     n_loci = draw(st.integers(1, 5))
     n_men = draw(st.integers(1, most_men))
     chosen = draw(st.lists(st.sampled_from(rates), min_size=n_loci, max_size=n_loci))
@@ -82,7 +82,7 @@ def test_posterior_is_a_distribution_with_the_printed_ratios(rates, agreeing, n_
 
 
 def test_posterior_without_loci_is_geometric():
-    """With no locus known of both men P(t) is the cut-off exponential of N_e, whose mean has a closed form."""
+    """Without common loci P(t) is N_e's truncated exponential, with a closed mean."""
     out = np.zeros(201)
     mean = posterior(Ancestry(np.array([0.002]), 100.0).tables(), np.uint64(0), np.uint64(0), out)
     r = math.exp(-1 / 100)
@@ -91,7 +91,7 @@ def test_posterior_without_loci_is_geometric():
 
 
 def test_equal_rates_give_bit_identical_distances():
-    """Which of the loci with one rate agree must not decide who is nearest: the earlier row does."""
+    """Equal rates give ties whichever locus agrees, and the earlier row wins."""
     rates = np.array([0.001, 0.003, 0.001, 0.003, 0.001])
     men = np.array([[2, 1, 1, 2, 1], [1, 2, 1, 1, 2], [1, 1, 2, 2, 1]])
     for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
@@ -144,7 +144,7 @@ def test_sets_in_one_call_equal_sets_one_by_one(genealogy, data):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from((6, 60)), st.sampled_from((1.0, 1e-6)))
 def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_loci, slower):
-    """Also of patterns so unlikely that products of tabled factors lose their digits."""
+    """Includes patterns so unlikely that products of tabulated factors lose digits."""
     rng = np.random.default_rng(seed)
     tables = Ancestry(rng.uniform(1e-4, 6e-3, n_loci) * slower).tables()
     loci = np.arange(n_loci, dtype=np.uint64)
@@ -163,7 +163,7 @@ def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_l
 
 
 def test_a_tiny_cache_changes_nothing():
-    """Patterns that push each other out of the cache are computed again to the last bit."""
+    """Evicted patterns are recomputed to the last bit."""
     rng = np.random.default_rng(5)
     ancestry = Ancestry(rng.uniform(1e-3, 5e-3, 8))
     genealogy = genealogy_arrays(rng.integers(0, 3, (300, 8)), rng.integers(0, 9, 300))
@@ -176,7 +176,7 @@ def test_a_tiny_cache_changes_nothing():
 
 
 def test_confidence_grows_with_agreement():
-    """A perfect match at more loci is surer."""
+    """A perfect match at more loci has a larger confidence."""
     rates = np.full(12, 0.003)
     men = np.array([[1] * 12, [2] * 12])
     masks = np.tri(12, dtype=bool)[None]
@@ -212,7 +212,7 @@ def test_impossible_mutation_rates_are_refused(rates):
 
 
 def test_few_loci_of_a_large_genealogy_equal_plain_loops():
-    """So many men may be candidates that they are not sorted by agreements; one target is asked about several sets."""
+    """Many candidates are not sorted by agreements; one target has several locus sets."""
     rng = np.random.default_rng(11)
     rates = rng.uniform(1e-3, 5e-3, 8)
     men, surnames, target = rng.integers(0, 4, (4000, 8)), rng.integers(0, 50, 4000), np.ones(8, int)

@@ -1,4 +1,4 @@
-"""Ewens's formula: its number of groups is a sum of independent draws, which gives every oracle here."""
+"""Ewens's formula: the number of groups is a sum of independent draws."""
 
 import math
 
@@ -22,7 +22,10 @@ def log_likelihood(theta, groups, records):
 
 
 def sample_of(groups, records):
-    """Any sample with so many groups and records; which one does not matter to theta."""
+    """Return a sample with given numbers of groups and records.
+
+    Theta depends on these two numbers only.
+    """
     largest = records - groups + 1
     if largest == 1:
         return GroupFrequencies.from_mapping({1: groups})
@@ -39,7 +42,7 @@ def test_theta_explains_the_number_of_groups(data, records, factor):
     assert estimate.p_unique_given_sample_unique == pytest.approx(
         (theta + records - 1) / (theta + people - 1), rel=1e-12
     )
-    # Of the others, each is as likely unique as the last to come: a founder, theta / (theta + N - 1).
+    # Each other record is as likely unique as the last one: a founder, theta / (theta + N - 1).
     staying = (groups - 1) * estimate.p_unique_given_sample_unique
     others = (people - records) * theta / (theta + people - 1)
     assert estimate.expected_uniques == pytest.approx(staying + others, rel=1e-10)
@@ -47,7 +50,7 @@ def test_theta_explains_the_number_of_groups(data, records, factor):
     for limit in (estimate.low, estimate.high):
         end = (limit * (people - 1) - (records - 1)) / (1 - limit)
         drop = 2 * (top - log_likelihood(end, groups, records))
-        # The limit gives theta back to a few digits only when it is near 1.
+        # Theta is recovered from the limit only to a few digits unless it is near 1.
         assert drop == pytest.approx(CHI_SQUARE, rel=1e-6 + 1e-10 / (1 - limit))
     assert estimate.low < estimate.p_unique_given_sample_unique < estimate.high
 
@@ -58,13 +61,13 @@ def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(leve
     theta, records, people, replicates = 60.0, 300, 5000, 600
     rng = np.random.default_rng(5)
     truth = (theta + records - 1) / (theta + people - 1)
-    # The record after i others founds a group with probability theta / (theta + i), whatever happened before.
+    # The record after i others founds a group with probability theta / (theta + i), independently of the past.
     founded = rng.random((replicates, records)) < theta / (theta + np.arange(records))
     held = 0
     for groups in founded.sum(axis=1).tolist():
         estimate = ewens_uniqueness(sample_of(groups, records), people, level=level)
         held += estimate.low <= truth <= estimate.high
-    # Four standard errors, and the lumps of a whole number of groups (one is about 3 % of probability here).
+    # Four standard errors, plus the discreteness of whole numbers of groups (one is about 3 % of probability here).
     assert held / replicates == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / replicates) + 0.03)
 
 

@@ -1,4 +1,4 @@
-"""Uniqueness that is counted or given, and estimators by name."""
+"""Counted or given uniqueness, and estimators by name."""
 
 import math
 from collections import Counter
@@ -35,18 +35,18 @@ def test_truth_of_populations_that_follow_pitman_is_what_the_formula_says():
                 sizes.append(0)
             sizes[group] += 1
             group_of.append(group)
-        # Records come in no special order, so the first ones are a random sample.
+        # Records are in random order, so the first ones are a random sample.
         alone = [group for group, count in Counter(group_of[:records]).items() if count == 1]
         shares.append(np.mean([sizes[group] == 1 for group in alone]))
     expected = probability_of_staying_unique(theta + a, 1 - a, records, size)
     error = np.std(shares, ddof=1) / math.sqrt(replicates)
-    # Four standard errors; the mean of ratios is off by less than a fifth of one here.
+    # Four standard errors; the mean of ratios has a bias below a fifth of one here.
     assert np.mean(shares) == pytest.approx(expected, abs=4 * error)
     assert error < 0.02
 
 
-# Of a sample of one in a thousand about 55 people are known to be unique, so the truth itself differs by 13 % from draw
-# to draw: its tolerance has two of these besides the tenth that the model is off.
+# In a sample of one in a thousand about 55 people are population uniques, so the truth itself varies by 13 % between
+# draws: its tolerance has two of these in addition to the model's error of a tenth.
 @pytest.mark.parametrize(("share", "tolerance"), [(0.001, 0.37), (0.1, 0.25), (0.5, 0.1)])
 def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, tolerance):
     sample = draw_registry(tennessee, round(share * tennessee.total), np.random.default_rng(4))

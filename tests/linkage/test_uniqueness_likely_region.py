@@ -1,4 +1,4 @@
-"""The region of likely parameters and what is largest in it, of a likelihood that can be solved by hand."""
+"""The region of likely parameters and its extremes, for a simple likelihood."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from reidsim.linkage.uniqueness.likely_region import LikelyRegion
 
 @pytest.mark.parametrize("best", [1.5, 1.0])
 def test_the_region_ends_where_the_likelihood_has_fallen_so_far(best):
-    """Of -(x - best)^2 it has fallen by .64 at a distance of .8, between points of the grid or beyond its last."""
+    """-(x - best)^2 falls by .64 at a distance of .8, inside or beyond the grid."""
     region = LikelyRegion(lambda x: -((x - best) ** 2), lambda x, floor: (x, x), [0.0, 1.0, 2.0, 3.0], best, 0.64)
     assert region.extremes(lambda outer, inner: outer) == pytest.approx((best - 0.8, best + 0.8))
     short = LikelyRegion(lambda x: -((x - best) ** 2), lambda x, floor: (x, x), [0.5, 2.0], best, 4.0)

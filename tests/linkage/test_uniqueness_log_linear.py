@@ -1,4 +1,4 @@
-"""Uniqueness by log-linear models and by weights: closed forms, populations whose truth is known, and the rule."""
+"""Uniqueness by log-linear models and weights: closed forms, known populations."""
 
 import dataclasses
 import itertools
@@ -67,7 +67,7 @@ def test_interactions_of_two_keep_every_margin_of_two():
         for axis in range(3):
             assert fitted.sum(axis=axis) == pytest.approx(table.sum(axis=axis), abs=1e-4)
         assert not fitted[table.sum(axis=2, keepdims=True).repeat(2, axis=2) == 0].any()
-    # Of two attributes, the model of interactions is the table itself.
+    # For two attributes, the model of interactions is the table itself.
     pairs = cells_of([row[:2] for row in ROWS], weights)
     assert means(pairs, [(0, 1)])[1] == pytest.approx(pairs.table(pairs.people), rel=1e-12)
 
@@ -137,11 +137,11 @@ def test_weights_of_unique_records_alone():
 
 @pytest.mark.parametrize(("name", "rate", "strata"), cases(EVERY, FEW))
 def test_the_estimate_taken_is_near_the_truth_of_simulated_populations(name, rate, strata):
-    """The model that the rule takes is near the truth, and rather above it.
+    """Check that the selected estimate is near the truth, usually slightly above it.
 
-    Of 48 samples, with seeds 1 to 4, the estimate was .98 to 1.23 of the population's uniques where a tenth of it is
-    sampled, and .97 to 1.72 of them where a fiftieth is; all interactions of two were .58 to 1.23 of them. Skinner and
-    Shlomo (2008) report some 20 % on samples of the census of 2001, and too high an estimate where interactions lack.
+    Over 48 samples, with seeds 1 to 4, the estimate was .98 to 1.23 of the population's uniques at a sampling rate of a
+    tenth, and .97 to 1.72 at a fiftieth; the model of all pairwise interactions gave .58 to 1.23. Skinner and Shlomo
+    (2008) report some 20 % on samples of the census of 2001, and overestimates without the interactions.
     """
     drawn = sample(name, rate, strata=strata, seed=1)
     found = uniqueness_of_sample(drawn.cells, rng=np.random.default_rng(1))
@@ -155,13 +155,13 @@ def test_the_estimate_taken_is_near_the_truth_of_simulated_populations(name, rat
     weights = by_method["benedetti-franconi"]
     assert weights.risk_of_sample_uniques < 0.67 * drawn.share
     if name != "independent":
-        # Independent attributes have too many unique people, and the bias says so.
+        # Independent attributes predict too many uniques, and the estimated bias shows it.
         assert by_method["log-linear-independence"].expected_uniques > 1.3 * drawn.population_uniques
         assert LogLinearModel(drawn.cells).bias_z > 10
 
 
 def test_the_bias_is_that_of_many_samples():
-    """A model that leaves weak interactions out: estimated and actual excess of uniques agree in the mean."""
+    """For a model without weak interactions, mean estimated and actual excess agree."""
     rng = np.random.default_rng(4)
     shape, rate, people = (12, 10, 8), 0.25, 600
     table = np.einsum("i,j,k->ijk", *(rng.dirichlet(np.full(n, 8.0)) for n in shape))
@@ -184,7 +184,7 @@ def test_the_bias_is_that_of_many_samples():
         zs.append(model.bias_z)
     assert len(actual) > 200
     error = math.sqrt((np.var(actual) + np.var(estimated)) / len(actual))
-    # Three standard errors of the difference, and what fitting the margins takes away.
+    # Three standard errors of the difference, plus the effect of fitting the margins.
     assert abs(np.mean(actual) - np.mean(estimated)) < 3 * error + 0.5
     assert np.std(zs) == pytest.approx(1.0, abs=0.35)
 

@@ -1,7 +1,7 @@
-"""Pitman's formula against published software, the sequential rule itself, and simulated samples.
+"""Pitman's formula, against software, its sequential rule and simulation.
 
-`pitman_vectors.json` holds estimates of a separate program beside those of ARX (`arx_*`, its Newton iteration, commit
-aacd487). ARX does not bound a at 0, so the `toy` sample, whose likelihood is largest there, has no value of ARX.
+`pitman_vectors.json` has estimates of a separate program and of ARX (`arx_*`, its Newton iteration, commit aacd487).
+ARX does not bound a at 0, so the `toy` sample, whose likelihood is largest there, has no value of ARX.
 """
 
 import itertools
@@ -46,24 +46,30 @@ parameters = st.tuples(st.floats(0, 0.95), st.floats(0.01, 30)).map(lambda pair:
 
 
 def approximate_uniques(theta, a, people):
-    """Return what Dankar et al. (2012) and ARX report, ``G(theta + 1) / G(theta + a) N^a``."""
+    """Return the expected uniques of Dankar et al. (2012) and ARX.
+
+    The formula is ``G(theta + 1) / G(theta + a) N^a``
+    """
     return math.exp(math.lgamma(theta + 1) - math.lgamma(theta + a)) * people**a
 
 
 def hoshino_uniques(theta, a, people):
-    """Return Hoshino's expectation, ``N G(theta + 1) G(theta + a + N - 1) / (G(theta + a) G(theta + N))``."""
+    """Return Hoshino's expected number of uniques.
+
+    The formula is ``N G(theta + 1) G(theta + a + N - 1) / (G(theta + a) G(theta + N))``
+    """
     return people * math.exp(log_gamma_ratio(theta + a, 1 - a) - log_gamma_ratio(theta + a + people - 1, 1 - a))
 
 
 def log_likelihood(sample, theta, a):
-    """Return the logarithm of the probability of a sample's frequencies of frequencies under Pitman's formula."""
+    """Return the log probability of a sample's frequencies under Pitman's formula."""
     sizes, counts = sample.sizes, sample.frequencies
     ways = gammaln(sample.records + 1) - counts @ gammaln(sizes + 1) - gammaln(counts + 1).sum()
     return PitmanLikelihood(sample).at(theta + a, 1 - a) + float(ways)
 
 
 def sequential(theta, a, records, start=()):
-    """Probability of each list of group sizes after `records` records, by the rule for the next one."""
+    """Return the probability of each list of group sizes, by the sequential rule."""
     states = {tuple(start): 1.0}
     for n in range(sum(start), records):
         following = Counter()
@@ -78,7 +84,7 @@ def sequential(theta, a, records, start=()):
 
 
 def by_definition(sizes, theta, a):
-    """Log-likelihood of {size: groups} from Hoshino 2001, without the factor that is free of parameters."""
+    """Return Hoshino's (2001) log-likelihood of {size: groups}, without constants."""
     records = sum(size * count for size, count in sizes.items())
     groups = sum(sizes.values())
     return (
@@ -112,7 +118,7 @@ def as_mapping(sample):
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
 def test_parameters_are_those_of_another_program(vector):
     fit = fit_pitman(GroupFrequencies.from_mapping(SIZES[vector["name"]]))
-    # On the boundary the other program stopped a little short of the maximum.
+    # On the boundary the other program stopped slightly before the maximum.
     tolerance = 1e-7 if vector["boundary"] else 1e-12
     assert fit.theta == pytest.approx(vector["theta"], rel=tolerance)
     assert fit.a == pytest.approx(vector["a"], abs=1e-12)
@@ -126,7 +132,7 @@ def test_uniques_are_those_of_other_programs(vector, population):
     sample = GroupFrequencies.from_mapping(SIZES[vector["name"]])
     people = population["population_size"]
     fit = fit_pitman(sample)
-    # Theirs lose digits where gamma functions of N cancel.
+    # The other program loses digits where gamma functions of N cancel.
     assert hoshino_uniques(fit.theta, fit.a, people) == pytest.approx(population["expected_uniques"], rel=1e-7)
     approximate = approximate_uniques(fit.theta, fit.a, people)
     assert approximate == pytest.approx(population["approximate_uniques"], rel=1e-7)
@@ -207,7 +213,7 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes,
     assert max(likely) <= estimate.high * (1 + 1e-6)
     assert min(uniques) >= estimate.uniques_low * (1 - 1e-6)
     assert max(uniques) <= estimate.uniques_high * (1 + 1e-6)
-    # The grid is 2 % and .005 wide, so its extremes are that close to the edge.
+    # The grid steps are 2 % and .005, so its extremes are that close to the edge.
     assert min(likely) == pytest.approx(estimate.low, rel=0.05)
     assert max(likely) == pytest.approx(estimate.high, rel=0.05)
     assert min(uniques) == pytest.approx(estimate.uniques_low, rel=0.05)

@@ -1,4 +1,4 @@
-"""The slide negative binomial against its definition, summed over group sizes, and populations drawn from it."""
+"""The slide negative binomial, against its definition and simulated populations."""
 
 import math
 
@@ -18,7 +18,10 @@ SAMPLE = GroupFrequencies.from_mapping({1: 210, 2: 61, 3: 30, 4: 16, 5: 9, 7: 4,
 
 
 def group_in_sample(shape, mean, fraction, largest=12):
-    """Probability that a group of 1 + a negative binomial number has 0, 1, ... records in the sample."""
+    """Return probabilities of 0, 1, ... sampled records of a group.
+
+    The group size is 1 + a negative binomial number.
+    """
     people = np.arange(1, 4000)
     of_population = scipy.stats.nbinom.pmf(people - 1, shape, shape / (shape + mean))
     return np.array(
@@ -27,7 +30,7 @@ def group_in_sample(shape, mean, fraction, largest=12):
 
 
 def drawn(groups, shape, mean, fraction, rng):
-    """A population of the model, and the sizes its groups have in a sample of it."""
+    """Draw a population of the model, and its group sizes in a sample."""
     population = 1 + rng.negative_binomial(shape, shape / (shape + mean), groups)
     sample = rng.multivariate_hypergeometric(population, round(fraction * population.sum()), method="marginals")
     return population, sample
@@ -56,7 +59,7 @@ def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
 
 @given(log_shape=st.floats(-3, 3), fraction=st.floats(0.05, 0.95))
 def test_no_mean_is_likelier_than_the_best(log_shape, fraction):
-    """Of few records too, whose likelihood changes slowly."""
+    """Includes samples of few records, whose likelihood changes slowly."""
     for sizes in ({1: 2, 2: 1, 3: 1}, {1: 20, 2: 13, 4: 9}):
         model = SlideNegativeBinomial(GroupFrequencies.from_mapping(sizes), fraction)
         found = model.profile(log_shape)
@@ -76,7 +79,7 @@ def test_the_slope_is_that_of_the_likelihood(x, y, fraction):
         (value(x + step, y) - value(x - step, y)) / (2 * step),
         (value(x, y + step) - value(x, y - step)) / (2 * step),
     ]
-    # Rounding of the log-likelihood, some thousands, over the step.
+    # Rounding error of the log-likelihood, some thousands, divided by the step.
     assert model.slopes(math.exp(x), math.exp(y)) == pytest.approx(slopes, rel=1e-5, abs=1e-3)
 
 
@@ -89,7 +92,7 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(people
     top = model.log_likelihood(shape, mean)
     likely, uniques = [], []
     for tried in np.geomspace(1e-5, 10, 150):
-        # The likely means follow the shape so closely that they are looked for around it.
+        # The likely means depend on the shape so strongly that the search is centred on it.
         for ratio in np.geomspace(1 / 4, 8, 150):
             value = model.log_likelihood(tried, tried * ratio)
             assert value <= top + 1e-9
@@ -102,13 +105,13 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(people
     ):
         assert min(values) >= low * (1 - 1e-6)
         assert max(values) <= high * (1 + 1e-6)
-        # The grid is 10 % wide in shape and 2 % in the ratio, so it misses the tips of a narrow region.
+        # The grid steps are 10 % in shape and 2 % in the ratio, so it misses the tips of a narrow region.
         assert (min(values), max(values)) == pytest.approx((low, high), rel=0.2)
 
 
 @pytest.mark.deep
 def test_the_truth_of_populations_of_the_model_is_recovered():
-    # b is the negative binomial probability, whose power of the shape is the share of groups that are of one person.
+    # b is the negative binomial probability; b to the power of the shape is the share of groups of one person.
     groups, shape, b, fraction, replicates = 20_000, 0.6, 0.05, 0.1, 25
     mean = shape * (1 - b) / b
     rng = np.random.default_rng(2)
@@ -126,7 +129,7 @@ def test_the_truth_of_populations_of_the_model_is_recovered():
     assert np.mean(ratios) == pytest.approx(1, abs=4 * np.std(ratios, ddof=1) / math.sqrt(replicates))
     assert np.mean(errors) == pytest.approx(0, abs=4 * np.std(errors, ddof=1) / math.sqrt(replicates))
     assert np.std(ratios) < 0.2
-    # 95 % of 25, less four standard errors.
+    # 95 % of 25, minus four standard errors.
     assert held >= 20
 
 

@@ -1,4 +1,4 @@
-"""Closed forms against adding up term by term."""
+"""Closed forms, against sums term by term."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Zayatz's estimator against ARX, exact fractions, and a bootstrap small enough to list."""
+"""Zayatz's estimator, against ARX, exact fractions and an enumerated bootstrap."""
 
 import json
 import math
@@ -29,7 +29,7 @@ def estimate_of(sizes, people, seed=0, **options):
 
 
 def by_fractions(sizes, people):
-    """Bayes's rule with hypergeometric probabilities."""
+    """Return Bayes's rule with hypergeometric probabilities, in fractions."""
     records = sum(size * count for size, count in sizes.items())
 
     def one_drawn(size):
@@ -61,7 +61,8 @@ def test_the_probability_is_that_of_exact_fractions(sample, extra):
 
 
 def test_intervals_are_percentiles_over_groups_drawn_again():
-    # Of two groups, one of one record, a draw has 0, 1 or 2 of one record with probabilities 1/4, 1/2, 1/4.
+    # With two groups, one of them a single record, a draw has 0, 1 or 2 single records with probabilities 1/4, 1/2,
+    # 1/4.
     middle = float(by_fractions({1: 1, 3: 1}, 40)[0])
     wide = estimate_of({1: 1, 3: 1}, 40, level=0.6, replicates=4000)
     assert (wide.low, wide.high) == (0, 1)
@@ -73,7 +74,7 @@ def test_intervals_are_percentiles_over_groups_drawn_again():
 def test_when_every_record_is_unique_the_lower_limit_allows_for_pairs_not_seen():
     estimate = estimate_of({1: 40}, 4000)
     assert (estimate.p_unique_given_sample_unique, estimate.high, estimate.expected_uniques) == (1, 1, 4000)
-    # With a share x of pairs, 40 groups of one record would be seen with probability (1 - x)^40 = 2.5 %.
+    # With a share x of pairs, a sample has 40 single-record groups with probability (1 - x)^40 = 2.5 %.
     share = 1 - 0.025 ** (1 / 40)
     twice = 2 * (4000 - 40) / 3999
     assert estimate.low == pytest.approx((1 - share) / (1 - share + share * twice), rel=1e-12)

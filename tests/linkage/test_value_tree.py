@@ -1,4 +1,4 @@
-"""Value trees: nodes, chains and the errors of trees that are none."""
+"""Value trees: nodes, chains, and errors of invalid trees."""
 
 import numpy as np
 import pytest

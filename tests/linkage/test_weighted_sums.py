@@ -1,4 +1,4 @@
-"""What independent attempts come to in money, against enumeration and draws."""
+"""The total amount of independent attempts, against enumeration and draws."""
 
 import itertools
 import math
@@ -95,7 +95,7 @@ def test_many_different_amounts_are_summed_exactly_as_far_as_there_is_room():
     assert found.values @ found.masses == pytest.approx(50 * 103, rel=1e-12)
     variance = found.masses @ (found.values - 5150) ** 2
     assert variance == pytest.approx(25 * (1 + 10_000 + 4), rel=1e-9)
-    # A cent beside a million, or too many amounts, leave too many sums.
+    # A cent next to a million, or too many amounts, give too many sums.
     for amounts in ([0.01, 1e6, 2.0], [0.01, 0.02, 1e5]):
         assert sum_of_amounts(p, numbers, np.array(amounts), lambda: np.random.default_rng(1)).drawn
     rng = np.random.default_rng(2)
@@ -126,7 +126,7 @@ ENDS = st.tuples(
 def test_attempts_made_at_random_are_what_enumeration_gives(attempts):
     attempted, success, failure, gain, numbers = np.array(attempts, dtype=float).reshape(-1, 5).T
     numbers = numbers.astype(np.int64)
-    # Costs as differences of expected amounts have an error of rounding.
+    # Costs computed as differences of expected amounts have a rounding error.
     paid = (attempted * success * gain + attempted * failure - attempted * success * gain) / np.maximum(attempted, 0.1)
     found = sum_of_attempts(attempted, attempted * success, numbers, paid, gain, no_draws)
     expected = {0: 1.0}
@@ -147,7 +147,7 @@ def test_attempts_made_at_random_are_what_enumeration_gives(attempts):
 def test_many_attempts_made_at_random_have_the_transform_of_their_characteristic_function():
     attempted, success, numbers = np.array([0.3, 0.6]), np.array([0.01, 0.05]), np.array([20_000, 700])
     found = sum_of_attempts(attempted, attempted * success, numbers, np.full(2, -4.0), np.full(2, 300.0), no_draws)
-    # In units of 4: the largest sum in reach is far below the number of frequencies.
+    # In units of 4: the largest possible sum is far below the number of frequencies.
     n = 1 << 16
     w = 2 * np.pi * np.arange(n) / n
     transform = np.ones(n, dtype=complex)

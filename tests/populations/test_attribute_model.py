@@ -1,4 +1,4 @@
-"""Attribute models: exact expected counts, draws within their multinomial bounds, the same bytes for the same seed."""
+"""Attribute models: exact expected counts, multinomial draws, reproducible bytes."""
 
 from itertools import product
 from pathlib import Path
@@ -99,7 +99,7 @@ def failure(path: Path) -> InputError:
 
 
 def town_shares() -> dict[tuple[str, ...], float]:
-    """The probability of every cell of the town that somebody can be in, written out."""
+    """Return the probability of every possible cell of the town, enumerated."""
     shares = {}
     for (sex, of_sex), born in product((("F", 0.6), ("M", 0.4)), range(30, 50)):
         age = "young" if born < 40 else "old"
@@ -116,7 +116,10 @@ def by_label(population: Population) -> dict[tuple[str, ...], float]:
 
 
 def chi_square(model: AttributeModel, codes: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
-    """Distance of counts from the expected ones, over cells that can be occupied, and degrees of freedom."""
+    """Return the chi-square distance from expected counts, and degrees of freedom.
+
+    Impossible cells are excluded.
+    """
     cells, expected = expected_counts(model, int(counts.sum()))
     keys = model.domain.keys(cells)
     at = np.searchsorted(keys, model.domain.keys(codes))
@@ -144,7 +147,7 @@ def test_expected_counts_are_the_products_of_the_shares(town: Path) -> None:
 
 def test_counts_are_drawn_with_the_shares(town: Path) -> None:
     model = model_of(town)
-    # 400 people: cells of a few people, dealt one by one; 400,000: all cells large, drawn by binomials.
+    # 400 people: cells of a few people, drawn one by one; 400,000: all cells large, drawn by binomials.
     for people in (400, 40_000, 400_000):
         distances = []
         for seed in range(20):
@@ -185,14 +188,14 @@ def test_nobody_is_lost_and_nobody_is_where_the_share_is_0(
     assert counts.sum() == people
     for a, b in cells.tolist():
         assert first[a] > 0
-        # Values of b come in the order in which they are first seen, which is by number: b0, b1, ...
+        # Values of b are in order of first appearance, which is by number: b0, b1, ...
         assert second[a][b] > 0
 
 
 def test_fixed_shares_within_every_group(town: Path) -> None:
     town.write_text(TOWN.replace("[groupings.age]", "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]"))
     with pytest.raises(InputError, match="attribute 'home': fixed_shares: fixed shares leave"):
-        # Whoever is old owns, so nobody could rent.
+        # All old people own their home, so none could rent.
         population_of(town)
     town.write_text(
         TOWN.replace("[groupings.age]", "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]").replace(
@@ -203,7 +206,7 @@ def test_fixed_shares_within_every_group(town: Path) -> None:
     assert homes == pytest.approx({("own",): 2500, ("rent",): 2500 * (0.5 + 0.5 * 0.25), ("other",): 2500 * 0.5 * 0.75})
 
 
-# What is wrong with a recipe
+# Errors in a recipe
 
 
 @pytest.mark.parametrize(
@@ -266,7 +269,7 @@ def test_a_combination_that_nobody_has_needs_no_row(town: Path) -> None:
     assert by_label(population_of(town, expected=True)) == pytest.approx(
         {cell: 5000 * share for cell, share in town_shares().items()}
     )
-    # Nor does it stand in the way of a fixed share: the first value of home, which everybody has.
+    # It also does not conflict with a fixed share: everybody has the first value of home.
     fixed = "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]"
     town.write_text(empty.replace("[groupings.age]", fixed).replace("{ own = 1.0 }", "{ own = 0.9, rent = 0.1 }"))
     homes = by_label(population_of(town, expected=True).marginal(["home"]))

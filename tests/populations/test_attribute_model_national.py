@@ -1,4 +1,4 @@
-"""The bundled national population of Xia et al. 2021, against the figures it is made from."""
+"""The national population of Xia et al. 2021, against its source figures."""
 
 import csv
 from collections import Counter
@@ -59,7 +59,7 @@ def counted(population: Population, *names: str) -> Counter[tuple[str, ...]]:
 
 
 def assert_within_bounds(seen: float, people: float, share: float) -> None:
-    """Five standard deviations of a binomial."""
+    """Assert that a count is within five standard deviations of a binomial."""
     assert abs(seen - people * share) <= 5 * (people * share * (1 - share)) ** 0.5 + 1e-9, (seen, people * share)
 
 
@@ -107,7 +107,7 @@ def test_year_of_birth_sex_and_race_are_those_of_the_census_estimates(people: Po
     total = sum(by_year.values())
     seen = counted(people, "sex", "race", "year of birth")
     for (sex, race, year), number in by_year.items():
-        # The last age of the figures is 90 and over, spread over the years of birth 1910 to 1929.
+        # The last age of the figures is 90 and over, distributed over the years of birth 1910 to 1929.
         years = range(1910, 1930) if year == 1929 else [year]
         assert_within_bounds(sum(seen[sex, race, str(y)] for y in years), PEOPLE, number / total)
 
@@ -179,10 +179,11 @@ def test_ethnicity_by_state(people: Population) -> None:
 
 
 def marketer_reduction(model: AttributeModel, n: int, seed: int = 5) -> np.ndarray:
-    """Quartiles of how much less marketer risk a voter list gives than knowing everything, in percent.
+    """Return quartiles of the percentage by which voter lists reduce marketer risk.
 
-    Written from the paper: marketer risk is the mean of 1 / group size over what the attacker may know. The voter list
-    tells all its attributes with the state's registered share, else nothing.
+    The reduction is relative to complete knowledge and follows the paper: marketer risk is the mean of 1 / group size
+    over the attacker's possible knowledge. With the state's registered share, the voter list reveals all its
+    attributes; otherwise it reveals nothing.
     """
     codes = np.repeat(*draw_counts(model, n, seed), axis=0)
 
@@ -217,8 +218,8 @@ TABLE_3 = {
 def test_reduction_of_marketer_risk_in_the_voter_scenario(
     model: AttributeModel, n: int, printed: tuple[float, float, float]
 ) -> None:
-    # Percentage points. The paper's attributes come from patients' records, so its first quartile is not ours: that is
-    # 1 to 3 points below. Draws of 4,000 people differ by .9, .25 and .05 (standard deviation): the mean of four is
-    # known to two standard errors of the same size.
+    # Percentage points. The paper's attributes come from patients' records, so its first quartile differs from ours,
+    # which is 1 to 3 points below. Draws of 4,000 people differ by .9, .25 and .05 (standard deviation): the mean of
+    # four is known to two standard errors of the same size.
     found = np.mean([marketer_reduction(model, n, seed) for seed in range(4)], axis=0)
     assert (np.abs(found - printed) < [3.6, 0.75, 0.2]).all()

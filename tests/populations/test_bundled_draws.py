@@ -1,4 +1,4 @@
-"""Bundled populations are the same people everywhere: with every version of Python and numpy, on every machine."""
+"""Bundled populations are identical on every machine, Python and numpy version."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ import pytest
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.genealogy.make import make_genealogy
 
-# Another digest is other people, which changes the results of users and the figures of the pages.
+# Another digest means other people, which changes users' results and documented figures.
 DIGESTS = {
     "tennessee-2010": "8c802ee06099c49d",
     "north-carolina-2010": "ce7da61c782c3535",

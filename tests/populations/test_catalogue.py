@@ -76,7 +76,7 @@ def test_an_unknown_kind_of_recipe_is_told_with_those_there_are(town):
         load_population(town(RECIPE.replace('"counts"', '"count"')))
     expected = str(caught.value.expected)
     assert {"counts", "fitted", "ystr-genealogy"} <= set(expected.removeprefix("one of ").split(", "))
-    # No values of other keys.
+    # Values of other keys are not listed.
     assert not {"drop", "simupop"} & set(expected.split(", "))
 
 

@@ -1,4 +1,4 @@
-"""Populations made from figures by area and by age: a small one computed by hand, and Tennessee."""
+"""Populations from figures by area and by age: one by hand, and Tennessee."""
 
 import csv
 import gzip
@@ -78,7 +78,7 @@ def dense(population):
 RACE_SHARES = {
     "37001": (72 / 100, 28 / 100),
     "37002": (0, 1),
-    "37003": (72 / 140, 68 / 140),  # no adults known: the mix of all areas together
+    "37003": (72 / 140, 68 / 140),  # no adults known: the distribution over all areas together
 }
 # Ages 2, 3, 4 share the last row 4 : 2 : 1; columns are male and female.
 AGE_SHARES = {
@@ -137,7 +137,7 @@ def test_largest_remainders_are_those_of_the_textbook(people, parts):
     for n, row in zip(people, rounded.tolist(), strict=True):
         exact = [n * share for share in shares]
         assert all(abs(whole - part) < 1 + 1e-9 for whole, part in zip(row, exact, strict=True))
-        # Whoever was rounded up had a remainder at least as large as whoever was rounded down.
+        # People rounded up had remainders at least as large as people rounded down.
         up = [part - math.floor(part) for whole, part in zip(row, exact, strict=True) if whole > part + 1e-9]
         down = [part - math.floor(part) for whole, part in zip(row, exact, strict=True) if whole < part - 1e-9]
         assert not up or not down or min(up) >= max(down) - 1e-9
@@ -150,7 +150,7 @@ def test_the_tail_weighs_years_as_it_says():
     assert tail_weights(Tail(linear=5.0, quadratic=1.0), 1).tolist() == [1.0]
 
 
-# Tennessee. The figures are read again here, by other means.
+# Tennessee. The figures are read here again, independently of the package.
 
 
 @pytest.fixture(scope="module")
@@ -193,10 +193,10 @@ def test_every_zip_code_has_exactly_the_people_of_the_figures(tennessee, tenness
 
 
 def chi_square_z(observed, expected):
-    """Chi-square statistic of a multinomial sample as a standard normal value (Wilson and Hilferty 1931)."""
+    """Return a multinomial chi-square as a normal value (Wilson and Hilferty 1931)."""
     order = np.argsort(expected.ravel())
     observed, expected = observed.ravel()[order], expected.ravel()[order]
-    # Cells of less than 5 expected people are put together.
+    # Cells with fewer than 5 expected people are pooled.
     rare = np.cumsum(expected) < 5
     observed = np.append(observed[~rare], observed[rare].sum())
     expected = np.append(expected[~rare], expected[rare].sum())
@@ -222,8 +222,8 @@ def test_ages_and_sexes_of_each_large_zip_code_are_drawn_in_proportion(tennessee
             observed = tennessee_table[:, r, :, z]
             if observed.sum() > 2000:
                 values.append(chi_square_z(observed, observed.sum() * shares))
-    # Standard normal values, by chance beyond 5.5 once in 26 million: in 700 of them once in 38,000 draws. Their mean
-    # is 0 within 5 standard errors plus .1 for the approximation at few degrees of freedom.
+    # Standard normal values are beyond 5.5 by chance once in 26 million: in 700 of them once in 38,000 draws. Their
+    # mean is 0 within 5 standard errors plus .1 for the approximation at few degrees of freedom.
     assert len(values) > 400
     assert max(map(abs, values)) < 5.5
     assert abs(np.mean(values)) < 5 / math.sqrt(len(values)) + 0.1

@@ -1,4 +1,4 @@
-"""A user's own file: missing and unknown values follow the recipe's rule, in CSV and Parquet alike."""
+"""User files: the recipe handles missing and unknown values, in CSV and Parquet."""
 
 from collections import Counter
 

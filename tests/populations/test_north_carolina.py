@@ -1,4 +1,4 @@
-"""The bundled people of North Carolina and the voter registry drawn from them (Xia et al. 2015, section 6)."""
+"""North Carolina's people and their voter registry (Xia et al. 2015, section 6)."""
 
 import csv
 import gzip
@@ -39,7 +39,7 @@ def dense(population: Population) -> np.ndarray:
 
 
 def test_figures(figures: list[dict[str, str]]) -> None:
-    # Sums of the source's columns, over its 808 ZCTAs: the two left out have nobody.
+    # Sums of the source's columns over its 808 ZCTAs; the two excluded ones have no people.
     sums = {column: sum(int(row[column]) for row in figures) for column in figures[0] if column != "zcta"}
     assert sums == {
         "people": PEOPLE,

@@ -1,4 +1,4 @@
-"""Lists drawn from people: who is in them, together with what, and what they say."""
+"""Lists drawn from people: members, correlation between lists, and listed values."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from reidsim.populations.people_lists import ListRule, draw_lists, membership_nu
 from reidsim.populations.sampling import UNKNOWN
 
 N = 20_000
-# The probability that a figure of these tests is outside its bounds by chance.
+# Probability that a figure of these tests is outside its bounds by chance.
 RARE = 1e-7
 
 
@@ -77,14 +77,14 @@ def test_one_list_more_changes_no_other(together):
 
 
 def test_a_list_of_a_size_holds_that_many_by_weight():
-    """Of two groups, the first of weight 3: the chance of each to come first is told by clocks."""
+    """Two weight groups, the first with weight 3; exponential clocks give the shares."""
     n, size = 4_000, 1_000
     weight = np.where(np.arange(n) < n // 2, 0.9, 0.3)
     people = {"number": np.arange(n)}
     rules = {"a": rule(weight, n=n, size=size), "b": rule(0.5, n=n)}
     lists = drawn(rules, 0.8, people=people)
     assert lists["a"].n_records == size
-    # Clocks that ring by time t: e^-3t of the heavy and e^-t of the light are left where a quarter has rung.
+    # Clocks that ring by time t: e^-3t of the heavy and e^-t of the light remain when a quarter has rung.
     left = np.linspace(0, 1, 2_000_001)
     light = left[np.argmin(np.abs((left + left**3) / 2 - 0.75))]
     heavy = (lists["a"].person < n // 2).sum()
@@ -109,7 +109,7 @@ def test_values_are_wrong_and_missing_as_often_as_said():
     assert within((said[known & ~women] == UNKNOWN).sum(), (known & ~women).sum(), 0.5)
     wrong = known & women & (said != truth)
     assert within(wrong.sum(), (known & women).sum(), 0.2)
-    # A wrong value is that of somebody else who has another.
+    # A wrong value is copied from another person with a different value.
     counts = np.bincount(people["state"][people["state"] >= 0], minlength=5)
     of_first = wrong & (truth == 0)
     for state in range(1, 5):
@@ -171,7 +171,7 @@ def test_what_cannot_be_drawn(rules, together, message):
 
 
 def test_ties_by_pair_and_by_one_number_have_the_same_correlation():
-    """Three lists tied alike: the numbers behind them have the correlation said, either way."""
+    """Three lists with equal correlations, declared by pair or by one number."""
     pairs = {"a": {"b": 0.4, "c": 0.4}, "b": {"c": 0.4}}
     for strength in (0.4, pairs):
         numbers = np.array([norm.ppf(u) for _, u in membership_numbers(("a", "b", "c"), strength, N, streams(3))])

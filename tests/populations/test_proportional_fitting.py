@@ -1,4 +1,4 @@
-"""Iterative proportional fitting: margins met, odds ratios kept, zeros respected, contradictions named."""
+"""Iterative proportional fitting: margins, odds ratios, zeros and contradictions."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def tables(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
 
 
 def margins_of(table: np.ndarray, *axes: tuple[int, ...]) -> list[Margin]:
-    """The table's own sums, by einsum, as targets."""
+    """Return the table's own sums by einsum, as targets."""
     letters = "abcd"[: table.ndim]
     return [Margin(f"m{a}", a, np.einsum(f"{letters}->{''.join(letters[i] for i in a)}", table)) for a in axes]
 
@@ -45,7 +45,7 @@ def test_margins_are_met_and_what_they_do_not_tell_is_kept(start: np.ndarray, tr
     np.testing.assert_allclose(fitted.table.sum(axis=(0, 2)), truth.sum(axis=(0, 2)), rtol=1e-7)
 
     # The fitted table is the start times a factor per cell of each margin: the log odds ratios between the axes 1 and
-    # (0, 2) are those of the start.
+    # (0, 2) equal the start's.
     def log_odds(table: np.ndarray) -> np.ndarray:
         logs = np.log(table.transpose(1, 0, 2).reshape(3, 8))
         return np.asarray(logs[1:, 1:] - logs[:1, 1:] - logs[1:, :1] + logs[:1, :1])
@@ -89,7 +89,7 @@ def test_zeros_of_the_start_stay(start: np.ndarray, truth: np.ndarray, zeros: se
     if not (truth.sum(axis=0).all() and truth.sum(axis=1).all()):
         return
     fitted = fit(start, margins_of(truth, (0,), (1,)), tolerance=1e-6, max_rounds=5000)
-    # The truth itself has these margins and zeros, so a table exists.
+    # The true table has these margins and zeros, so a solution exists.
     assert fitted.converged
     assert (fitted.table[truth == 0] == 0).all()
     assert np.isfinite(fitted.table).all()
@@ -106,7 +106,7 @@ def test_a_start_without_a_place_for_people_is_an_error() -> None:
 
 
 def test_zeros_that_no_table_can_have_do_not_converge() -> None:
-    # Both rows can only use column 0 for the first and column 1 for the second, so the margins must be equal.
+    # The rows can only use column 0 for the first and column 1 for the second, so the margins must be equal.
     margins = [Margin("rows", (0,), np.array([3.0, 2.0])), Margin("columns", (1,), np.array([2.0, 3.0]))]
     fitted = fit(np.eye(2), margins, max_rounds=50)
     assert (fitted.converged, fitted.rounds, fitted.worst) == (False, 50, "rows")
@@ -124,7 +124,7 @@ def test_margins_with_different_totals_contradict_each_other() -> None:
 def test_margins_with_different_sums_over_what_they_share_contradict_each_other() -> None:
     domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v", "w")), Attribute("c", ("s", "t"))))
     one = Margin("ab", (0, 1), np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]))
-    # Over b: 2, 3, 5 in the first; 2, 4, 4 in the second, whose axes are the other way round.
+    # Over b: 2, 3, 5 in the first; 2, 4, 4 in the second, whose axes are in reverse order.
     other = Margin("cb", (2, 1), np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]))
     with pytest.raises(InputError, match="margins 'ab' and 'cb', b = v: margins contradict each other; found '3 and 4"):
         fit(np.ones(domain.shape), [one, other], domain=domain)

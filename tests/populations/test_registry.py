@@ -1,4 +1,4 @@
-"""A registry is a sample without replacement: exactly as many people as asked, none twice, all equally likely."""
+"""A registry is a sample without replacement of exactly the requested size."""
 
 from itertools import product
 from math import comb
@@ -93,7 +93,7 @@ columns = { sex = "sex", zip = "zip" }
 
 @pytest.fixture
 def voters(tmp_path: Path) -> Path:
-    """Write a town of 100 people and a registry of 60 of them; return the registry's recipe."""
+    """Write a town of 100 people and a registry of 60; return the registry's recipe."""
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "town.csv").write_text("sex,zip,people\nF,a,10\nM,a,20\nF,b,30\nM,b,40\n")

@@ -1,4 +1,4 @@
-"""Recipes of external resources, and recipes that name other recipes of every kind."""
+"""Recipes of external resources, and recipes that name other recipes."""
 
 import json
 
@@ -118,7 +118,7 @@ def test_nothing_is_overwritten(folder):
     populate("town.toml", "town.parquet")
     with pytest.raises(InputError, match="exists already"):
         populate("town.toml", "town.parquet")
-    # Said before anything is made, of both files that are to be written.
+    # The error comes before any computation, and covers both output files.
     open("list.truth.parquet", "w", encoding="utf-8").close()
     for taken in ("town.parquet", "list.parquet"):
         with pytest.raises(InputError, match="exists already"):

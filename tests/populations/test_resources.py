@@ -1,4 +1,4 @@
-"""External resources: who is listed, what is missing, and the truth kept apart."""
+"""External resources: listed people, missing values, and the separate truth file."""
 
 import itertools
 from collections import Counter
@@ -26,7 +26,7 @@ DOMAIN = Domain(
 
 
 def world(n):
-    """People who can be told apart by their first attribute."""
+    """Return people whose first attribute is unique."""
     codes = np.column_stack([np.arange(n), np.arange(n) % 2, np.arange(n) % 4])
     return Individuals(DOMAIN, codes.astype(np.int32), name="world")
 
@@ -74,7 +74,8 @@ def test_everybody_is_listed_by_their_own_chance():
         trials = runs * (people.column("sex") == value).sum()
         found = listed[people.column("sex") == value].sum()
         assert scipy.stats.binomtest(int(found), int(trials), probability).pvalue > 1e-4
-    # Independent of each other: the number listed varies like a sum of independent draws (chi-square, 4000 people).
+    # People are listed independently: the number listed varies like a sum of independent draws (chi-square, 4000
+    # people).
     expected = runs * chance
     statistic = ((listed - expected) ** 2 / (expected * (1 - chance))).sum()
     assert 1e-4 < scipy.stats.chi2(n).cdf(statistic) < 1 - 1e-4
@@ -88,7 +89,7 @@ def test_every_set_of_a_size_is_equally_likely():
 
 
 def test_with_a_size_chances_are_weights():
-    # The first of two drawn without replacement has probability w / sum w, the second likewise among the rest.
+    # The first of two people drawn without replacement has probability w / sum w, the second likewise among the rest.
     weights, draws = np.array([0.6, 0.3, 0.1]), 6000
     sets = Counter(tuple(sorted(draw_people(weights, generator(seed), 2))) for seed in range(draws))
     expected = {

@@ -1,4 +1,4 @@
-"""Completing records from the population: exact conditional probabilities, stated error bounds, fixed seeds."""
+"""Records completed from the population: conditional probabilities, fixed seeds."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def population(counts=COUNTS):
 
 
 def conditional(known, counts=COUNTS):
-    """Exact probability of every cell that agrees with the known values."""
+    """Return the exact probability of every cell consistent with the known values."""
     matching = {
         cell: count
         for cell, count in counts.items()

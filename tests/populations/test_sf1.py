@@ -1,7 +1,7 @@
-"""The SF1 loader on a small state written here in the Census Bureau's format.
+"""The SF1 loader, on a small state in the Census Bureau's format.
 
-Positions, segment numbers and the order of cells are written out once more instead of imported from the loader, so
-that a mistake there does not cancel out.
+Positions, segment numbers and the order of cells are written here independently of the loader, so that a mistake
+there does not cancel out.
 """
 
 from pathlib import Path
@@ -43,7 +43,7 @@ PEOPLE = {
 ZCTA_RECORDS = {"38501": "0000005", "37999": "0000007", "37010": "0000008"}
 LAST_ZCTA_LINE = 7  # of 37010 in every segment
 
-# Weights that halve with every year: 16:8:4:2:1 over 100-104 and 105-109, 4:2:1 over 110-112.
+# Weights halve with every year: 16:8:4:2:1 over 100-104 and 105-109, 4:2:1 over 110-112.
 RECIPE = """
 kind = "sf1"
 source = "made up"
@@ -115,7 +115,10 @@ def recipe(tmp_path: Path) -> Path:
 
 
 def change_cell(path: Path, number: int, cell: int, value: str) -> None:
-    """Set a cell (counted from 1, linking fields apart) of one line of a segment."""
+    """Set one cell of one line of a segment.
+
+    Cells are counted from 1, without the linking fields.
+    """
     lines = path.read_text(encoding="latin-1").split("\n")
     fields = lines[number - 1].split(",")
     assert fields[4 + cell] != value

@@ -1,4 +1,4 @@
-"""What can be learned from social media: figures as written, each with where it comes from, by age where known."""
+"""Attributes learnable from social media: published figures with sources, by age."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_calibrated_figures_of_xia2021() -> None:
         "education": 0.024,
         "work class": 0.018,
     }
-    # They do not depend on age.
+    # These shares do not depend on age.
     assert model.learnable("sex", np.array([18, 70])).tolist() == [0.072, 0.072]
     assert (model.use(), model.use(40), model.use(np.array([40])).tolist()) == (1.0, 1.0, [1.0])
 

@@ -1,4 +1,4 @@
-"""Groups of values: every value in exactly one group, and combinations numbered the same from codes and labels."""
+"""Value groups: one group per value, equal numbering from codes and from labels."""
 
 from itertools import pairwise
 

@@ -1,7 +1,7 @@
-"""The voter file loader on small files written here in the layouts of North Carolina's State Board of Elections.
+"""The voter file loader, on small files in the layouts of North Carolina.
 
-The columns and codes are written out once more instead of imported from the loader, so that a mistake there does not
-cancel out.
+The layouts are those of the State Board of Elections. Columns and codes are written here independently of the loader,
+so that a mistake there does not cancel out.
 """
 
 import re
@@ -53,7 +53,7 @@ Cell = tuple[str, ...]
 
 
 def row(age: str, race: str, sex: str, zip_code: str, **others: str) -> Row:
-    """Return a voter's values; `age` goes into the column of the layout."""
+    """Return a voter's values; `age` is written to the age column of the layout."""
     usual = {
         "county_id": "1",
         "county_desc": "ALAMANCE",
@@ -304,7 +304,7 @@ def naive(
     return counted
 
 
-# Anything but the separators; mostly what voters are called.
+# Any character but the separators; mostly voters' names.
 NAMES = st.one_of(
     st.sampled_from(["DOE", 'JO ""JACK""', '"', '"\\', " ", "", "PEÑA"]),
     st.text(st.characters(max_codepoint=255, exclude_characters="\t\n"), max_size=6),
@@ -346,7 +346,7 @@ def test_same_as_one_line_at_a_time(
     quoted: bool,
 ) -> None:
     path = tmp_path_factory.mktemp("voters") / "ncvoter1.txt"
-    # One voter who is always kept, so that there is a population.
+    # One voter who is always kept, so that the population is not empty.
     rows = [row("44", "W", "F", "27215") | {"age": "45"}, *rows]
     write(path, layout, rows, end=end, quoted=quoted)
     within = None
@@ -411,7 +411,7 @@ def test_recipe_with_the_categories_of_a_population(recipe: Path) -> None:
     voters = load_population(recipe)
     assert voters.domain == load_population(recipe.parent / "town.toml").domain
     assert cells_of(voters) == {("48", "White", "Female", "27215"): 2, ("18", "Black", "Male", "27006"): 1}
-    # Also where expected counts are asked for: voters are counted.
+    # The result is the same with expected counts, because voters are counted.
     assert cells_of(load_population(recipe, counts="expected")) == cells_of(voters)
 
 

@@ -1,4 +1,4 @@
-"""Voter lists: adults of the state only, each listed on their own, with what the state's list tells."""
+"""Voter lists: adults of the state, independently listed, with its attributes."""
 
 import tomllib
 from pathlib import Path
@@ -60,7 +60,7 @@ def by_label(population: Population) -> dict[tuple[str, ...], float]:
 
 def test_expected_list_of_tennessee() -> None:
     voters = listed(expected=True)
-    # Tennessee's list has age and sex, no ethnicity; addresses tell the ZIP code. 4,163,359 of 5,439,926 adults.
+    # Tennessee's list has age and sex, no ethnicity; addresses give the ZIP code. 4,163,359 of 5,439,926 adults.
     assert voters.domain.names == ("zip", "years", "gender")
     cells = by_label(voters)
     assert set(cells) == {(z, y, g) for z in "ab" for y in ("18", "19", "90+") for g in "FM"}
@@ -100,7 +100,7 @@ def test_nobody_is_listed_twice_and_no_minor_at_all(counts: list[int], seed: int
 @pytest.mark.parametrize(
     ("state", "carried"),
     [
-        ("Florida", ("zip", "years", "gender", "origin")),  # its race code tells who is Hispanic
+        ("Florida", ("zip", "years", "gender", "origin")),  # its race code includes Hispanic origin
         ("Ohio", ("zip", "years")),
         ("MD", ("zip", "gender")),
         ("Mississippi", ("zip",)),

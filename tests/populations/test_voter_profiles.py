@@ -1,4 +1,4 @@
-"""Voter-list profiles: facts as found, "not found" kept, and everything that is assumed said to be so."""
+"""Voter-list profiles: sourced facts, "not found" kept, and assumptions marked."""
 
 import csv
 import gzip

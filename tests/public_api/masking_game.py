@@ -1,4 +1,4 @@
-"""What to share of a genomic record, from arrays."""
+"""Choose the released attributes of a genomic record, from arrays."""
 
 import numpy as np
 import pandas as pd

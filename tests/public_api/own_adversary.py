@@ -1,4 +1,4 @@
-"""An adversary who is fined for naming the wrong person."""
+"""Define an adversary who pays a fine for naming the wrong person."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Own CSV files, and what the publisher gets at other prices."""
+"""Load CSV files, and compute the publisher's payoff at other parameters."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A policy that knows nothing of prices: the most useful form that fits at least k people."""
+"""Define a policy without payoff parameters: the most useful k-anonymous form."""
 
 import numpy as np
 import pandas as pd

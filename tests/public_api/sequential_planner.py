@@ -1,4 +1,4 @@
-"""The planner of the sequential attack alone: which group sizes does it attack, and how far does it go?"""
+"""Plan a sequential attack: attacked group sizes and number of exploits."""
 
 import reidsim
 

@@ -1,4 +1,4 @@
-"""The Adult files: small ones written here in their form, and the real ones where they are."""
+"""The Adult files: small files in their format, and the real files if present."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Days in every way of writing, ages on a day, and levels of the calendar."""
+"""Dates in every notation, ages on a date, and levels of the calendar."""
 
 from datetime import date
 
@@ -12,7 +12,7 @@ from reidsim.releases.calendar import age_on, date_levels, has_short_year, read_
 from reidsim.releases.hierarchy import Hierarchy
 
 DAYS = st.dates(date(1930, 1, 1), date(2029, 12, 31))
-# Each way to write a day, the order of day and month if it matters, and how it is told.
+# Each notation of a date, the order of day and month if relevant, and its description.
 WAYS = {
     "iso": (lambda day: day.isoformat(), "day"),
     "iso with slashes": (lambda day: f"{day:%Y/%m/%d}", "day"),
@@ -77,7 +77,7 @@ def test_years_of_two_digits_are_of_the_hundred_from_a_year_on(first, year):
     assert read_day("1.2.24") is None
     assert has_short_year("1.2.24")
     assert read_day("1.2.1824", two_digit_years_from=first).calendar == read_day("1.2.1824").calendar == "1824-02-01"
-    # A leap day of 2000, though 1900 had none.
+    # A leap day of 2000; 1900 had none.
     assert has_short_year("29.2.00")
     assert not has_short_year("1.2.1924")
 
@@ -85,7 +85,7 @@ def test_years_of_two_digits_are_of_the_hundred_from_a_year_on(first, year):
 @given(DAYS, DAYS)
 def test_an_age_is_the_number_of_birthdays_since(born, reference):
     def birthday(year):
-        # Who was born on a leap day has a birthday on the first of March in other years.
+        # A person born on a leap day has a birthday on 1 March in other years.
         return date(year, 3, 1) if (born.month, born.day) == (2, 29) and year % 4 else born.replace(year=year)
 
     birthdays = [year for year in range(born.year + 1, reference.year + 1) if birthday(year) <= reference]
@@ -114,7 +114,7 @@ def test_levels_hold_the_day_and_nest(days):
             first, last = map(int, label.split("-"))
             assert first <= day.year <= last == first + span - 1
             assert first % span == 0
-    # A year joins those of its days at its own level; what is missing and what is no day keep apart from all others.
+    # A year joins its days at its own level; missing values and invalid dates stay separate.
     assert [level[len(days)] for level in levels] == ["1970", "1970", "1970-1974", "1970-1979"]
     assert [level[len(days) + 1] for level in levels][:2] == ["1970-10", "1970"]
     assert {level[len(days) + 2] for level in levels} == {""}

@@ -1,4 +1,4 @@
-"""What cells of released files stand for, as ARX, sdcMicro and this package write them."""
+"""Cells of released files as sets of values, as written by ARX, sdcMicro, reidsim."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def ages(low, high, top=False):
         (" 21 ", ["21"]),
         ("21.0", ["21"]),
         ("90+", ["90+"]),
-        # A label of the hierarchy, and an interval that is none.
+        # A label of the hierarchy that looks like an interval.
         ("15-19", ages(18, 19)),
         ("19-22", ages(19, 22)),
         ("19 \N{EN DASH} 22", ages(19, 22)),
@@ -66,7 +66,7 @@ def ages(low, high, top=False):
         ("{18; 19-20}", ages(18, 20)),
         ("2*", ages(20, 29)),
         ("*8", ["18", "28"]),
-        # What fits nobody of the domain, or nothing that is known, cannot be read.
+        # Cells that contain no value of the domain, or no known value, cannot be read.
         ("[40, 50[", None),
         ("17", None),
         ("young", None),

@@ -1,4 +1,4 @@
-"""k-anonymity by cell suppression: the promise kept, and how close to the smallest suppression."""
+"""k-anonymity by cell suppression: guarantee, and distance from the optimum."""
 
 import itertools
 
@@ -29,7 +29,7 @@ def test_every_record_looks_like_k_others(table):
 
 
 def clustered(values, k, weights):
-    """The heuristic as it is told: every record compared with every cluster."""
+    """Cluster by the documented heuristic, comparing every record with every cluster."""
     n = len(values)
     cluster_of, clusters = np.full(n, -1), []
 
@@ -67,7 +67,7 @@ def test_records_are_put_in_the_clusters_where_they_add_least(table, weights):
 
 
 def smallest_suppression(values, k):
-    """All partitions into clusters of k .. 2k - 1 records tried."""
+    """Return the minimum over all partitions into clusters of k .. 2k - 1 records."""
     n = len(values)
 
     def best(left):
@@ -96,7 +96,7 @@ def test_suppression_is_never_smaller_than_the_smallest(table):
 
 
 def test_weights_decide_what_is_given_up():
-    """The middle record can pair with either neighbour: it joins the one with whom it shares the worthier column."""
+    """The middle record joins the neighbour that shares its column of larger weight."""
     values = np.array([[1, 1], [1, 2], [3, 2], [3, 9]])
     kept_first = k_anonymous_cells(values[[1, 0, 2, 3]], 2, np.array([5.0, 1.0]))
     kept_second = k_anonymous_cells(values[[1, 0, 2, 3]], 2, np.array([1.0, 5.0]))

@@ -1,4 +1,4 @@
-"""Searches that mask only what an adversary looks at find what searches of the whole space find."""
+"""Searches over the adversary's attributes equal searches of the whole space."""
 
 from dataclasses import replace
 

@@ -54,7 +54,7 @@ def arx_hierarchies(adult_folder):
 
 
 def test_first_rows_of_arx_hierarchies_are_values(adult_folder):
-    """Whatever values occur."""
+    """The first row is a value row for any set of used values."""
     for path in arx_hierarchies(adult_folder):
         rows = read_hierarchy_rows(path)
         check_header(rows, header=False, used=set(), names={"value"})

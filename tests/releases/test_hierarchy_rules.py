@@ -18,7 +18,7 @@ ZIPS = Attribute("zip", ("37201", "37203", "37310", "38001", "42223", "42602", "
 
 
 def groups_of(attribute, labels):
-    """The categories under each label, in order."""
+    """Return the categories under each label, in order."""
     return {label: [c for c, own in zip(attribute.categories, labels, strict=True) if own == label] for label in labels}
 
 
@@ -30,7 +30,7 @@ def test_the_ages_of_the_study_fall_into_its_intervals():
     assert [labels[90] for labels in levels] == ["90-94", "90-104", "90-120", "60-120"]
     assert [labels[120] for labels in levels] == ["115-120", "105-120", "90-120", "60-120"]
 
-    # 90 alone would be a short interval: it joins the last full one.
+    # 90 alone would be a short interval, so it joins the last full one.
 
 
 @given(

@@ -1,4 +1,4 @@
-"""The lattice against the paper's formulas, written out in plain loops."""
+"""The lattice, against the paper's formulas in plain loops."""
 
 import itertools
 import math
@@ -99,7 +99,7 @@ def test_an_attribute_that_does_not_count_can_be_suppressed_for_nothing():
     lattice = small.lattice()
     assert [lattice.utility(lattice.index(g))[0] for g in ((0, 0), (0, 1), (1, 0), (1, 1))] == [1, 1, 0.5, 0.5]
     both = GeneralizationLattice(lattice.hierarchies, lattice.codes)
-    # log 2 + log 4 = 3 log 2 in all, of which suppressing sex costs one.
+    # log 2 + log 4 = 3 log 2 in total; suppressing sex loses one log 2.
     assert both.utility(both.index((0, 1)))[0] == pytest.approx(2 / 3)
     assert both.utility(both.index((1, 0)))[0] == pytest.approx(2 / 3)
 

@@ -1,4 +1,4 @@
-"""m-invariance against its definition, and the forms of its groups."""
+"""m-invariance, against its definition; the forms of its groups."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_groups_are_m_unique_and_signatures_stay(cohort):
     try:
         groupings = m_invariant_groups(schedule, sensitive, codes, m)
     except InputError:
-        # Too many of its new records have one sensitive value; the next test says when.
+        # Too many of its new records have one sensitive value; the next test has the condition.
         assume(False)
     before = {}
     lattice = GeneralizationLattice(LATTICE_LEVELS, codes.astype(np.int32))
@@ -58,7 +58,7 @@ def test_groups_are_m_unique_and_signatures_stay(cohort):
             rows = np.flatnonzero(found.group == number)
             assert len(signature) >= m
             assert len(set(signature)) == len(signature)
-            # Nobody has the value of another; what nobody has is a counterfeit's.
+            # Values in a group are distinct; a counterfeit fills each value without a record.
             assert len(set(sensitive[rows])) == len(rows)
             assert set(sensitive[rows]) <= set(signature)
             for row in rows.tolist():
@@ -77,7 +77,7 @@ def test_nobody_counterfeits_in_a_first_release():
     codes = np.array([[0, 0], [7, 0], [0, 0], [7, 0], [0, 1], [7, 1]])
     (found,) = m_invariant_groups(np.ones((1, 6), dtype=np.bool_), sensitive, codes, 3)
     assert found.counterfeits == 0
-    # Neighbours are together.
+    # Neighbours are in one group.
     assert found.group[[0, 2, 4]].tolist() == [found.group[0]] * 3
     assert found.group[[1, 3, 5]].tolist() == [found.group[1]] * 3
 
@@ -104,7 +104,10 @@ def test_levels_that_never_merge_have_no_form():
 
 
 def groups_by_hand(schedule, sensitive, codes, m):
-    """The signature and the rows (None of a counterfeit) of the groups of each wave; None where there are none."""
+    """Return the signature and the rows of each wave's groups; None if there are none.
+
+    A row of None is a counterfeit.
+    """
     span = [max(np.ptp(column), 1) for column in codes.T]
     place = [[code / width for code, width in zip(row, span, strict=True)] for row in codes.tolist()]
     signature_of, waves, previous = {}, [], set()

@@ -1,4 +1,4 @@
-"""The space of masking strategies: numbers, order, utility; weights by entropy and minority support."""
+"""The space of masking strategies: numbers, order, utility and weights."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 
 @st.composite
 def spaces(draw):
-    """A space of a few attributes with two to four levels, weights common or per record."""
+    """Draw a space of few attributes with common weights or weights per record."""
     n, n_records = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     kept, groups = [], []
     for _ in range(n):
@@ -39,7 +39,10 @@ def test_numbers_are_the_order_of_levels(space):
 
 @given(spaces())
 def test_space_keeps_what_solvers_rely_on(space):
-    """Successors have higher numbers and no higher utility; what is above has at least as much."""
+    """Successors have higher numbers and no higher utility.
+
+    Predecessors have at least as much utility.
+    """
     for strategy in range(space.size):
         levels = space.levels(strategy)
         following = list(space.successors(strategy))
@@ -65,7 +68,7 @@ def test_utility_is_the_share_of_weight_kept(space, data):
     )
     weights = np.broadcast_to(space.weights, (space.n_records, len(space.attributes)))
     total = np.mean([sum(row) for row in weights])
-    # Sharing everything is worth 1, whatever the record's own weights sum to.
+    # Sharing everything has utility 1, whatever the sum of the record's own weights.
     each = space.utilities(strategies)
     for i, strategy in enumerate(strategies.tolist()):
         levels = space.levels(strategy)
@@ -101,7 +104,7 @@ def test_entropy_of_known_columns():
 
 
 def test_minority_support_favours_rare_values():
-    """Of 8 people 6, 1 and 1 have the values 0, 1 and 2: beta = log2(8 / (3 c) + 1); nobody has the value 9."""
+    """Of 8 people 6, 1 and 1 have the values 0, 1 and 2, none 9: log2(8 / (3 c) + 1)."""
     reference = np.array([0, 0, 0, 0, 0, 0, 1, 2])
     values = np.array([[0], [1], [9]])
     for alpha in (0.0, 1.0, 2.5, -1.0):
@@ -115,7 +118,7 @@ def test_minority_support_favours_rare_values():
 
 @given(st.data())
 def test_minority_weights_of_several_columns_are_those_of_plain_counting(data):
-    """Columns of different lengths and numbers of values, some of loci with missing alleles."""
+    """Columns of different lengths and numbers of values, some with missing alleles."""
     n = data.draw(st.integers(1, 5))
     at = data.draw(st.sets(st.integers(0, n - 1)))
     columns = [

@@ -41,7 +41,7 @@ def test_only_values_at_the_top_code_are_redrawn_and_only_from_that_age_on():
     assert redrawn[-1].tolist() == [UNKNOWN, 0]
     drawn = redrawn[2:-2, 0]
     assert set(drawn.tolist()) == {2, 4}
-    # Of the women of 90 or more a quarter are 90: 5 standard errors of 4,000 draws (passed by chance in all but 6e-7).
+    # A quarter of the women of 90 or more are 90: 5 standard errors of 4,000 draws (exceeded by chance in 6e-7).
     assert abs((drawn == 2).mean() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)
 
 

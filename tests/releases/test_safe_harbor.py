@@ -1,4 +1,4 @@
-"""The Safe Harbor rule as 45 CFR 164.514(b)(2) states it, on hierarchies written out by hand."""
+"""The Safe Harbor rule of 45 CFR 164.514(b)(2), on hierarchies written by hand."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_a_hierarchy_that_never_joins_the_oldest_cannot_satisfy_the_rule():
 
 
 def by_area(hierarchy, people):
-    """The minimum level of each area, whose codes must all have the same."""
+    """Return the minimum level of each area, which its codes must share."""
     levels = {}
     for code, level in zip(hierarchy.attribute.categories, minimum_zip_levels(hierarchy, people).tolist(), strict=True):
         assert levels.setdefault(code[:3], level) == level
@@ -64,9 +64,9 @@ def test_zip_codes_rise_to_three_digits_and_sparse_areas_to_where_they_are_poole
 def test_a_sparse_area_alone_is_not_enough_at_three_digits():
     # 42***: 20,016 people, so more than 20,000 share the shorter prefix.
     assert by_area(zip_hierarchy(), PEOPLE) == {"372": 2, "380": 2, "422": 3, "426": 3}
-    # With fewer people 42*** still holds both sparse areas, which is what pooling asks for.
+    # With fewer people 42*** still holds both sparse areas, which is the condition for pooling.
     assert by_area(zip_hierarchy(), {**PEOPLE, "422": 100}) == {"372": 2, "380": 2, "422": 3, "426": 3}
-    # With a third sparse area elsewhere nothing short of everything will do for the two; 3**** has enough people.
+    # With a third sparse area elsewhere, only suppression suffices for the two; 3**** has enough people.
     elsewhere = {**PEOPLE, "422": 100, "380": 50}
     assert by_area(zip_hierarchy(), elsewhere) == {"372": 2, "380": 4, "422": 5, "426": 5}
 
@@ -136,5 +136,5 @@ def test_people_of_areas_are_added_up_from_a_population():
     domain = Domain((Attribute("age", ("1", "2")), Attribute("zip", ("37201", "37203", "38001", "42223"))))
     codes = np.array([[0, 0], [1, 0], [1, 1], [0, 2]], dtype=np.int32)
     population = Population.from_records(domain, codes, np.array([5, 7, 11, 13]))
-    # An area of the domain in which nobody lives counts as empty.
+    # An area of the domain without residents counts as empty.
     assert zip3_population_of(population, "zip") == {"372": 23, "380": 13, "422": 0}

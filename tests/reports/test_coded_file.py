@@ -1,4 +1,4 @@
-"""Files of people as codes: what counts as the same value, as missing, as a count."""
+"""Files of people as codes: equal values, missing values and counts."""
 
 import gzip
 import json
@@ -39,7 +39,7 @@ def write(tmp_path):
 
 
 def same(column):
-    """Which rows have equal codes, as a table of pairs."""
+    """Return, for each pair of rows, whether their codes are equal."""
     return (column.codes[:, None] == column.codes[None, :]).tolist()
 
 

@@ -1,4 +1,4 @@
-"""Heat maps of cross-play: every cell says its number, and odd tables can be drawn."""
+"""Heat maps of cross-play: a number in every cell, and unusual tables."""
 
 import numpy as np
 import pandas as pd

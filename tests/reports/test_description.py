@@ -1,4 +1,4 @@
-"""The description of a file against counting its rows one by one."""
+"""The description of a file, against counting its rows one by one."""
 
 import io
 from collections import Counter
@@ -23,7 +23,7 @@ VALUES = st.sampled_from(["", "x", "y", "z"])
 
 @pytest.fixture
 def patients(tmp_path):
-    """Return a file of seven patients, two of them alike, one without an age."""
+    """Return a file of seven patients: one equal pair, and one patient without an age."""
     path = tmp_path / "patients.csv"
     path.write_text("age;sex;town\n30;F;A\n30;F;A\n41;M;A\n41;M;B\n41;M;B\n41;M;B\n;M;B\n", encoding="utf-8")
     return path
@@ -40,7 +40,7 @@ def printed(description, width=80):
 @examples(40)
 def test_a_file_is_described_as_a_count_describes_it(rows, tmp_path_factory):
     path = tmp_path_factory.mktemp("people") / "people.csv"
-    # A row that counts somebody, so that there is one.
+    # A row that counts one person, so that the file is not empty.
     rows = [*rows, ("x", "y", 1)]
     pd.DataFrame(rows, columns=["p", "q", "n"]).to_csv(path, index=False)
     description = describe_file(path, count="n")
@@ -75,7 +75,7 @@ def test_groups_are_told_apart_whatever_the_number_of_cells(data, n_columns, n_r
 
 def test_a_missing_value_agrees_with_missing_values_only(patients):
     description = describe_file(patients)
-    assert description.uniques == 2  # the one of 41 in town A, and the one without an age
+    assert description.uniques == 2  # the person of 41 in town A, and the one without an age
     assert [attribute.missing for attribute in description.attributes] == [1, 0, 0]
     assert [attribute.distinct for attribute in description.attributes] == [2, 2, 2]
 
@@ -131,7 +131,7 @@ def test_the_tables_fit_eighty_characters(tmp_path, people):
     text = printed(describe_file(path, population_size=people))
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
-    # A name is no markup.
+    # A name is not interpreted as markup.
     assert "[bold]name" in text
 
 

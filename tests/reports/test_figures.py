@@ -198,7 +198,7 @@ def test_no_text_lies_on_another(draw: Draw, make: Make) -> None:
 
 @pytest.mark.deep
 def test_no_figure_touches_pyplot_or_the_settings_of_the_user(tmp_path: Path) -> None:
-    # Settings compare themselves with == by picking a backend, which loads pyplot; `dict.__eq__` only looks.
+    # Comparing settings with == selects a backend, which loads pyplot; `dict.__eq__` does not.
     program = (
         "import sys, matplotlib, pandas\n"
         "before = matplotlib.rcParams.copy()\n"
@@ -291,7 +291,7 @@ def test_maps_hold_the_grid_whatever_the_order_of_rows() -> None:
         assert surface.shape == (4, 5)
         np.testing.assert_array_equal(surface, table.pivot_table(index="benefit", columns="loss", values=column))
         corners = mesh.get_coordinates()
-        # Evenly spaced benefits from 0; losses grow by ten, so that borders lie at the geometric middle.
+        # Evenly spaced benefits from 0; losses grow by a factor of ten, so borders are at the geometric middle.
         np.testing.assert_allclose(corners[:, 0, 1], [0, 250, 750, 1250, 1750])
         np.testing.assert_allclose(corners[0, :, 0], 10 ** np.arange(0.5, 6))
         assert (mesh.axes.get_xscale(), mesh.axes.get_yscale()) == ("log", "linear")
@@ -309,7 +309,7 @@ def test_maps_of_one_record_are_black_without_attack_and_white_with() -> None:
     for mesh in (publisher, adversary):
         surface = np.asarray(mesh.get_array())
         assert mesh.get_clim() == (surface.min(), surface.max())
-        # Brighter where larger, in grey print too.
+        # Larger values are brighter, also in grey print.
         grey = mesh.to_rgba(np.linspace(*mesh.get_clim(), 50))[:, :3] @ [0.299, 0.587, 0.114]
         assert (np.diff(grey) > 0).all()
     labels = [axes.get_ylabel() for axes in figure.axes if axes.get_label() == "<colorbar>"]

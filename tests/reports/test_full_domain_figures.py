@@ -1,4 +1,4 @@
-"""Figures of the game at dataset level."""
+"""Figures of the full-domain game."""
 
 import pandas as pd
 from layout import misplaced

@@ -1,4 +1,4 @@
-"""The gallery: it shows every bundled scenario, and what it shows can be made again."""
+"""The gallery shows every bundled scenario, and its content can be regenerated."""
 
 import re
 from pathlib import Path
@@ -15,9 +15,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def parts_of(page):
-    """Return the part of each scenario, by its name."""
+    """Return the section of each scenario, by its name."""
     text = page.read_text(encoding="utf-8")
-    # A blank line parts it from the next.
+    # A blank line separates the sections.
     return {part.partition("\n")[0]: part.rstrip("\n") for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
 
 
@@ -35,7 +35,7 @@ def test_every_bundled_scenario_is_shown_with_a_figure_a_finding_and_its_command
 
 
 def texts_in(value):
-    """Yield all texts of a value of a scenario."""
+    """Yield all texts in a value of a scenario."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple | dict):
@@ -45,7 +45,7 @@ def texts_in(value):
 
 @pytest.mark.parametrize("name", sorted(EXHIBITS))
 def test_every_file_of_a_reduced_scenario_is_there(name, tmp_path, monkeypatch):
-    # As from any working folder: paths in a reduction would be relative to it.
+    # Another working folder, because relative paths in a reduction would start there.
     monkeypatch.chdir(tmp_path)
     loaded = load_scenario(name, EXHIBITS[name].reductions)
     for text in files_in(loaded):

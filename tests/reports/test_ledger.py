@@ -1,4 +1,4 @@
-"""The page of the ledger begins with a summary, says what does not reproduce, and folds the rest."""
+"""The ledger page: a summary first, then failures, then the folded remainder."""
 
 import re
 
@@ -60,9 +60,9 @@ def test_what_is_computed_is_compared_by_the_key_of_what_is_printed(monkeypatch)
 
     assert verdicts(number=1.05, claim="never", more=3.0) == [REPRODUCED, REPRODUCED]
     assert verdicts(number=1.15, claim="once") == [NOT_REPRODUCED, NOT_REPRODUCED]
-    # A larger error of what was computed takes the place of the tolerance, a verdict that of the same words.
+    # A larger error of the computed number replaces the tolerance; a claim's result replaces the comparison of words.
     assert verdicts(number=Found(1.15, error=0.2), claim=Found("not once", holds=True)) == [REPRODUCED, REPRODUCED]
-    # No tolerance lets nothing pass for something: a quarter of the number, and half a unit of its last digit.
+    # No tolerance accepts every number: at most a quarter of the number plus half a unit of its last digit.
     assert verdicts(number=Found(1.31, error=9.0), claim="never")[0] == NOT_REPRODUCED
     assert verdicts(number=Found(0.0, error=9.0), claim="never")[0] == NOT_REPRODUCED
     number, _ = compared("first", "A et al. 2001", {"number": Found(1.0, note="three"), "claim": "never"}).entries

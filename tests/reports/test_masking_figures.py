@@ -1,4 +1,4 @@
-"""Figures of the masking game: what is drawn where, and which tables are refused."""
+"""Figures of the masking game: positions of the data, and refused tables."""
 
 import numpy as np
 import pandas as pd
@@ -36,12 +36,15 @@ RECORDS = pd.DataFrame(
 
 
 def panels(figure):
-    """Return the axes of each panel of a map: what is above it, the map, what is beside it."""
+    """Return the axes of each panel of a map: above the map, the map, beside it."""
     return [(part.axes[0], part.axes[2], part.axes[3]) for part in figure.subfigs]
 
 
 def levels_drawn(axes):
-    """Return the grey of each cell of a map, shape (n_attributes, n_subjects), from the middles of its cells."""
+    """Return the grey of each cell of a map, shape (n_attributes, n_subjects).
+
+    Colours are taken at the middles of the cells.
+    """
     image = axes.images[0]
     pixels = np.asarray(image.get_array(), dtype=float)
     _, n_subjects, bottom, top = image.get_extent()

@@ -1,4 +1,4 @@
-"""The report of a results folder: what it says, that it says it to everybody, and that it runs nothing."""
+"""The report of a results folder: content, accessibility, and no active content."""
 
 import base64
 import json
@@ -85,7 +85,7 @@ class Parsed(HTMLParser):
 
 
 def assert_runs_and_loads_nothing(page):
-    """Check the rules of a page to hand over: no script, no event handlers, nothing from elsewhere."""
+    """Check that a page has no script, no event handler and no external resource."""
     assert {tag for tag, _ in page.elements} <= {
         "html", "head", "meta", "title", "style", "body", "header", "h1", "p", "nav", "ul", "li", "a", "main", "h2",
         "code", "pre", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "span", "svg", "rect", "figure",
@@ -125,7 +125,7 @@ def folder_of(path, *, runs, records=None, content=None, manifest=None, tables=N
 
 
 def rows_of(*policies, **more):
-    """Rows of runs.parquet: policy, payoff, share attacked, risk."""
+    """Return rows of runs.parquet: policy, payoff, share attacked, risk."""
     return [
         {
             "scenario": "study", "point": 0, "replication": 0, "policy": name, "publisher_payoff": pays,
@@ -137,7 +137,7 @@ def rows_of(*policies, **more):
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory):
-    """The small town, run with figures drawn."""
+    """Run the small town with figures drawn; return the results folder."""
     folder = tmp_path_factory.mktemp("town") / "results"
     settings = {
         "publisher.policies": ["no-protection", "basic", "no-attack"],
@@ -147,7 +147,7 @@ def town(tmp_path_factory):
     return folder
 
 
-# What a report says.
+# Content of a report.
 
 
 def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_path):
@@ -215,7 +215,7 @@ def test_markdown_says_the_same(town, tmp_path):
 
 
 def test_single_records_are_not_handed_on(town, tmp_path):
-    """Released values of records stand in the results folder, not in the report."""
+    """The results folder holds released values of records; the report does not."""
     for kind in ("html", "markdown"):
         text = write_report(town, tmp_path / f"report-{kind}", file_format=kind).read_text(encoding="utf-8")
         records = pd.read_parquet(town / "records.parquet")
@@ -235,14 +235,14 @@ def test_policies_that_pay_the_same_share_the_first_place(tmp_path):
     text = answer_of(folder_of(tmp_path / "r", runs=runs))
     lead = "c exposes nobody, because no attack pays this adversary, and pays the publisher most, 7.00 per record"
     assert f"The choice is between 3 policies. {lead}, as much as b." in text
-    # Expected of 4, 95th percentile and highest risk not told, utility not told, payoff, given up.
+    # Expected of 4, 95th percentile and highest risk missing, utility missing, payoff, loss of payoff.
     assert "b1.0---7.00-" in text
     assert "a0---5.002.00" in text
     assert "The choice depends on" not in text
 
 
 def records_of(policy, success, attacked):
-    """Rows of records.parquet, of one quasi-identifier."""
+    """Return rows of records.parquet with one quasi-identifier."""
     return pd.DataFrame(
         {
             "record": np.arange(len(success)), "policy": policy, "strategy": "age 0", "age": [f"{20 + i % 3}" for i in
@@ -252,7 +252,7 @@ def records_of(policy, success, attacked):
 
 
 def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
-    """Two attempts that succeed surely, one in two of two, one that is not made: 3 expected, 4 in one case of four."""
+    """Success 1, 1, 1/2, 1/2, one not attacked: expect 3; 4 in one case of four."""
     success, attacked = np.array([1.0, 1.0, 0.5, 0.5, 0.25]), np.array([True, True, True, True, False])
     runs = rows_of(("a", 5.0, 0.8, 3 / 5), ("b", 4.0, 0.0, 0.0))
     records = pd.concat([records_of("a", success, attacked), records_of("b", success / 4, attacked & False)])
@@ -267,7 +267,7 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
     assert "are expected to be re-identified, and no more than 4 in 95 of 100 cases" in text
     assert "a3.041-5.00-" in text
     assert "b000.25 (1 in 4)-4.001.00" in text
-    # Where the distribution is not kept, no number of cases is told.
+    # Without a stored distribution, no number of cases is reported.
     runs[0]["risk"] = 0.5
     other = answer_of(folder_of(tmp_path / "s", runs=runs, records=records, manifest={"records": 5}))
     assert "a2.5-1-5.00-" in other
@@ -468,7 +468,7 @@ def test_comments_of_the_scenario_stand_beside_the_values_that_they_are_about(tm
     (folder / "manifest.json").write_text(json.dumps({"warnings": [], **manifest}), encoding="utf-8")
     text = answer_of(folder)
     assert "a report from an online data broker" in text
-    # The comment is about the value that was replaced.
+    # The comment describes the value that was replaced.
     assert "fines per breached record" not in text
     assert "Census estimates 2019" in text
     assert "UCI Machine Learning Repository" in text
@@ -575,7 +575,7 @@ def test_labels_are_text_whatever_they_hold(tmp_path, label):
     assert " ".join(shown.split()) in rendered.text
 
 
-# What is refused.
+# Refused input.
 
 
 @pytest.fixture
@@ -668,7 +668,7 @@ def tell(folder, **facts):
 
 
 def put(name, content):
-    """Return a function that writes bytes into a file of a folder, or deletes it for None."""
+    """Return a function that writes bytes into a file, or deletes it for None."""
 
     def spoil(folder):
         path = folder / name

@@ -1,4 +1,4 @@
-"""The ledgers of the papers, each computed once: printed numbers, what does not reproduce, and the committed page."""
+"""The papers' ledgers: printed numbers, failures to reproduce, the committed page."""
 
 import json
 import sys
@@ -38,7 +38,7 @@ def test_the_committed_page_is_what_its_command_writes(tmp_path, monkeypatch):
 
 # Prasser et al. 2017.
 
-# Claims of the paper that the draw of ZIP codes or the machine decides.
+# Claims of the paper whose result depends on the draw of ZIP codes or on the machine.
 NOT_OF_2017 = {
     "every method pays more than Safe Harbor while G = L < 1,200",
     "without population, full-domain pays more than record-level",
@@ -79,9 +79,9 @@ def mean_of(ledger, policy, measure):
 
 @pytest.mark.parametrize("policy", TABLE_2)
 def test_the_scenario_gives_the_printed_table_within_its_errors(policy):
-    """One draw is printed, a hundred are made: the difference has the standard deviation s sqrt(1/1000 (1 + 1/100)).
+    """Compare one printed draw with a hundred: deviation s sqrt(1/1000 (1 + 1/100)).
 
-    Three of those are allowed, and .003 more for the spread of the weights between draws of the tables.
+    Three standard deviations are allowed, and .003 more for the spread of the weights between draws of the tables.
     """
     ledger = ledger_of("wan2021")
     assert f"means over {DRAWS} draws" in ledger.how
@@ -104,7 +104,7 @@ STUDIED = ("publisher_payoff", "utility", "risk", "usefulness", "usefulness_fair
     ],
 )
 def test_the_study_is_what_its_scenarios_give(scenario, point):
-    """The first draw of a point, of policies that are quickly chosen and hold the others' tables."""
+    """Check a point's first draw, for fast policies that share tables with the others."""
     policies = ["opt-in"] if scenario == "wan2021-robustness" else ["opt-in", "random-masking"]
     overrides = {"replications": 1, "subjects.policies": policies}
     if point:
@@ -145,9 +145,8 @@ PRINTED = {
     ("Table 4", "0.2/0.2/0.5/0.8"): (65.21, 95.47, 98.46),
 }
 QUARTILES = {"q1": "first quartile", "median": "median", "q3": "third quartile"}
-# The differences of a second reconstruction from the same public figures (the reference page), of medians and third
-# quartiles: what the tolerances rest on.
-# What is not within them.
+# Differences of a second reconstruction from the same public figures (the reference page), of medians and third
+# quartiles: the basis of the tolerances. MISSED lists the values outside the tolerances.
 MISSED = {
     *((f"n = {size}", "q1") for size in ("1,000", "7,000", "20,000", "40,000")),
     ("n = 1,000", "q3"),
@@ -157,7 +156,7 @@ MISSED = {
 
 
 def tolerance_of(entries, table, adversary, quartile):
-    """Return the largest tolerance of the rows of an adversary and a quartile in a table."""
+    """Return the largest tolerance of an adversary and quartile in a table."""
     return max(
         entry.tolerance
         for entry in entries
@@ -173,7 +172,7 @@ def test_voter_lists(entries, table, row):
     found = ours(entries, "voter lists", f"{row}: reduction of")
     assert len(found) == 3
     for quartile, value, printed in zip(QUARTILES, found, PRINTED[table, row], strict=True):
-        # A quarter of the risk that remains at most, and half a unit of the last digit.
+        # At most a quarter of the remaining risk, and half a unit of the last digit.
         most = 0.25 * (100 - printed) + 0.005
         within = abs(value - printed) <= min(tolerance_of(entries, table, "voter lists", quartile), most)
         assert within == ((row, quartile) not in MISSED), quartile
@@ -203,7 +202,7 @@ def test_claims_that_do_not_hold_are_not_reproduced(entries):
 
 
 def test_numbers_that_inputs_were_chosen_for_are_calibrated(entries):
-    """A seed (Wan 2015), the discount (Xia 2015), the share of Tennesseans and what Twitter tells (Xia 2021)."""
+    """Seed (Wan 2015), discount (Xia 2015), Tennesseans and Twitter data (Xia 2021)."""
     found = {
         (paper, entry.where)
         for paper in ("wan2015", "xia2015", "prasser2017", "wan2021", "xia2021")
@@ -218,7 +217,7 @@ def test_numbers_that_inputs_were_chosen_for_are_calibrated(entries):
 
 
 def test_nothing_computed_passes_for_a_number_that_is_not_nothing():
-    """An answer of no risk, no attack, or a reduction by 100 %, is never reproduced where something else is printed."""
+    """Zero risk, zero attacks or a 100 % reduction reproduce no other printed number."""
     for paper in ("wan2015", "xia2015", "prasser2017", "wan2021", "xia2021"):
         for entry in ledger_of(paper).entries:
             if isinstance(entry.printed, str):

@@ -76,7 +76,7 @@ def test_maps_show_shares_of_persons():
     assert [axes.get_title("left") for axes in panels(figure)[:3]] == [
         "Journalist risk", "Prosecutor risk", "Marketer risk",
     ]  # fmt: skip
-    # Prosecutor risk against voters: worst-case 1 is halved, so its persons stand at x = 1, y = .5.
+    # Prosecutor risk against voters: worst-case 1 is halved, so its persons are at x = 1, y = .5.
     (mesh,) = [artist for artist in panels(figure)[4].collections if isinstance(artist, QuadMesh)]
     shares = np.asarray(mesh.get_array().filled(0) if np.ma.isMaskedArray(mesh.get_array()) else mesh.get_array())
     shares = shares.reshape(20, 20)

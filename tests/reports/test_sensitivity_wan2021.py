@@ -1,4 +1,4 @@
-"""Claims about sensitivity: what counts as holding, on a study that was made up."""
+"""Claims about sensitivity: criteria for a claim to hold, on an artificial study."""
 
 import json
 
@@ -48,7 +48,7 @@ def rows_of(scenario, point, payoff, policies=tuple(BASE)):
 
 
 def study(payoff=lambda policy, key, value: BASE[policy]):
-    """Return a study in which the payoff of a policy is a function of the key that is varied, and its value."""
+    """Return a study whose payoff is a function of policy, varied key and value."""
     rows = list(rows_of("wan2021-sensitivity", USUAL, lambda policy: payoff(policy, None, None)))
     for key, values in OTHERS.items():
         for value in values:

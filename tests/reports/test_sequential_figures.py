@@ -1,4 +1,4 @@
-"""The figures of the sequential attack are checked by the data in their artists, not by their pixels."""
+"""The figures of the sequential attack, checked by the data in their artists."""
 
 import itertools
 from collections.abc import Callable
@@ -34,7 +34,7 @@ KNOWN, UNKNOWN = "risk only if the group is known", "risk only if it is unknown"
 
 
 def attack(setting: str) -> SequentialAttack:
-    """The paper's case study (section 7.2)."""
+    """Return the attack of the paper's case study (section 7.2) under a setting."""
     constant = SequentialAttack(gain=8000, access_cost=100, exploit_cost=10, penalty=10000, prior=0.63)
     changes: dict[str, dict[str, Any]] = {A: {}, B: {"max_penalties": 1}, C: {"detection_slope": 0.18}}
     return replace(constant, **changes[setting])
@@ -45,7 +45,7 @@ def attacks_table(most: int = 60) -> pd.DataFrame:
     frames = []
     for setting, planner in itertools.product((A, B, C), ("baseline", "fmdp")):
         plan = (plan_known if planner == "fmdp" else plan_baseline)(attack(setting), sizes)
-        # The number of exploits without detection, which no plan reports, is not what is tested here.
+        # No plan reports the number of exploits without detection, so it is not tested here.
         frame = pd.DataFrame({"group_size": sizes, "value": plan.value, "risk": plan.reidentified})
         frame["exploits"] = np.round(plan.reidentified * sizes / 0.63)
         frames.append(frame.assign(setting=setting, planner=planner).sample(frac=1, random_state=len(frames)))
@@ -120,7 +120,7 @@ def line_of(axes: Axes, label: str) -> tuple[list[float], list[float]]:
 def assert_differ_without_colour(axes: Axes, labels: list[str]) -> None:
     lines = [line for line in axes.get_lines() if line.get_label() in labels]
     assert len({line.get_marker() for line in lines}) == len(lines)
-    # The dashes of the fifth and later ones have no names.
+    # The dash patterns from the fifth line on have no names.
     assert len({line.get_linestyle() for line in lines[:4]}) == len(lines[:4])
 
 
@@ -193,17 +193,17 @@ def test_baselines_that_differ_get_a_line_each() -> None:
     assert line_of(axes, labels[2])[1][0] == pytest.approx(0.315)
     assert line_of(axes, labels[0])[1][0] == pytest.approx(0.63)
     assert_differ_without_colour(axes, [A, B, C, *labels])
-    # The legend's rows take nothing from the panel.
+    # The legend's rows do not reduce the height of the panel.
     heights = []
     for one in (figure, risk_by_group_size(attacks_table())):
         FigureCanvasAgg(one).draw()
         heights.append(one.axes[0].get_window_extent().height)
     assert heights[0] == pytest.approx(heights[1], rel=0.02)
-    # What is not drawn does not count, nor does rounding.
+    # Values outside the figure and rounding differences are ignored.
     assert legend_of(payoff_by_group_size(table)) == [A, B, C, BASELINE]
     rounded = attacks_table().assign(risk=lambda t: t["risk"] * np.where(t["setting"] == B, 1 - 1e-15, 1))
     assert legend_of(risk_by_group_size(rounded)) == [A, B, C, BASELINE]
-    # One that is known for fewer group sizes may differ in the others.
+    # A setting known for fewer group sizes may differ in the others.
     shorter = attacks_table().query("group_size < 50 or setting != @C or planner == 'fmdp'")
     assert len(legend_of(risk_by_group_size(shorter))) == 6
 
@@ -278,7 +278,7 @@ def test_a_missing_threshold_is_marked_on_the_upper_edge() -> None:
     assert [(list(line.get_xdata()), list(line.get_ydata())) for line in edge] == [([0], [1]), ([0, 1], [1, 1])]
     own = [line for line in axes.get_lines() if line.get_label() in (A, B)]
     assert [line.get_marker() for line in edge] == [line.get_marker() for line in own]
-    # Both are seen where they are in one place.
+    # Both markers are visible at the same position.
     assert edge[0].get_markersize() > edge[1].get_markersize() + 2
     assert axes.get_ylim()[1] > 5
     assert legend_of(figure) == [A, B, "marker on the upper edge: every size attacked"]

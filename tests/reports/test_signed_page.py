@@ -1,4 +1,4 @@
-"""The first page of the report: recommendation, read-back, columns, break-even, signature; against the files."""
+"""The first page of the report, checked against the files."""
 
 import json
 import math
@@ -59,7 +59,7 @@ def people(rows=40, seed=3, more=0):
 
 
 def study(folder, direction="both", **options):
-    """Write a file of people and a scenario, and run it."""
+    """Write a file of people and a scenario, and run it; return the folder."""
     folder.mkdir(exist_ok=True)
     people(**options).to_csv(folder / "people.csv", index=False)
     (folder / "patients.toml").write_text(SCENARIO.replace("DIRECTION", direction))
@@ -78,7 +78,7 @@ def command(*arguments):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A run of 40 people with a written file of the release `no-attack`."""
+    """Return a run of 40 people with a written file of the release `no-attack`."""
     folder = study(tmp_path_factory.mktemp("signed") / "study")
     options = ["--keep-identifier", "charge", "--unknown-to-outsiders", "charge", "--max-risk", "0.5"]
     assert command("share", folder / "results", "-o", folder / "shared.csv", "--policy", "no-attack", *options) == 0
@@ -108,7 +108,7 @@ def tables(html):
 
 
 def table(html, start):
-    """Return the one table whose caption starts so."""
+    """Return the only table whose caption starts with a text."""
     (found,) = [rows for caption, rows in tables(html).items() if caption.startswith(start)]
     return found
 
@@ -163,7 +163,7 @@ def test_every_column_of_the_source_file_has_a_row_with_its_treatment_and_sample
         before, after = zip(*change, strict=True)
         places = [place for place, row in enumerate(rows) if row == list(before)]
         assert list(after) in written.loc[places, columns].to_numpy().tolist()
-    # Values of other columns do not stand beside true quasi-identifiers.
+    # Values of other columns are not shown next to true quasi-identifiers.
     for value in [*source["name"], *source["charge"], *source["illness"]]:
         assert value not in page
     unchanged = (source["sex"] == written["sex"]).mean()
@@ -195,7 +195,10 @@ def test_the_report_of_another_policy_than_the_written_one_says_which_was_writte
 @pytest.mark.parametrize("limit", [["--accept-risk"], ["--max-risk", "0.6"]])
 @pytest.mark.parametrize("seed", [1, 3])
 def test_exposes_nobody_stands_only_where_the_read_back_agrees(tmp_path, seed, limit):
-    """Of seed 1, people are easier to find than promised, above the first limit and below the second one."""
+    """With seed 1, true risk exceeds the promise: above limit 1, below limit 2.
+
+    "Exposes nobody" appears only if the audit of the written file agrees.
+    """
     folder = study(tmp_path / "study", "record", rows=40, seed=seed)
     options = ["--policy", "no-attack", *limit]
     assert command("share", folder / "results", "-o", folder / "shared.csv", *options) == 0
@@ -253,7 +256,7 @@ def test_break_even_is_that_of_runs_at_each_loss(tmp_path, gain):
 
 
 def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_moves(tmp_path):
-    """Above the loss at which the releases of the run pay the same, `basic` chooses others and still pays most."""
+    """Above the loss at which the run's releases tie, `basic` adapts and is best."""
     folder = study(tmp_path, "record", rows=80)
     runs = pd.read_parquet(folder / "results" / "runs.parquet").set_index("policy")
     payoff, risk = runs["publisher_payoff"], runs["risk"]
@@ -283,7 +286,7 @@ def test_a_run_whose_data_changed_has_no_break_even(tmp_path):
 
 
 def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
-    """Twelve people per age are within the limit of risk, but all of one age have the same illness."""
+    """Twelve people per age are within the limit, but one age has one illness."""
     table = pd.DataFrame({"age": np.repeat(["30", "40"], 12), "illness": ["flu"] * 12 + ["flu", "cough"] * 6})
     table.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "patients.toml").write_text(

@@ -1,4 +1,4 @@
-"""Figures of sweeps: what is drawn along which keys, and that no sweep keeps a batch from its end."""
+"""Figures of sweeps: drawn keys, and no sweep that stops a batch from completing."""
 
 import json
 import shutil
@@ -63,7 +63,7 @@ def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(
     (figure,) = drawn.values()
     assert len(figure.axes) == 4
     assert lines(figure, 0)["Basic game"][:, 0].tolist() == [20, 60, 100]
-    # The point with the scenario's own values is of both lines.
+    # The point with the scenario's own values belongs to both lines.
     assert lines(figure, 2)["Basic game"][:, 0].tolist() == [5, 10, 20]
     own = result.runs[(result.runs[LOSS] == 60) & (result.runs["policy"] == "basic")].sort_values(COST)
     assert lines(figure, 2)["Basic game"][:, 1].tolist() == own["publisher_payoff"].tolist()
@@ -177,7 +177,7 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def masked():
-    """A sweep of the masking game: a price, a method and a list, one at a time."""
+    """Return a sweep of the masking game: a price, a method and a list, one at a time."""
     method = "adversary.stages.0.method"
     sweep = {
         "one_at_a_time": [LOSS, method, "subjects.attributes"],

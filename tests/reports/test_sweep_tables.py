@@ -1,4 +1,4 @@
-"""The tables of a sweep: blocks by key, in 80 characters whatever the keys and policies."""
+"""The tables of a sweep: blocks by key, at most 80 characters wide."""
 
 import io
 import itertools
@@ -18,7 +18,7 @@ ECONOMICS = {"economics": {"loss": 100, "cost": 10}}
 
 
 def laid_out(values, policies, *, content=None, halves=None, one_at_a_time=()):
-    """Return the lines of the tables of a sweep, whose measure numbers its points and policies."""
+    """Return the lines of a sweep's tables; the measure numbers points and policies."""
     content = ECONOMICS if content is None else content
     sweep = {"values": values, "one_at_a_time": list(one_at_a_time)}
     if one_at_a_time:

@@ -1,4 +1,4 @@
-"""Where a scenario does not state the gain, a batch over the loss says what the gain was at each point."""
+"""A batch over the loss reports the gain at each point if it follows the loss."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The verdict of a run: what it compares, and what it says of whom each policy exposes."""
+"""The verdict of a run: compared policies, and people exposed by each policy."""
 
 import pandas as pd
 import pytest
@@ -19,7 +19,7 @@ END = " This holds for the scenario's adversary and payoff parameters."
 
 
 def measures(**policies):
-    """Return measures by policy, of payoff, share attacked and risk."""
+    """Return payoff, share attacked and risk, by policy."""
     columns = ["publisher_payoff", "share_attacked", "risk"]
     table = pd.DataFrame.from_dict(policies, orient="index", columns=columns)
     table.index = pd.Index([name.replace("_", "-") for name in table.index], name="policy")

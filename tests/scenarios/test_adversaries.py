@@ -1,4 +1,4 @@
-"""Several adversaries by name, of whom the records meet one: by enumeration, and against each kind of run of one."""
+"""Several named adversaries, one per record: enumeration and single runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from reidsim.scenarios.study import equilibria_of
 TOWN = Path(__file__).parent / "town" / "town.toml"
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
 BOTH = {"curious": CURIOUS, "broker": BROKER}
-# Every way of planning that the package has.
+# Every planner of the package.
 MANY = {
     "clerk": {"weight": 0.25, "gain": 200},
     "lucky": {"weight": 0.2, "planner": "random", "rate": 0.25},
@@ -45,7 +45,7 @@ BY_TABLE = {
         "local-recoding-no-attack", "multi-dimensional", "no-protection",
     ],
 }  # fmt: skip
-# A policy that is not played in rounds is of runs alone.
+# Policies that agents can play in rounds; the other policies are for single runs only.
 ROUNDS = ("basic", "no-attack", "no-protection", "record-level", "full-domain")
 LEVELS = [
     pytest.param(BY_RECORD, id="record"),
@@ -67,12 +67,12 @@ def assert_same(found, expected, columns=None, atol=1e-12):
     assert np.where(missing, 0.0, difference).max() <= atol
 
 
-# By enumeration
+# Enumeration over adversaries.
 
 
 @st.composite
 def adversaries(draw):
-    """One to three adversaries who attack if that pays, always or never, as the scenario writes them."""
+    """Draw one to three adversaries who attack if profitable, always or never."""
     n = draw(st.integers(1, 3))
     shares = np.array([draw(st.integers(1, 9)) for _ in range(n)])
     sections = {}
@@ -84,7 +84,11 @@ def adversaries(draw):
 
 
 def expected_payoffs(small, sections, i, g):
-    """The publisher's payoff, the adversary's, how likely an attack is, and re-identification: sums over types."""
+    """Return payoffs, attack and re-identification probability, summed over types.
+
+    The order is the publisher's payoff, the adversary's payoff, the attack probability, the re-identification
+    probability.
+    """
     total = np.zeros(4)
     for section in sections.values():
         gain, cost = section.get("gain", small.gain[i]), section.get("cost", small.cost[i])
@@ -116,7 +120,7 @@ def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, s
         assert found.loc["no-protection", "risk_if_attacked"] == pytest.approx(raw[3] / raw[2], abs=1e-9)
 
 
-# One adversary by a name
+# One named adversary.
 
 
 @pytest.mark.parametrize("sets", LEVELS)
@@ -133,7 +137,7 @@ def test_one_adversary_by_a_name_is_the_adversary_with_its_gain_and_cost():
     own = {"solo": {"weight": 1.0, "gain": 33, "cost": 7}}
     plain = {"economics.gain": 33, "economics.cost": 7}
     assert_same(summary(**BY_RECORD, adversaries=own), summary(**BY_RECORD, **plain), atol=0)
-    # The publisher knows amounts of an adversary's own, and so has no belief about them.
+    # The publisher knows an adversary's own payoff parameters, so it has no belief about them.
     wrong = {"beliefs.loss": 90}
     assert_same(summary(**BY_RECORD, **wrong, adversaries=own), summary(**BY_RECORD, **plain, **wrong), atol=0)
     for key in ("beliefs.gain", "beliefs.cost", "economics.gain"):
@@ -157,7 +161,7 @@ def test_one_adversary_by_a_name_is_the_adversary_under_stress():
         np.testing.assert_allclose(other[name][numbers.columns].to_numpy(float), numbers.to_numpy(float), atol=1e-9)
 
 
-# Several
+# Several adversaries.
 
 
 @pytest.mark.parametrize("sets", LEVELS)
@@ -182,7 +186,7 @@ def test_the_order_of_adversaries_changes_nothing():
 
 
 def test_means_against_several_are_expectations_over_them():
-    """Of rules, which share the same whoever comes."""
+    """These policies are rules that release the same under every adversary."""
     rules = {"publisher.policies": ["no-protection", "k-anonymity"]}
     found = summary(**rules, adversaries=MANY)
     columns = ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"]
@@ -207,7 +211,7 @@ def test_cross_play_has_each_of_them_and_all_together():
         parts = sum(MANY[name]["weight"] * table.xs(name, level="adversary")[measure] for name in MANY)
         if measure != "utility":
             np.testing.assert_allclose(mixed, parts.loc[mixed.index], atol=1e-12)
-    # Nobody does better against all of them than who plans against all of them.
+    # No other belief does better against all adversaries than the belief in all of them.
     assert table.loc[("basic", "types", "types"), "regret"] == pytest.approx(0, abs=1e-12)
 
 
@@ -243,7 +247,7 @@ def test_amounts_of_one_of_them_are_swept_and_uncertain():
 
 
 def test_cross_play_plans_against_their_average_and_the_worst_of_them():
-    """Whether they are equipped, with a budget that binds nobody, or not."""
+    """The adversaries are tested with resources and a non-binding budget, and without."""
     several = {"curious": {"weight": 0.75, "gain": 10}, "broker": {"weight": 0.25, "gain": 400}}
     found = cross_play(TOWN, overrides={"adversaries": several, **BY_RECORD}).table
     equipped = {name: {**each, "budget": 1e9} for name, each in several.items()}
@@ -257,7 +261,7 @@ def test_cross_play_plans_against_their_average_and_the_worst_of_them():
 
 @pytest.mark.parametrize("policy", ["basic", "no-attack"])
 def test_the_guarantee_holds_against_all_up_to_its_breaking_point_and_no_further(policy):
-    """Of the cost and gain that an adversary has of its own the publisher is sure."""
+    """The publisher is certain of the adversary's own cost and gain."""
     several = {"curious": {"weight": 0.7}, "broker": {"weight": 0.3, "gain": 90}, "sure": {"weight": 1e-12, "cost": 60}}
     several["curious"]["weight"] = 1 - 0.3 - 1e-12
     sets = {"adversaries": several, "publisher.policies": [policy]}
@@ -285,12 +289,12 @@ def test_the_guarantee_against_one_by_a_name_is_that_against_the_adversary():
     np.testing.assert_allclose(other[numbers.columns].to_numpy(), numbers.to_numpy(), rtol=1e-9)
 
 
-# What each looks at
+# Knowledge and risk model of each adversary.
 
 
 @pytest.fixture
 def clinic(tmp_path):
-    """A scenario whose records differ in a job that only an attack in stages looks at."""
+    """Return a scenario whose records differ in a job used only by a staged attack."""
     for name, text in CLINIC.items():
         (tmp_path / name).write_text(text.replace('[adversary]\nstages = "attack.toml"\n', ""), encoding="utf-8")
     return tmp_path / "clinic.toml"
@@ -335,7 +339,7 @@ def test_files_of_adversaries_are_relative_to_the_scenario(clinic, monkeypatch, 
 
 
 def test_they_count_people_each_in_its_own_way():
-    """The insider knows who is in the file; its groups are those of the records."""
+    """The insider knows who is in the file, so its groups contain records only."""
     several = {"insider": {"weight": 0.5, "risk": "prosecutor"}, "stranger": {"weight": 0.5}}
     study = build_study(load_scenario(TOWN, {"adversaries": several}))
     assert isinstance(study.truth, TypesGame)
@@ -345,7 +349,7 @@ def test_they_count_people_each_in_its_own_way():
         np.testing.assert_array_equal(found, alone.truth.linker.link(0).group_sizes)
 
 
-# What cannot be meant
+# Contradictory input.
 
 
 def two(**broker):
@@ -450,7 +454,7 @@ def test_amounts_by_record_are_refused_where_one_of_them_takes_one_amount(tmp_pa
     assert found.loc["no-protection", "risk"] == pytest.approx(expected["no-protection"])
 
 
-# What is told of them
+# Reported texts.
 
 
 def test_a_report_says_who_may_come(tmp_path):
@@ -482,7 +486,7 @@ def test_publishers_learn_which_of_them_comes():
     assert list(named.analysis.adversaries["adversary"].cat.categories) == ["broker", "curious"]
 
 
-# One scenario on top of another
+# Scenarios that extend another scenario.
 
 
 @pytest.mark.parametrize(
@@ -510,7 +514,7 @@ def test_who_attacks_is_changed_by_a_scenario_on_top(clinic, below, above, who):
     [
         {"adversary.planner": "always"},
         {"adversary.planner": "random", "adversary.rate": 0.01},
-        # A type that may come suffices.
+        # One type with a positive weight suffices.
         {"adversaries": {"clerk": {"weight": 0.99}, "zealot": {"weight": 0.01, "planner": "always"}}},
     ],
     ids=["always", "random", "one of two"],

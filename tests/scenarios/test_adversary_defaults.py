@@ -1,4 +1,4 @@
-"""``[adversary]`` beside ``[adversaries.NAME]``: what one of them does not say for itself."""
+"""``[adversary]`` gives the defaults of each section ``[adversaries.NAME]``."""
 
 from pathlib import Path
 
@@ -20,20 +20,21 @@ STAGES = [{"stage": "identify", "resource": "list", "on": ["age"]}]
         ({"risk": "prosecutor"}, {"risk": "journalist"}, {"risk": "journalist"}),
         ({"sequential": {"penalty": 1, "prior": 2}}, {"sequential": {"prior": 3}},
          {"sequential": {"penalty": 1, "prior": 3}}),
-        # A planner of its own has its own rate and parameters, and errs as the default does if it can.
+        # An adversary with its own planner has its own rate and parameters. It inherits the default's errors if its
+        # planner can err.
         ({"planner": "random", "rate": 0.2}, {"planner": "one-shot"}, {"planner": "one-shot"}),
         ({"planner": "random", "rate": 0.2}, {"rate": 0.3}, {"planner": "random", "rate": 0.3}),
         ({"rationality": "logit", "precision": 2}, {"planner": "always"}, {"planner": "always"}),
         ({"rationality": "logit", "precision": 2}, {"rationality": "perfect"}, {"rationality": "perfect"}),
         ({"rationality": "logit", "precision": 2}, {"precision": 3}, {"rationality": "logit", "precision": 3}),
-        # One way to link takes the place of another.
+        # One linkage method replaces another.
         ({"stages": "attack.toml"}, {"knowledge": "voters"}, {"knowledge": "voters"}),
         ({"knowledge": "voters"}, {"holds": ["list"]}, {"holds": ["list"]}),
         ({"holds": ["list"]}, {"buys": ["list"]}, {"buys": ["list"]}),
         ({"knowledge": "voters"}, {"holds": []}, {"holds": []}),
         ({"stages": STAGES, "overconfident": True}, {"knowledge": "voters", "resource": "list"},
          {"knowledge": "voters", "resource": "list"}),
-        # Stages that name resources are carried out with those that are held.
+        # Stages that name resources use the resources that the adversary holds.
         ({"stages": STAGES}, {"holds": ["list"]}, {"stages": STAGES, "holds": ["list"]}),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The categories of an attribute: one rule for records and tables, on the same files."""
+"""Categories of an attribute: records and tables use one rule on the same files."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from reidsim.scenarios.load import load_scenario
 UNITS = pytest.mark.parametrize("unit", ["record", "table"])
 PEOPLE = "age,village,n\n30,Dale,6\n31,Dale,5\n30,Hill,4\n31,Hill,3\n"
 RECORDS = "age,village\n30,Dale\n31,Dale\n30,Hill\n31,Hill\n"
-# A village that nobody lives in, and none for those of whom it is not known.
+# A village without residents, and no village for people whose village is unknown.
 VILLAGES = "Dale;South;*\nHill;North;*\nMoor;North;*\n"
 SCENARIO = """[population]
 recipe = "people.toml"

@@ -1,4 +1,4 @@
-"""Scenarios at dataset level: what is read, and what is refused."""
+"""Full-domain scenarios: accepted and refused input."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ JOURNALIST = {"adversary__risk": "journalist"}
 ANYTIME = {"publisher__search": "anytime", "publisher__nodes": 10}
 
 
-# What is read.
+# Accepted input.
 
 
 def test_cells_hierarchies_and_prices(folder):
@@ -63,7 +63,7 @@ def test_cells_hierarchies_and_prices(folder):
 
 
 def test_information_loss_counts_the_rows_of_the_hierarchy(folder):
-    """29 is nobody's age and counts nevertheless: 1 + log(2/3 x 1/2) / log(3 x 2)."""
+    """Nobody is 29, but the hierarchy has it: 1 + log(2/3 x 1/2) / log(3 x 2)."""
     study = study_of(folder)
     node = study.lattice.index((1, 0))
     assert study.lattice.utility(node) == pytest.approx(1 - np.log(2) / np.log(6))
@@ -124,7 +124,7 @@ def test_records_with_one_value_and_several_prices_hide_among_each_other(folder)
 
 
 def test_the_bundled_study_is_that_of_wan2015():
-    """The same records, ZIP codes drawn for them, and lattice."""
+    """Records, ZIP codes drawn for them, and lattice are equal."""
     ours, theirs = build_study(load_scenario("prasser2017")), build_study(load_scenario("wan2015"))
     assert (ours.lattice.codes[ours.cell_of_record] == theirs.lattice.codes[theirs.cell_of_record]).all()
     assert ours.lattice.shape == theirs.lattice.shape
@@ -139,7 +139,7 @@ def test_minimum_levels_and_safe_harbor(folder):
     assert study.safe_harbor_minimum == (0, 0)
 
 
-# What is refused.
+# Refused input.
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,10 @@ RULES = {
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("people", [True, False])
 def test_a_missing_value_is_a_category_of_its_own_until_all_is_suppressed(folder, unit, rule, people):
-    """It is in no interval, has no prefix and is in no group; records hide among those that lack the value, too."""
+    """A missing value is in no interval, prefix or group until suppression.
+
+    Under every rule, records with a missing value hide among the people whose value is also missing.
+    """
     section, levels = RULES[rule]
     (folder / "records.csv").write_text("age;sex\n30;F\n31;F\n;F\n33;F\n;F\n33;M\n")
     (folder / "people.csv").write_text("age;sex\n" + "30;F\n31;F\n;F\n33;F\n33;M\n" * 3)
@@ -333,13 +336,13 @@ def test_a_value_taken_for_a_header_is_noticed(folder):
     ],
 )
 def test_values_that_no_record_has_are_no_headers(folder, first, others):
-    """Ranges that begin below the records' values, and codes for unknown values, come first in many files."""
+    """Files often begin with ranges below all records or with codes for unknown."""
     (folder / "age.csv").write_text(f"{first}\n{others}")
     assert study_of(folder).lattice.domain.shape == (3, 2)
 
 
 def test_rows_of_a_hierarchy_are_numbered_as_in_the_file(folder):
-    """Whether rows differ in length, which reading notices, or a value has two rows, which comes after."""
+    """Row numbers are right for rows of unequal length and for values with two rows."""
     for row, problem in (("33;*", "row of another length"), ("29;20-29;*", "value has two rows")):
         for header in (False, True):
             (folder / "age.csv").write_text((HEADER if header else "") + AGES + row + "\n")

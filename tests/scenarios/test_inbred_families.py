@@ -1,4 +1,4 @@
-"""Payoffs of the participation game in inbred families, against the definitions of docs/participation.md."""
+"""Participation payoffs in inbred families, against docs/participation.md."""
 
 import math
 from functools import cache
@@ -49,7 +49,7 @@ def match_probability(parents, one, other):
     def kinship(i, j):
         if i == j:
             return (1 + inbreeding(i)) / 2
-        # Parents have lower numbers.
+        # Parents have lower numbers than their children.
         i, j = max(i, j), min(i, j)
         return sum(kinship(parent, j) for parent in parents[i]) / 2
 

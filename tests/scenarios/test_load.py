@@ -1,4 +1,4 @@
-"""Loading a scenario: names, files, overrides; and whatever the file says, nothing but an `InputError`."""
+"""Load scenarios: names, files, overrides; invalid files raise only `InputError`."""
 
 import json
 import math
@@ -23,7 +23,7 @@ TOWN = Path(__file__).parent / "town"
 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
-    """Return the scenario of a copy of the town; the working folder is next to it."""
+    """Return the scenario in a copy of the town; the working folder is next to it."""
     shutil.copytree(TOWN, tmp_path / "town")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -31,7 +31,7 @@ def town(tmp_path, monkeypatch):
 
 
 def result_or_refusal(function, *arguments):
-    """Return the result and None, or None and the `InputError`; anything else raised is a failure."""
+    """Return (result, None) or (None, `InputError`); any other exception propagates."""
     try:
         return function(*arguments), None
     except InputError as error:
@@ -275,7 +275,7 @@ def test_an_override_can_mend_a_mistake_in_the_file(town):
     assert load_scenario(town, {"economics.cost": 10}).scenario.economics.cost == 10
 
 
-# Whatever a file says, it is a scenario or an InputError that names the file.
+# Every file is either a valid scenario or raises an InputError that names the file.
 
 
 def assert_scenario_or_input_error(path):
@@ -342,7 +342,7 @@ def write_toml(path, content):
 
 
 def places(content, prefix=()):
-    """Return the key path of every value, sections and list elements included."""
+    """Yield the key path of every value, including sections and list elements."""
     items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     for key, value in items:
         yield (*prefix, key)
@@ -351,7 +351,10 @@ def places(content, prefix=()):
 
 @st.composite
 def mutations(draw, content):
-    """Return a scenario's content with one to three values replaced, removed, renamed or added."""
+    """Return a scenario's content with one to three random changes.
+
+    A change replaces, removes, renames or adds a value.
+    """
     content = json.loads(json.dumps(content))
     for _ in range(draw(st.integers(1, 3))):
         path = draw(st.sampled_from(list(places(content)) or [()]))
@@ -407,12 +410,12 @@ def test_a_mutated_scenario_can_be_built_or_is_an_input_error(scratch_town, cont
         assert refusal is None or (refusal.source and "\n" not in str(refusal))
 
 
-# A scenario on top of another.
+# Scenarios that extend another scenario.
 
 
 @pytest.fixture
 def extending(tmp_path):
-    """Return what writes a scenario that extends the town in another folder."""
+    """Return a function that writes a scenario which extends a town in another folder."""
     town = tmp_path / "town"
     shutil.copytree(Path(__file__).parent / "town", town)
 
@@ -430,7 +433,7 @@ def test_a_scenario_is_what_it_extends_but_for_what_it_says(extending, tmp_path)
     assert mine.scenario.economics.loss == 77
     assert mine.scenario.economics.cost == base.scenario.economics.cost
     assert mine.scenario.attributes.keys() == base.scenario.attributes.keys()
-    # Paths of the town still lead to its folder.
+    # Paths in the town scenario still point to the town's folder.
     assert Path(mine.content["release"]["path"]) == tmp_path / "town" / base.content["release"]["path"]
     assert "extends" not in mine.content
 
@@ -554,7 +557,7 @@ def test_files_of_a_map_are_of_the_key_that_the_scenario_gives(town):
 
 
 def test_swept_entries_of_lists_are_told_from_values(extending, tmp_path):
-    """The 0 in a key path is a stage, the one after it a value."""
+    """The 0 in the key path is a stage number; the value after it is a list of values."""
     swept = '[sweep.values]\n"adversary.stages.0.mutation_rates" = ["rates.csv", "bundled:more.csv"]\n'
     (tmp_path / "base.toml").write_text(f'extends = "wan2021"\n{swept}', encoding="utf-8")
     values = load_scenario(extending("seed = 5\n", extends="base.toml")).content["sweep"]["values"]
@@ -572,7 +575,7 @@ def test_errors_name_arguments_in_python_and_options_on_the_command_line():
 
 
 def refusal_of(function, *arguments, **options):
-    """Return the error that a call ends with."""
+    """Return the `InputError` that a call raises."""
     with pytest.raises(InputError) as caught:
         function(*arguments, **options)
     return caught.value

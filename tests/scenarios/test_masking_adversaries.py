@@ -1,4 +1,4 @@
-"""Several adversaries of data subjects, of whom they meet one: by enumeration, and what cannot be meant."""
+"""Several adversaries of data subjects: enumeration, and contradictory input."""
 
 from itertools import product
 from pathlib import Path
@@ -51,12 +51,15 @@ def town(folder, sections, targets=TARGETS, people=PEOPLE, policies=POLICIES, ec
     return path
 
 
-# By enumeration
+# Enumeration over adversaries.
 
 
 @st.composite
 def worlds(draw):
-    """Few values, so that people share them, and adversaries who differ in amounts, plan and what they link on."""
+    """Draw people with few values, and adversaries with different attacks.
+
+    The adversaries differ in payoff parameters, planner and linkage attributes.
+    """
     rows = st.tuples(st.sampled_from(["30", "40"]), st.sampled_from(["Dale", "Hill"]), st.sampled_from(["A", "B"]))
     targets = draw(st.lists(rows, min_size=1, max_size=3))
     people = targets + draw(st.lists(rows, max_size=6))
@@ -73,7 +76,11 @@ def worlds(draw):
 
 
 def expected(target, people, shared, adversaries, economics):
-    """The subject's payoff, the adversary's, how likely an attack is, and re-identification: sums over adversaries."""
+    """Return payoffs, attack and re-identification probability over adversaries.
+
+    The order is the subject's payoff, the adversary's payoff, the attack probability, the re-identification
+    probability.
+    """
     benefit, loss, cost = economics
     worth = benefit * sum(WEIGHTS[name] for name, shares in zip(ATTRIBUTES, shared, strict=True) if shares) / 6.0
     total = np.array([worth, 0.0, 0.0, 0.0])
@@ -110,7 +117,7 @@ def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, w
         assert found.loc[policy, "publisher_payoff"] == pytest.approx(payoff, abs=1e-9)
 
 
-# One round of agents, and two who are alike
+# One round of agents, and two equal adversaries.
 
 
 def test_adversaries_are_types_of_one_round(tmp_path):
@@ -146,7 +153,10 @@ def test_amounts_of_one_of_them_are_swept_on_one_study_and_uncertain(tmp_path):
 
 
 def test_tables_are_drawn_once_and_each_adversary_has_its_own_register():
-    """Two who look people up in one table attack one world; who is in another table differs."""
+    """Adversaries who use the same table attack one world.
+
+    The members of other tables differ.
+    """
     tables = {"resources.voters": {"size": 300, "attributes": ["age", "state"]}, "targets.size": 30}
     sizes = {f"resources.{name}.size": 300 for name in ("registry", "genealogy")}
     stage = {"stage": "identify", "on": ["age", "state"]}
@@ -168,7 +178,7 @@ def test_tables_are_drawn_once_and_each_adversary_has_its_own_register():
     assert warnings == [f"{missing} of 30 targets are not in resource 'voters'; no attack on them succeeds there"]
 
 
-# Which strategies a rule prescribes, and who is compared
+# Strategies that a rule prescribes, and compared adversaries.
 
 
 def test_demographics_are_what_any_of_them_links_on(tmp_path):
@@ -208,7 +218,7 @@ def test_cross_play_leaves_out_whom_nothing_says_how_they_link(tmp_path):
         cross_play(path, knowledge="voters-age-state")
 
 
-# What cannot be meant
+# Contradictory input.
 
 TWO = [section("a", 0.5), section("b", 0.5)]
 
@@ -264,7 +274,7 @@ def test_searches_of_one_adversary_are_refused(tmp_path, changes, message, round
 
 
 def test_what_one_links_on_cannot_be_missing_though_another_infers_from_it(tmp_path):
-    """An allele may be unknown to who infers from it, not to who looks people up by it."""
+    """An allele may be missing for inference from it, but not for linkage on it."""
     path = town(tmp_path, [section("a", 0.5, on=["blood"]), section("b", 0.5, on=["age"])])
     text = path.read_text().replace(
         "[[adversaries.b.stages]]\n",
@@ -299,6 +309,3 @@ def test_files_of_adversaries_are_relative_to_the_scenario(tmp_path, monkeypatch
     monkeypatch.chdir(above)
     stage = load_scenario(above / "more.toml").scenario.adversaries["a"].stages[0]
     assert Path(stage.mutation_rates).samefile(tmp_path / "rates.csv")
-
-
-# Faces

@@ -1,4 +1,4 @@
-"""Masking scenarios against partial knowledge: from files to the right game, and errors that name row and key."""
+"""Masking scenarios with partial knowledge: the game built from files, and errors."""
 
 import itertools
 from pathlib import Path
@@ -78,7 +78,7 @@ def refused(folder: Path, changes: dict[str, object] | None = None) -> str:
 
 
 def success(age: str, town: str, shared: frozenset[str]) -> float:
-    """What the recipe tells of a person, by hand, against the rows of the register."""
+    """Return a person's success probability by the recipe, computed over the register."""
     neighbours = ({"town", "age"} if town == "Dale" else {"town"}, 0.6)
     total = 0.0
     for by_neighbours, by_profile in itertools.product((True, False), repeat=2):
@@ -100,7 +100,7 @@ def test_subjects_best_respond_to_what_the_recipe_tells(folder, solver):
     worth = {"age": 2, "town": 1, "rh": 1}
     outcomes = {}
     for i, (age, town) in enumerate(people):
-        # The last is not in the register: nobody of Dale is 41.
+        # The last person is not in the register: nobody in Dale is 41.
         there = (age, town) != ("41", "Dale")
         for shared in itertools.chain.from_iterable(itertools.combinations(worth, k) for k in range(4)):
             p = success(age, town, frozenset(shared))
@@ -141,7 +141,8 @@ def test_levels_between_are_linked_by_their_interval(folder):
     loaded = load_scenario(folder / "game.toml", changes)
     game, _ = build_masking_study(loaded).games(0)
     by_interval = int(game.space.number(np.array([1, 1, 0])))
-    # The age of the first is known unless neighbours (.6) and profiles (.25) both fail; 36 of 78 people are below 40.
+    # The age of the first person is known unless neighbours (.6) and profiles (.25) both fail; 36 of 78 people are
+    # below 40.
     found = game.record_game.outcome(by_interval).response.success[0]
     assert found == pytest.approx(0.7 / 36 + 0.3 / 78)
 
@@ -157,7 +158,7 @@ def test_drawn_subjects_face_voter_lists():
     assert result.manifest["knowledge"]["linked_on"] == ["age", "state"]
     assert result.manifest["knowledge"]["price"] > 0
     masking = result.records[result.records["policy"] == "masking"]
-    # The register lacks the loci, so nobody has a reason to mask one.
+    # The register lacks the loci, so no subject has a reason to mask a locus.
     assert masking["DYS19"].notna().all()
     assert result.summary.loc["masking", "risk"] < result.summary.loc["no-protection", "risk"]
 
@@ -181,7 +182,7 @@ def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
     assert payoffs["masking"] == pytest.approx(payoffs["no-protection"])
 
 
-# What is refused.
+# Refused input.
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_lists_are_drawn_from_the_people_of_the_targets(study):
             truth = people[attribute][drawn[name].person]
             said = values if attribute not in table.missing else np.where(table.missing[attribute], truth, values)
             wrong = (said != truth) & (said != 0 if attribute in study.loci else True)
-            # Wrong where errors are said to be, and only there.
+            # Values are wrong only in the attributes for which the scenario declares errors.
             assert wrong.any() == (attribute in {"voters": ["state"], "kin": ["DYS19"]}.get(name, []))
         assert 0 < there.sum() < 60
     assert (people["age"][drawn["voters"].person] >= 18).all()
@@ -111,7 +111,7 @@ def test_a_type_holds_and_buys_lists_at_their_price(town):
 
 
 def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
-    """Rows are counted in the population as its recipe makes it, not among the men who are alive."""
+    """Rows are counted in the population of the recipe, not among the living men."""
     rows = study.tables.lists.people.rows
     assert rows[0] > 0
     states = study.tables.labels["state"]
@@ -140,7 +140,7 @@ def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
     assert world.resource("mine").n_rows == 4
     assert (world.lists["mine"].row >= 0).sum() == 3
     assert world.resource("mine").missing["age"].tolist() == [False, False, True, False]
-    # Targets stand in random order; each of the three is who the file says.
+    # Targets are in random order; each of the three is the person named in the file.
     for row, each in enumerate(chosen):
         target = int(np.flatnonzero(world.lists["mine"].row == row)[0])
         for attribute in ("age", "state", "surname"):
@@ -148,7 +148,7 @@ def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
 
 
 ON = ["age", "state"]
-# A one-stage attack on a list of some, and one of everybody without faults.
+# A one-stage attack on a partial list, and one on a complete list without errors.
 SOME = [{"stage": "identify", "resource": "voters", "on": ON}]
 BY_COVERAGE = {"beliefs.lists": "coverage"}
 
@@ -183,7 +183,10 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
 
 
 def test_agents_plan_by_coverage(town):
-    """What a type is believed to do to each record is what it believes itself, and what it does is as it was."""
+    """Beliefs about a type's attacks use coverage.
+
+    The attacks themselves do not change.
+    """
     changes = {"adversary.stages": STAGES, "adversaries": TYPES}
     study = build_masking_study(load_scenario(town, {**changes, **BY_COVERAGE}))
     agents = study.scenario.agents

@@ -1,4 +1,4 @@
-"""What a scenario of the masking game may say: defaults, and rules within and between sections."""
+"""The schema of masking scenarios: defaults, and rules on sections."""
 
 import copy
 
@@ -26,7 +26,10 @@ FROM_FILES = {
 
 
 def changed(content, **changes):
-    """Return a scenario's content with values replaced by key path (``__`` for the dot), or removed by None."""
+    """Return content with values replaced by key path (``__`` for the dot).
+
+    The value None removes a key.
+    """
     content = {key: value for key, value in copy.deepcopy(content).items() if value is not None}
     for path, value in changes.items():
         *sections, last = path.split("__")

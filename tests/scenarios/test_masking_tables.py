@@ -1,4 +1,4 @@
-"""Who is in the tables of a masking scenario: draws from people, and the user's own files."""
+"""Members of a masking scenario's tables: drawn, or from user files."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def study():
 
 
 def numbered(study):
-    """Tables of people whose age, surname and alleles are their number, from 1, so that everybody can be told."""
+    """Return tables in which every value of a person is the person's number, from 1."""
     number = np.arange(1, study.tables.n_people + 1)
     return replace(study.tables, values=dict.fromkeys(study.tables.values, number))
 
@@ -112,7 +112,10 @@ def test_a_replication_does_not_depend_on_how_many_there_are():
 
 
 def test_women_of_these_generations_are_people_of_whom_no_alleles_are_known(study):
-    """Three generations of 3,000 people each, of whom those born after the year are none yet."""
+    """Three generations of 3,000 people each; people born after the year are excluded.
+
+    Women of these generations are people with unknown alleles.
+    """
     both = study_of(population__women=True).tables
     sex = np.array(both.label("sex", both.values["sex"]))
     alleles = np.stack([both.values[locus] for locus in both.loci], axis=1)
@@ -193,7 +196,7 @@ FILES = {
 
 @pytest.fixture
 def own(tmp_path):
-    """Return a function that writes the files, changed, and returns the games that the scenario makes of them."""
+    """Return a function that writes changed files and builds the scenario's games."""
 
     def games(scenario=SCENARIO, set_=None, **changes):
         (tmp_path / "own.toml").write_text(scenario, encoding="utf-8")
@@ -213,7 +216,7 @@ def test_files_are_read_as_they_are(own):
     np.testing.assert_array_equal(world.resource("genealogy").matrix(LOCI), [[12, 13], [0, 14]])
     names = {"state": ["TN", "NC"], "surname": ["Fox", "Hare"]}
     assert {name: study.tables.label(name, world.targets.column(name)) for name in names} == names
-    # One text has one number in all tables.
+    # Equal texts have equal codes in all tables.
     registry = world.resource("registry").column("surname")
     assert study.tables.label("surname", registry) == ["Fox", "Hare", "Hare", "Wolf"]
     np.testing.assert_array_equal(registry[:2], world.targets.column("surname"))
@@ -320,12 +323,12 @@ def test_stages_that_do_not_fit(own, stages, says):
     last = '{ stage = "identify", resource = "registry", on = ["age"] }'
     text = head + f"[adversary]\nstages = [{stages}, {last}]\n" + tail[tail.index("[subjects]") :]
     with pytest.raises(InputError, match=says):
-        # Without loci there are no alleles that may be missing.
+        # Without loci, no alleles can be missing.
         own(text, targets=FILES["targets.csv"].replace("12,\n", "12,13\n"), genealogy="surname,A,B\nFox,12,13\n")
 
 
 def test_a_locus_that_the_genealogy_lacks_is_an_error(own):
-    """Subjects release C; the adversary is told to use it, and the genealogy has no such column."""
+    """Subjects release C and the adversary uses it, but the genealogy lacks it."""
     text = SCENARIO.replace('"A", "B"]\nweights', '"A", "B", "C"]\nweights').replace(
         'mutation_rates = "rates.csv"', 'mutation_rates = "rates.csv"\nloci = ["A", "B", "C"]'
     )
@@ -336,7 +339,10 @@ def test_a_locus_that_the_genealogy_lacks_is_an_error(own):
 
 
 def test_a_locus_that_no_stage_can_use_is_an_error_whatever_the_weights(own):
-    """Loci by default are those that the genealogy carries: one that it lacks would count as shared free of risk."""
+    """By default, the loci are the genealogy's.
+
+    A missing locus would seem free of risk.
+    """
     text = SCENARIO.replace('"A", "B"]\nweights', '"A", "B", "C"]\nweights')
     with pytest.raises(InputError, match=r"subjects\.attributes: no stage of the attack uses the attribute; found 'C'"):
         own(text, targets="surname,age,state,A,B,C\nFox,40,TN,12,13,9\n")

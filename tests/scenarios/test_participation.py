@@ -1,4 +1,4 @@
-"""Scenarios in which people decide whether to join a genomic database: files, runs, batches, stress, and refusals."""
+"""Scenarios in which people decide whether to join a genomic database."""
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,10 @@ def family(tmp_path):
 
 
 def test_a_family_joins_as_a_whole_or_not_at_all(family):
-    """By hand: everybody has a sure match, so everybody in gets 5 + 1 - 10 each; who is alone is exposed by nobody."""
+    """By hand: each member has a certain match, so each gets 5 + 1 - 10 if all join.
+
+    A person who joins alone is exposed by no other member.
+    """
     result = reidsim.run(family)
     summary = result.summary
     assert summary["participation"].to_dict() == {
@@ -145,5 +148,5 @@ def test_nobody_is_drawn_at_zero_among_the_equilibria():
         assert places["0 %"] == 0
         assert places["0.1 %"] == pytest.approx(0.001)
     pixels = axes.transData.transform([(0.0, 0.0), (0.001, 0.001), (0.01, 0.01)])
-    # Nobody lies apart from the smallest share computed.
+    # The point "nobody" at 0 is visibly apart from the smallest computed share.
     assert (np.diff(pixels, axis=0) > 20).all()

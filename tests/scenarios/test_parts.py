@@ -1,4 +1,4 @@
-"""Adversaries and policies of one's own, named by a scenario file: in every runner, and only if that is allowed."""
+"""User-defined adversaries and policies in scenario files, if permitted."""
 
 import json
 import sys
@@ -85,7 +85,10 @@ MEASURES = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked",
 
 @pytest.fixture
 def world(tmp_path):
-    """Writes a scenario with an adversary section, its files and the module; returns its path."""
+    """Return a function that writes a scenario with its files and module.
+
+    The function returns the path of the scenario.
+    """
 
     def write(adversary=ADVERSARY, *, more="", name="clinic"):
         (tmp_path / "ours.py").write_text(OWN)
@@ -105,7 +108,7 @@ def equal(found, expected):
     pd.testing.assert_frame_equal(found[MEASURES], expected[MEASURES], rtol=0, atol=1e-12, check_names=False)
 
 
-# What plays. With `least` of 0 the adversary of the module is the one-shot adversary.
+# Runners. If `least` is 0, the module's adversary equals the one-shot adversary.
 
 
 def test_an_own_adversary_plays_as_the_one_that_it_imitates(world):
@@ -178,7 +181,7 @@ criteria = []
     own = reidsim.stress(world(more=more), allow_code=True)
     assert own.manifest["parts"]["ours:Timid"]["module"] == "ours"
     other = reidsim.stress(world('planner = "one-shot"\n', more=more))
-    # What an informed publisher would get is computed where points share a study.
+    # The informed publisher's payoff is computed only if points share a study.
     found, expected = (table.tables["robustness"].drop(columns="informed_payoff") for table in (own, other))
     pd.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-9)
 
@@ -200,7 +203,7 @@ def test_the_command_line_runs_reports_and_shares(world, tmp_path):
         assert done.exit_code == 0, done.output
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["parts"] == {"ours:Timid": {"module": "ours"}, "ours:Coarsest": {"module": "ours"}}
-    # What was run can be read without running it again.
+    # A saved run can be read without the module.
     sys.modules.pop("ours", None)
     (tmp_path / "ours.py").unlink()
     for command in (
@@ -285,7 +288,7 @@ def test_a_package_is_told_with_its_version():
     assert found == {"module": pd.DataFrame.__module__, "package": "pandas", "version": pd.__version__}
 
 
-# What is refused.
+# Refused input.
 
 COMMANDS = [
     ["run", "-o", "out"], ["check"], ["cross-play", "-o", "out"], ["explain"], ["stress", "-o", "out"], ["serve"],

@@ -1,4 +1,4 @@
-"""What scenarios say of adversaries who err, in every kind of scenario and whatever runs them."""
+"""Adversaries who err, in every kind of scenario and every runner."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,7 @@
-"""A key that the user wrote and no part of the study reads is refused; one that is inherited or swept may be unread."""
+"""A key that the user sets and no part of the study reads is refused.
+
+An inherited or swept key may be unread.
+"""
 
 from pathlib import Path
 
@@ -26,7 +29,7 @@ def refused(key, changes, scenario=TOWN):
     ("key", "changes"),
     [
         ("adversary.rate", {"adversary.rate": 0.3}),
-        # Its default, too, says something of a planner that is not there.
+        # An explicit default value is also refused if its planner is absent.
         ("adversary.rate", {"adversary.rate": 0.5}),
         ("adversary.sequential.registry", {"adversary.sequential.registry": "north-carolina-voters"}),
         ("release.weight", {"release.weight": "weight"}),
@@ -89,7 +92,7 @@ def test_an_override_may_take_a_key_of_the_file_out_of_use_or_into_it(tmp_path):
     assert reidsim.run(random, overrides={"adversary.planner": "one-shot"}).summary.equals(plain)
     unread = written(tmp_path, "[adversary]\nrate = 0.3\n")
     load_scenario(unread, {"adversary.planner": "random"})
-    # An override of something else mends nothing.
+    # Overriding another key does not repair the error.
     refused("adversary.rate", {"economics.loss": 5}, unread)
 
 
@@ -111,7 +114,7 @@ def test_a_key_is_read_if_a_point_of_the_batch_reads_it():
 def test_defaults_of_several_adversaries_are_read_if_one_of_them_reads_them():
     load_scenario(TOWN, {"adversaries": SEVERAL, "adversaries.lucky.rate": 0.2})
     refused("adversaries.careful.rate", {"adversaries": SEVERAL, "adversaries.careful.rate": 0.2})
-    # Who plans otherwise takes no rate from the defaults.
+    # An adversary with another planner takes no rate from the defaults.
     refused("adversary.rate", {"adversaries": SEVERAL, "adversary.rate": 0.2})
     sequential = {"adversary.sequential": {"penalty": 5}}
     refused("adversary.sequential", {"adversaries": SEVERAL, **sequential})

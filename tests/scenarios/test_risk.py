@@ -1,4 +1,4 @@
-"""Risk scenarios: what they may say, samples and files of records, and errors that name the key."""
+"""Risk scenarios: schema, samples, files of records, and errors that name the key."""
 
 from pathlib import Path
 
@@ -172,8 +172,8 @@ def test_a_suppressed_value_includes_every_value(folder):
     assert (release.domain["Sex"].categories, release.domain["town"].categories) == (("F", "M"), ("A", "B"))
     knowledge = study.knowledge(release)["all"]
     risks = assess(release.codes, knowledge, FixedUniqueness(0.5), trees=release.trees).risks
-    # By hand: F, A matches itself and *, A; M, A those and M, *; M, B itself and M, *; what is suppressed of a person
-    # is not known, so that records which tell it do not include it.
+    # By hand: F, A matches itself and *, A; M, A matches both and M, *; M, B matches itself and M, *. A value that is
+    # suppressed for a person is unknown to the adversary, so records that release it are not matched.
     np.testing.assert_allclose(1 / risks.marketer, [2, 3, 1, 2, 1])
 
 
@@ -183,7 +183,7 @@ def test_a_suppressed_value_is_above_all_groups_of_a_tree(folder):
     tree = study_of(folder, FILE, changes).release(3, 0).trees["town"]
     assert tree.labels == ("A", "B", "A or B", "*")
     assert tree.parent.tolist() == [2, 2, 3, -1]
-    # A tree that has it is left alone.
+    # A tree that already has the value is unchanged.
     changes = {"trees.town.groups": {"A or B": ["A", "B"], "*": ["A or B", "C"]}}
     assert study_of(folder, FILE, changes).release(3, 0).trees["town"].parent.tolist() == [3, 3, 4, 4, -1]
 
@@ -217,7 +217,7 @@ def test_what_is_told_by_a_suppressed_value_names_its_row(folder):
     assert "records.csv: row 2, column 'Sex': what is revealed depends on a value that is generalized" in message
 
 
-# True values beside the records.
+# True values next to the released records.
 
 
 def test_persons_of_a_file_are_known_by_their_true_values(folder):
@@ -231,9 +231,9 @@ def test_persons_of_a_file_are_known_by_their_true_values(folder):
     release = study.release(4, 0)
     knowledge = study.knowledge(release)
     found = assess_release(study, release, knowledge, 0)["worst-case"].risks
-    # F, A is in the first and third record; M, B in the second; M, A in the second and third; M, C in the last.
+    # F, A matches the first and third record; M, B the second; M, A the second and third; M, C the last.
     np.testing.assert_allclose(1 / found.marketer, [2, 1, 2, 1])
-    # Without the truth every person counts as alone.
+    # Without the true values, every person counts as unique.
     plain = study_of(folder, FILE, {key: value for key, value in changes.items() if "persons" not in key})
     alone = assess_release(plain, plain.file, plain.knowledge(plain.file), 0)["worst-case"].risks
     assert (alone.marketer >= found.marketer).all()

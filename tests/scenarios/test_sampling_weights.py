@@ -1,4 +1,4 @@
-"""Games under sample risk: groups of the population estimated from the records and their sampling weights."""
+"""Games under sample risk: population groups estimated from sampling weights."""
 
 import itertools
 import math
@@ -64,13 +64,13 @@ def written(
     path.with_name("base.toml").write_text(
         SCENARIO.format(release=release, adversary=adversary, unit=unit, policies=policies)
     )
-    # Only under sample risk are weights read, so that they may be inherited alone.
+    # Weights are read under sample risk only, so a scenario may inherit them unused.
     path.write_text('extends = "base.toml"\n')
     return path
 
 
 def chance(table, row, labels):
-    """Return the expectation of one over the group of a record, counted row by row and integrated."""
+    """Return a record's expectation of 1 / group size, counted and integrated."""
     alike = [i for i in range(len(table)) if labels[i] == labels[row]]
     f, people = len(alike), sum(table["w"].iloc[alike])
     return quad(lambda z: 1 / (f + (people - f) * z ** (1 / f)), 0, 1, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
@@ -84,7 +84,7 @@ def test_every_record_gets_the_form_of_plain_enumeration(tmp_path_factory, seed)
     study = build_study(load_scenario(path))
     run = reidsim.run(path).summary
     lattice, cells = study.lattice, study.cell_of_record
-    # What each record looks like in every form, as it would be shared.
+    # Released values of each record under every form.
     labels = [lattice.released(np.full(len(cells), node), cells).astype("str").to_numpy().tolist() for node in range(8)]
     utility = [lattice.utility(node) for node in range(8)]
     totals = dict.fromkeys(("no-protection", "basic", "no-attack"), 0.0)
@@ -144,7 +144,7 @@ def test_the_estimated_risk_is_between_those_of_the_file_and_of_the_weights(tmp_
 @pytest.mark.parametrize("estimator", ["benedetti-franconi", "log-linear"])
 @pytest.mark.parametrize("unit", ["record", "table"])
 def test_exact_solvers_agree(tmp_path, unit, estimator):
-    """Pruned or not, branch and bound or backward induction: bounds do not rest on the risk."""
+    """Pruning, branch and bound and backward induction use bounds independent of risk."""
     path = written(tmp_path, survey(3), f'weight = "w"\nestimator = "{estimator}"', unit=unit)
     base = reidsim.run(path).summary[MEASURES]
     other = {"publisher.solver": "branch-and-bound"} if unit == "record" else {"publisher.prune": False}
@@ -162,7 +162,7 @@ def test_a_sweep_is_its_points_one_by_one(tmp_path):
 
 
 def test_local_recoding_hides_records_in_the_population_in_every_round(tmp_path):
-    """As under journalist risk: who was released before is still of the population."""
+    """As under journalist risk, people released earlier remain in the population."""
     policies = ["local-recoding-no-attack", "full-domain-no-attack"]
     path = written(tmp_path, survey(3, rows=14), unit="table", policies=policies)
     study = build_study(load_scenario(path))
@@ -192,7 +192,7 @@ def test_the_publisher_may_plan_with_it(tmp_path):
     mistaken = reidsim.run(path).summary
     informed = reidsim.run(path, overrides={"beliefs": {}}).summary
     assert mistaken.loc["basic", "publisher_payoff"] < informed.loc["basic", "publisher_payoff"]
-    # What it takes for safe is attacked.
+    # Records that the publisher wrongly believes safe are attacked.
     assert mistaken.loc["no-attack", "share_attacked"] > 0
 
 
@@ -305,7 +305,7 @@ def test_other_weights_are_other_data(tmp_path):
     assert one == same != other
 
 
-# Of scenarios that ask how identifiable a release is.
+# Risk scenarios.
 
 RISK = """game = "risk"
 [release]

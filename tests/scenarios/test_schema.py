@@ -1,4 +1,4 @@
-"""What a scenario file may say: defaults, rules between sections, and the JSON Schema that editors use."""
+"""The scenario schema: defaults, rules between sections, and the JSON Schema."""
 
 import copy
 import json
@@ -32,7 +32,10 @@ SMALLEST = {
 
 
 def changed(content, **changes):
-    """Return a scenario's content with values replaced by key path (``__`` for the dot), or removed by None."""
+    """Return content with values replaced by key path (``__`` for the dot).
+
+    The value None removes a key.
+    """
     content = copy.deepcopy(content)
     for path, value in changes.items():
         *sections, last = path.split("__")
@@ -50,7 +53,7 @@ def scenario(content=SMALLEST, **changes):
     return validated(TablesScenario, changed(content, **changes), "any.toml")
 
 
-# Defaults, as the scenario files leave them out.
+# Defaults that the scenario files omit.
 
 
 def test_what_a_scenario_leaves_out_has_a_default():
@@ -151,7 +154,10 @@ def test_sections_that_fit_each_other_are_kept_as_written(changes):
 
 
 def violations(value, schema, definitions, at="scenario"):
-    """Yield what a value does against a schema (the part of JSON Schema that scenarios need)."""
+    """Yield the violations of a schema by a value.
+
+    Supports the part of JSON Schema that scenarios use.
+    """
     if "$ref" in schema:
         schema = {**schema, **definitions[schema["$ref"].removeprefix("#/$defs/")]}
     for choice in ("anyOf", "oneOf"):
@@ -204,7 +210,7 @@ def schema_accepts(content, schema=SCHEMA):
 
 
 def every_schema_in(part):
-    """Yield the schema and all inside it."""
+    """Yield a schema and all schemas nested in it."""
     if isinstance(part, dict):
         yield part
         for inner in part.values():
@@ -244,7 +250,7 @@ def test_the_schema_names_keys_as_files_write_them():
 @pytest.mark.parametrize("section", at_least(42, sorted(SCHEMA["$defs"])))
 def test_every_section_of_the_schema_is_described_and_closed(section):
     described = SCHEMA["$defs"][section]
-    # Some sections may be written as a plain list instead.
+    # Some sections may also be written as a plain list.
     described = described.get("anyOf", [described])[0]
     assert described["description"].endswith(".")
     assert described["additionalProperties"] is False

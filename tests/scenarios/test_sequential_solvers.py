@@ -1,4 +1,4 @@
-"""Key `sequential.solver`: studies come out the same by backward induction and by the paper's linear programs."""
+"""Key `sequential.solver`: backward induction and linear programs agree."""
 
 import numpy as np
 import pandas as pd
@@ -50,7 +50,7 @@ SETTINGS = {
 
 @pytest.fixture
 def clinic(tmp_path, monkeypatch):
-    """Six patients among twelve people."""
+    """Write a scenario with six patients among twelve people."""
     patients = pd.DataFrame({"age": [31, 33, 34, 42, 43, 71], "sex": list("FFFMMF")})
     patients.to_csv(tmp_path / "patients.csv", index=False)
     patients.assign(count=2).to_csv(tmp_path / "people.csv", index=False)

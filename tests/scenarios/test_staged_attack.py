@@ -1,4 +1,4 @@
-"""Attacks in stages on generalized records, from a recipe: computed by hand, and what cannot be used."""
+"""Staged attacks on generalized records, against hand computation; invalid input."""
 
 import copy
 import pickle
@@ -24,7 +24,7 @@ DATASET = {"publisher.unit": "table", "population.holds_release": False, "publis
 
 @pytest.fixture
 def clinic(tmp_path):
-    """Writes the files, some of them with another text, and returns the scenario."""
+    """Return a function that writes the files, some changed; it returns the scenario."""
 
     def write(**changed):
         for name, text in {**FILES, **{name.replace("_", "."): text for name, text in changed.items()}}.items():
@@ -53,7 +53,8 @@ def test_records_shared_as_they_are_are_attacked_as_counted_by_hand(clinic, leve
             reply.success[cell],
         )
     expected = {
-        # Confidence over people of that age and job; right if that is the job.
+        # The confidence is a share of the people of that age and job; the inference is correct if the record's job
+        # equals it.
         "30,F,Dale,clerk": (False, 12 / 15 / 14, 0),
         "30,M,Dale,miller": (True, 1 / 6, 1 / 6),
         "30,F,Hill,nurse": (True, 1 / 2, 1 / 2),
@@ -110,7 +111,7 @@ def test_the_table_averages_over_records_that_have_cells_of_their_own(clinic):
     assert row["share_attacked"] == pytest.approx(7 / 9)
     assert row["publisher_payoff"] == pytest.approx(100 - 150 * risk)
     assert row["adversary_payoff"] == pytest.approx(150 * risk - 20 * 7 / 9)
-    # What others see is the same, but for forms drawn at random and plans against all.
+    # Other policies give equal results, except random forms and plans against all adversaries.
     others = ["basic vs one-shot", "k-anonymity", "no-protection"]
     for measure in ("publisher_payoff", "adversary_payoff", "risk"):
         same = play.matrix(measure).drop(columns="multistage").loc[others]
@@ -120,7 +121,10 @@ def test_the_table_averages_over_records_that_have_cells_of_their_own(clinic):
 
 
 def test_nothing_is_gained_by_inferring_from_where_people_are_looked_up(clinic):
-    """The confidence is the share of those who match, and falls as the number who match does."""
+    """Inference from the same table in which people are then looked up adds nothing.
+
+    The confidence is the share of matching people, which falls in proportion to their number.
+    """
     attack = """
 [resources.people]
 population = "people.toml"
@@ -141,7 +145,7 @@ on = ["age", "sex", "village"]
 
 
 def test_a_surname_is_inferred_from_loci(clinic):
-    """One man in ten of the register is called Reed; the only man with the record's alleles is."""
+    """One man in ten is called Reed, and so is the only man with the alleles."""
     files = {
         "patients.csv": "age,DYS19,DYS390,surname\n30,14,24,Reed\n40,13,22,Hall\n",
         "men.csv": "DYS19,DYS390,surname\n14,24,Reed\n16,21,Hall\n15,22,Hall\n16,,Hall\n",
@@ -202,7 +206,7 @@ def test_resources_may_come_with_reidsim_and_then_state_their_source(clinic, mon
 
 
 def test_no_row_of_a_users_file_is_a_comment(clinic):
-    """Its first column is called #, and holds numbers."""
+    """The first column is called # and holds numbers."""
     lines = FILES["register.csv"].splitlines()
     numbered = "".join(f"#{number or ''},{line}\n" for number, line in enumerate(lines))
     one, other = staged(clinic())[1], staged(clinic(register_csv=numbered))[1]
@@ -254,7 +258,8 @@ def test_a_recipe_may_be_given_with_the_call_but_not_to_a_masking_scenario(clini
     monkeypatch.chdir(path.parent)
     beside = cross_play(path)
     called = cross_play(path, overrides={"adversary": {}}, stages="attack.toml")
-    # Whose attack it is differs, and so whom most defenders plan against: not those who plan against each in turn.
+    # The two runs differ in the own adversary, against which most defenders plan. Defenders that plan against each
+    # adversary in turn are unaffected.
     assert (beside.manifest["own_adversary"], called.manifest["own_adversary"]) == ("multistage", "one-shot")
     each, other = (play.table[play.table["defender"] == "basic"] for play in (beside, called))
     assert set(each["adversary"]) == {"one-shot", "fmdp", "multistage", "always", "never", "random"}

@@ -1,4 +1,4 @@
-"""Lists drawn from the people of a table, against plain Python: rows one by one, records person by person."""
+"""Lists drawn from the people of a table, against plain Python loops."""
 
 import numpy as np
 import pandas as pd
@@ -82,7 +82,10 @@ def study_of(town, **changes):
 
 
 def candidates(study, name, record, strategy):
-    """Rows of a list that agree with a released record, and whether its person's own is one of them."""
+    """Return the list rows that agree with a released record.
+
+    Also return whether one of them belongs to the data subject.
+    """
     lattice, drawn = study.lattice, study.drawn
     levels, listed = lattice.levels(strategy), drawn.lists[name]
     found = set()
@@ -149,7 +152,7 @@ def test_kinds_of_lists_take_their_figures_from_their_sources(town):
     voters, posts = lists["voters"], lists["posts"]
     assert ages[voters.person].min() >= 18
     assert ages[posts.person].min() >= 20
-    # Alaska's list tells neither age nor, of what these people have, anything but sex; and addresses.
+    # Alaska's list has no age and, of these people's attributes, only sex; it also has addresses.
     assert set(voters.columns) == {"age", "sex", "state"}
     told = voters.columns["age"] >= 0
     np.testing.assert_array_equal(told, states[voters.person] != "Alaska")
@@ -182,7 +185,7 @@ def test_one_list_more_changes_no_result(town):
 
 
 def test_types_of_agents_hold_and_buy_lists(town):
-    """One round, one type: the game against the adversary who holds the list, record by record."""
+    """One round with one type equals the game against the holder of the lists."""
     for unit in ("record", "table"):
         common = {"publisher.unit": unit, "resources.voters.price": 3, "resources.file.buyers": ["anyone"]}
         alone = reidsim.run(town, overrides={**common, "adversary.holds": ["voters", "file"]})
@@ -214,7 +217,7 @@ COVERAGE = {"beliefs__lists": "coverage", "resources__file__buyers": ["anyone"]}
 
 
 def test_a_publisher_who_knows_the_coverage_alone_plans_by_it(town):
-    """Every form of every record in plain Python: who is listed counts in what is paid, not in what is chosen."""
+    """In plain Python: memberships determine the payoff, but not the choice."""
     held = ["voters", "file"]
     study = study_of(town, adversary__holds=held, **COVERAGE)
     loss, lists = study.scenario.economics.loss, study.drawn.lists
@@ -231,7 +234,7 @@ def test_a_publisher_who_knows_the_coverage_alone_plans_by_it(town):
     np.testing.assert_allclose(planned[chosen, np.arange(len(chosen))], planned.max(axis=0))
     paid = [study.truth.outcome(s).publisher_payoff[record] for record, s in enumerate(chosen.tolist())]
     np.testing.assert_allclose(basic["publisher_payoff"], paid)
-    # One who knows who is listed does better, by the releases of people who are not.
+    # A publisher who knows the memberships does better, through the releases of people who are not listed.
     members = reidsim.run(town, overrides=_dotted({"adversary__holds": held, **COVERAGE, "beliefs__lists": "members"}))
     assert members.summary["publisher_payoff"]["basic"] > result.summary["publisher_payoff"]["basic"]
 
@@ -257,7 +260,7 @@ def test_coverage_says_all_of_a_list_of_everybody_without_faults(town, planner):
 
 
 def test_agents_plan_by_coverage_as_one_game_does(town):
-    """One round, one type who holds the lists: for each unit the game against that adversary."""
+    """One round, one type who holds the lists: for each unit, that one game."""
     for unit in ("record", "table"):
         common = _dotted({"publisher__unit": unit, **COVERAGE})
         alone = reidsim.run(town, overrides={**common, "adversary.holds": ["voters", "file"]})

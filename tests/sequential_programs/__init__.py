@@ -1,5 +1,6 @@
-"""The sequential attack of Xia et al. 2015 as its factored Markov decision process, solved by a linear program.
+"""The sequential attack of Xia et al. 2015 as a factored MDP and linear program.
 
-An independent oracle of `reidsim.adversaries.sequential` and of its solvers: the paper's variables and transitions, and
-one program over all states that can be reached. It takes from the package the parameters of an attack alone.
+An independent oracle of `reidsim.adversaries.sequential` and its solvers: it uses the paper's variables and
+transitions, and one linear program over all reachable states. From the package it takes only the parameters of an
+attack.
 """

@@ -1,4 +1,4 @@
-"""Planning under any belief on group sizes, which is written out; what `plan_unknown` does for a binomial one."""
+"""Plan under any explicit belief on group sizes; `plan_unknown` is binomial."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def plan_distribution(
     group_sizes : ndarray, shape (n,)
         True group sizes in the registry.
     possible : ndarray, shape (n_possible,)
-        Group sizes that the adversary holds possible.
+        Group sizes with a positive probability in the adversary's belief.
     probabilities : ndarray of float64, shape (n, n_possible)
-        What it believes of each record; rows sum to 1.
+        The belief about each record; rows sum to 1.
 
     Raises
     ------
     InputError
-        If a row of probabilities is negative somewhere or does not sum to 1.
+        If a row of probabilities has a negative entry or does not sum to 1.
     """
     sizes, held = checked_group_sizes(group_sizes), checked_group_sizes(possible)
     sums = probabilities.sum(axis=1)

@@ -1,4 +1,4 @@
-"""The sequential attack as a factored Markov decision process (Xia et al. 2015, section 4)."""
+"""The sequential attack as a factored MDP (Xia et al. 2015, section 4)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float]) -> Fac
     ----------
     attack : SequentialAttack
     belief : mapping of int to float
-        Probability of each group size, as the adversary believes before access.
+        Probability of each group size in the adversary's belief before access.
 
     Returns
     -------
@@ -34,9 +34,9 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float]) -> Fac
 
     Notes
     -----
-    Gain and, with penalty timing "next-state", penalty are rewards of the state that an exploit leads to (Eq. 2);
-    X_p then counts a penalty once that state is left. With "at-action" timing the exploit is charged its expected
-    penalty and X_p counts at once. Penalties are only counted up to n_f, and not at all if levied every time.
+    The gain is a reward of the state to which an exploit leads (Eq. 2). With penalty timing "next-state", so is the
+    penalty, and X_p counts it once that state is left. With "at-action" timing the exploit is charged its expected
+    penalty and X_p counts at once. Penalties are counted up to n_f only, and not at all if levied every time.
     """
     detection = attack.detection(max(belief, default=0) + 1)
     most = attack.max_penalties
@@ -121,7 +121,7 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float]) -> Fac
 
 
 def value_at_outset(attack: SequentialAttack, belief: Mapping[int, float]) -> float:
-    """Return V(x_0) from one linear program over all states that can be reached."""
+    """Return V(x_0) from one linear program over all reachable states."""
     return float(solve_linear_program(expand(attack_process(attack, belief), [OUTSET]))[0])
 
 

@@ -1,4 +1,7 @@
-"""Factored Markov decision processes: declared by variables and dynamic Bayesian networks, expanded to tables."""
+"""Factored Markov decision processes: declarations and expansion to tables.
+
+Actions are dynamic Bayesian networks.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 State = tuple[int, ...]
-# Probability by value; from the values of the parents.
+# Probability by value, as a function of the values of the parents.
 Distribution = Mapping[int, float]
 Conditional = Callable[..., Distribution]
 
@@ -19,7 +22,7 @@ NEXT = "'"
 
 @dataclass(frozen=True)
 class Factor:
-    """One node of an action's dynamic Bayesian network: a variable's next value given its parents.
+    """One node of an action's dynamic Bayesian network: a variable's next value.
 
     Parameters
     ----------
@@ -37,7 +40,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a reward or a condition: a function of a few variables of the present state."""
+    """A part of a reward or condition: a function of a few present variables."""
 
     parents: tuple[str, ...]
     function: Callable[..., float]
@@ -45,7 +48,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Action:
-    """What a planner may do.
+    """An action of a planner.
 
     Parameters
     ----------
@@ -53,9 +56,9 @@ class Action:
     condition : Term
         Non-zero where the action can be taken.
     reward : tuple of Term
-        Earned by taking the action, costs being negative.
+        Earned by taking the action; costs are negative.
     factors : tuple of Factor
-        How variables change; those not named stay as they are.
+        Changes of variables; other variables keep their values.
     """
 
     name: str
@@ -71,15 +74,15 @@ class FactoredMdp:
     Parameters
     ----------
     variables : tuple of str
-        In the order in which states list their values.
+        In the order of the values in a state.
     actions : tuple of Action
         The first one wins ties.
     reward : tuple of Term
         Earned in a state whatever the action.
     absorbing : Term
-        Non-zero where nothing happens any more; such states are worth 0.
+        Non-zero in states without further actions; such states have value 0.
     discount : float
-        Worth of a reward one step later.
+        Value of a reward one step later.
     """
 
     variables: tuple[str, ...]
@@ -93,7 +96,7 @@ class FactoredMdp:
         return float(term.function(*(state[self.variables.index(name)] for name in term.parents)))
 
     def reward_of(self, action: Action, state: State) -> float:
-        """Return what an action earns in a state."""
+        """Return an action's reward in a state."""
         return sum(self.term(part, state) for part in (*self.reward, *action.reward))
 
     def successors(self, action: Action, state: State) -> dict[State, float]:
@@ -130,12 +133,12 @@ class TabularMdp:
     state_of : ndarray of int, shape (n_choices,)
         The state in which each choice (state and action) is made.
     action_of : ndarray of int, shape (n_choices,)
-        Its action's position in the process.
+        Position of the choice's action in the process.
     reward : ndarray of float64, shape (n_choices,)
     transition : csr_array of float64, shape (n_choices, n_states)
         Probability of the next state.
     fixed_value : ndarray of float64, shape (n_states,)
-        Worth of states that are not expanded (absorbing ones, and those with a known value); NaN elsewhere.
+        Value of states that are not expanded (absorbing states and states with a known value); NaN elsewhere.
     discount : float
     """
 
@@ -151,14 +154,14 @@ class TabularMdp:
 def expand(
     process: FactoredMdp, initial: Iterable[State], known_value: Callable[[State], float | None] | None = None
 ) -> TabularMdp:
-    """List the states that can be reached, with their choices.
+    """List the reachable states with their choices.
 
     Parameters
     ----------
     process : FactoredMdp
     initial : iterable of State
     known_value : callable, optional
-        Returns the worth of a state that need not be expanded, None of others.
+        Returns the value of a state that need not be expanded, and None for other states.
 
     Returns
     -------

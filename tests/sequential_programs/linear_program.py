@@ -1,4 +1,4 @@
-"""Solving a tabular Markov decision process as a linear program."""
+"""Solve a tabular Markov decision process as a linear program."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from scipy.sparse import csr_array, diags_array
 
 from sequential_programs.factored_mdp import TabularMdp
 
-# HiGHS treats matrix entries up to this size as zero; rows are scaled so that what matters lies above.
+# HiGHS treats matrix entries up to this size as zero; rows are scaled so that relevant entries are larger.
 _SMALLEST_ENTRY = 1e-8
-# Probabilities below this share of a row's largest change no value in double precision.
+# Probabilities below this share of a row's largest do not change a value in double precision.
 _NEGLIGIBLE = 1e-14
 
 
 def solve_linear_program(mdp: TabularMdp) -> NDArray[np.float64]:
-    """Return the worth of every state: the least V with V(x) >= R(x, a) + gamma sum P V(x') for every choice.
+    """Return the value of every state.
+
+    The values are the least V with V(x) >= R(x, a) + gamma sum P V(x') for every choice.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def solve_linear_program(mdp: TabularMdp) -> NDArray[np.float64]:
 
 
 def _row_scales(matrix: csr_array) -> NDArray[np.float64]:
-    """Return factors that lift the smallest entry that matters of each row above what the solver drops."""
+    """Return row factors that lift relevant entries above the solver's zero threshold."""
     scales = np.ones(matrix.shape[0])
     for row in range(matrix.shape[0]):
         entries = np.abs(matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]])

@@ -1,4 +1,4 @@
-"""A small town with uncertain prices: what tests of stress tests share."""
+"""A small town with uncertain payoff parameters, shared by the stress tests."""
 
 from pathlib import Path
 

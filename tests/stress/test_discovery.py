@@ -1,4 +1,4 @@
-"""Scenario discovery: known boxes are found, and their coverage and density are counted rightly."""
+"""Scenario discovery: known boxes, with their coverage and density."""
 
 import numpy as np
 import pytest

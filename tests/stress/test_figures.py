@@ -1,4 +1,4 @@
-"""Figures of a stress test: what is drawn where, and which tables are refused."""
+"""Figures of a stress test: positions of the data, and refused tables."""
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ def test_every_text_is_whole_and_none_is_over_another():
     ]
     for figure in drawn:
         assert misplaced(figure) == []
-    # One policy that is best everywhere is said, not drawn.
+    # A policy that is best everywhere is named in the text, without a map.
     assert [len([axes for axes in figure.axes if axes.get_title(loc="left")]) for figure in drawn[2:]] == [2, 1]
 
 
@@ -71,7 +71,7 @@ def test_curves_have_a_panel_over_the_truth_and_one_over_the_belief():
     over_truth, over_belief = (axes for axes in figure.axes if axes.get_visible())
     assert over_truth.lines[0].get_xydata().tolist() == [[1, 5], [2, 8], [3, 8]]
     assert over_belief.lines[0].get_xydata().tolist() == [[1, 7], [2, 8], [3, 6]]
-    # Where the belief is right.
+    # The point at which the belief is right.
     assert over_truth.lines[1].get_xdata() == [2.0, 2.0]
 
 
@@ -90,7 +90,7 @@ def test_distributions_end_at_the_largest_value():
 
 
 def test_figures_are_those_of_the_tables_that_can_be_drawn():
-    """No map of text, no curve without numbers, nothing of indices that are all missing."""
+    """Text gives no map, and missing numbers give no curves or indices."""
     tables = {
         "sensitivity": INDICES.assign(value=np.nan),
         "belief_curves": CURVES.assign(error=np.nan),

@@ -1,4 +1,4 @@
-"""The smallest error that breaks a promise, against bisection with the real game."""
+"""The smallest error that breaks a guarantee, against bisection with the game."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 
 
 def broken(study, strategies, safe, economics):
-    """Whether a record taken for safe is attacked, by the game itself."""
+    """Return whether the game attacks a record that the publisher believes safe."""
     none = np.zeros(len(strategies), dtype=np.int64)
     outcome = evaluate(study.game(economics), Choice(strategies, "given", none, exact=False))
     return bool((outcome.attacked & safe).any())
@@ -28,7 +28,10 @@ def broken(study, strategies, safe, economics):
 @examples(40)
 @given(releases())
 def test_errors_are_the_smallest_that_the_game_itself_says(small):
-    """A little more error than told breaks the promise, a little less does not; no error does where none is told."""
+    """A slightly larger error breaks the guarantee, a smaller one does not.
+
+    Without a reported error, no error breaks it.
+    """
     with study_of(small, policies=POLICIES) as study:
         believed = study.scenario.economics
         points = OneShotPoints(study)
@@ -69,7 +72,7 @@ def test_closed_form_and_bisection_agree(small):
 
 @pytest.mark.deep
 def test_the_no_attack_promise_of_the_bundled_study_has_no_slack():
-    """At a loss of 300 and a cost of 4, groups of 75 are just not worth an attack, and somebody is in such a group."""
+    """At loss 300 and cost 4, attacks on groups of 75 break even; one group has 75."""
     loaded = load_scenario("wan2015", {"publisher.policies": ["no-attack"]})
     table = guarantee_table(record_points(build_study(loaded)), ("no-attack",), economics_at(loaded, {})[1])
     assert table["share_safe"].tolist() == [1.0, 1.0]

@@ -1,4 +1,4 @@
-"""Points computed at once are what single runs of the scenario, and the batch engine, say."""
+"""Points evaluated together equal single runs and the batch engine."""
 
 import numpy as np
 import pandas as pd
@@ -52,7 +52,7 @@ def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
 
 @pytest.mark.parametrize("planning", ["informed", "as-believed"])
 def test_points_at_once_and_the_batch_engine_agree(town, planning):
-    # As believed, prices of the truth are known to nobody, and neither are beliefs other than the scenario's.
+    # With `as-believed`, no player knows the true parameters, and beliefs are the scenario's own.
     points = POINTS[["economics.loss", "economics.cost", "beliefs.cost"]]
     at_once = Evaluator(town, POLICIES, 0.95).at_once(points, planning)
     batch = Evaluator(town, POLICIES, 0.95).by_batch(points, planning)
@@ -63,7 +63,7 @@ def test_points_at_once_and_the_batch_engine_agree(town, planning):
 
 
 def test_as_believed_strategies_stay_those_of_the_scenario(town):
-    """A publisher who plans with a cost of 12 shares alike whatever the cost is."""
+    """A publisher who plans with a cost of 12 releases the same at every true cost."""
     points = pd.DataFrame({"economics.cost": [2.0, 12.0, 60.0]})
     evaluator = Evaluator(town, ("basic", "no-attack"), 0.9)
     utility = evaluator.at(points, "as-believed").matrix("utility", ("basic", "no-attack"), 3)

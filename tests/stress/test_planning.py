@@ -1,4 +1,4 @@
-"""What a publisher believes at a point: counterparts of keys, own values, curves."""
+"""The publisher's beliefs at a point: corresponding keys, own values, curves."""
 
 import pytest
 from stress_scenarios import TOWN, write_town
@@ -36,7 +36,7 @@ def test_counterparts(name, key, expected):
 
 def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):
     assert believed_values(town, ["economics.cost", "economics.benefit"]) == {"beliefs.cost": 12}
-    # A gain that goes with the loss does so in belief, too.
+    # A gain that follows the loss also does so in the belief.
     assert believed_values(town, ["economics.loss"]) == {"beliefs.loss": 60, "beliefs.gain": 60}
     stated = write_town(tmp_path, "", TOWN.replace("cost = 12", "cost = 12\ngain = 50\n[beliefs]\ncost = 9"))
     other = load_scenario(stated).scenario

@@ -1,4 +1,4 @@
-"""Robust best replies against brute force over small games."""
+"""Robust best replies, against brute force over small games."""
 
 import math
 
@@ -17,14 +17,14 @@ from reidsim.games.robust import CRITERIA, robust_choices
 
 @st.composite
 def uncertain_games(draw):
-    """A small game and the money of each of its parameter points."""
+    """Draw a small game and the payoff parameters of each of its points."""
     small = draw(small_games(max_attributes=3, max_strategies=16, max_records=3))
     points = draw(st.lists(st.tuples(amounts, amounts, amounts, amounts), min_size=1, max_size=4))
     return small, [small.with_money(*point) for point in points]
 
 
 def games_at(small, points):
-    """The games of all points over one lattice and one linker."""
+    """Return the games of all points over one lattice and one linker."""
     lattice = small.lattice()
     linker = small.linker(lattice)
     return [
@@ -40,7 +40,10 @@ def games_at(small, points):
 
 
 def promised(payoffs, criterion, quantile, best):
-    """What a criterion says of the payoffs of one strategy at all points; larger is better."""
+    """Return a criterion's value of one strategy's payoffs at all points.
+
+    A larger value is better.
+    """
     if criterion == "maximin":
         return min(payoffs)
     if criterion == "minimax-regret":
@@ -50,7 +53,10 @@ def promised(payoffs, criterion, quantile, best):
 
 
 def brute_force(points, i, criterion, quantile, no_attack):
-    """The first of the best strategies of record i, as its number and what the criterion promises; None if none."""
+    """Return the first best strategy of record i and its value, or None.
+
+    The strategy is a number; the value is the criterion's guarantee.
+    """
     papers = [point.paper(i) for point in points]
     plays = [[paper.play(g) for paper in papers] for g in papers[0].strategies]
     allowed = [not no_attack or not any(attacks for _, _, attacks in play) for play in plays]
@@ -81,7 +87,7 @@ def test_robust_strategies_are_those_of_brute_force(drawn, quantile, no_attack):
             values, best = expected
             sign = -1 if criterion == "minimax-regret" else 1
             assert sign * value == pytest.approx(best, abs=1e-9 * scale)
-            # The strategy keeps the promise, and none before it makes a better one.
+            # The strategy attains its value, and no earlier strategy has a better one.
             assert values[strategy] == pytest.approx(best, abs=1e-9 * scale)
             assert all(earlier <= best - 1e-13 * scale for earlier in values[:strategy])
 
@@ -89,7 +95,7 @@ def test_robust_strategies_are_those_of_brute_force(drawn, quantile, no_attack):
 @examples(25)
 @given(uncertain_games())
 def test_criteria_keep_what_they_promise_and_no_other_promises_more(drawn):
-    """The worst payoff of maximin is the highest worst payoff, its regret at least that of minimax regret."""
+    """Maximin has the highest worst payoff; its regret is at least the minimax regret."""
     small, points = drawn
     games = games_at(small, points)
     found = robust_choices(games, quantile=0.0)
@@ -103,19 +109,20 @@ def test_criteria_keep_what_they_promise_and_no_other_promises_more(drawn):
 
 
 def test_a_game_by_hand():
-    """One record, alone or among 4; the attack costs 5 or 30 and the record is worth 40 to an attacker.
+    """Solve one record by hand, unique or one of 4, for attacks that cost 5 or 50.
 
-    Shared as it is: benefit 100, but if attacks are cheap the loss of 40 is certain, hence 60 or 100. Suppressed: 0
-    benefit of the only attribute. Among 4 (halfway), utility 1/2 and 40/4 = 10 > 5: attacked when cheap.
+    A successful attack gains 40 and costs the publisher 150; sharing has a benefit of 100. Unchanged, the record is
+    certainly lost if attacks are cheap: -50 or 100. Suppressed, it has no benefit and is one of 4; 40 / 4 = 10 > 5, so
+    it is attacked if attacks are cheap: -37.5 or 0.
     """
     levels = ((0, 1, 2, 3), (0, 0, 0, 0))
     small = game_of([levels], [(0,), (1,), (2,), (3,)], [(0,)], benefit=100.0, loss=150.0, gain=40.0, cost=5.0)
     dear = small.with_money(100.0, 150.0, 40.0, 50.0)
     robust = robust_choices(games_at(small, [small, dear]), ["maximin", "minimax-regret"])
-    # As it is: -50 (attacked) or 100; suppressed: -37.5 (attacked: 40 / 4 > 5) or 0.
+    # Unchanged: -50 (attacked) or 100; suppressed: -37.5 (attacked: 40 / 4 > 5) or 0.
     assert robust["maximin"].choice.strategies.tolist() == [1]
     assert robust["maximin"].value.tolist() == [-37.5]
-    # Regret of sharing is 12.5 at the first point; that of suppressing 100 at the second.
+    # The regret of sharing is 12.5 at the first point, of suppression 100 at the second.
     assert robust["minimax-regret"].choice.strategies.tolist() == [0]
     assert robust["minimax-regret"].value.tolist() == [12.5]
 

@@ -1,4 +1,4 @@
-"""Regret, ranks of policies and best-policy maps against definitions computed one number at a time."""
+"""Regret, ranks of policies and best-policy maps, against plain definitions."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_ranks_of_policies_are_those_of_their_definitions(payoffs, quantile):
     for number, row in enumerate(table.to_dict("records")):
         own = sorted(column[number] for column in columns)
         behind = [max(column) - column[number] for column in columns]
-        # The smallest payoff that a share of the points does not exceed.
+        # The smallest payoff that the given share of points does not exceed.
         reached = next(value for k, value in enumerate(own, start=1) if k / len(own) >= quantile - 1e-12)
         assert row["mean_payoff"] == pytest.approx(sum(own) / len(own))
         assert row["worst_payoff"] == own[0]
@@ -68,7 +68,7 @@ def test_ranks_of_policies_are_those_of_their_definitions(payoffs, quantile):
 
 
 def test_a_small_table_by_hand():
-    """Two policies at three points, one of which failed for the second."""
+    """Two policies at three points; one point failed for the second policy."""
     payoffs = np.array([[4.0, 1.0, 9.0], [3.0, 2.0, np.nan]])
     table = robustness_table(["bold", "careful"], payoffs, 0.5).set_index("policy")
     assert table["points"].tolist() == [2, 2]

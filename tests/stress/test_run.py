@@ -1,4 +1,4 @@
-"""Whole stress tests: what is made, that the same seed gives the same bytes, and what is refused."""
+"""Complete stress tests: results, reproducibility, and refused input."""
 
 import os
 import signal
@@ -61,17 +61,17 @@ def test_every_part_is_made(everything, tmp_path):
 
 
 def test_indices_are_of_independent_parameters(everything):
-    """Without protection the payoff's share of variance by loss and benefit is what the sample itself says."""
+    """Without protection, variance shares of loss and benefit match the sample."""
     table = everything.tables["sensitivity"]
     suppressed = table[(table["policy"] == "suppress-all") & (table["output"] == "publisher_payoff")]
     assert set(table["index"]) == {"first-order", "total", "second-order"}
-    # Nothing is shared, so nothing is gained; attacks on groups of 31 never pay.
+    # Nothing is shared, so nothing is gained; attacks on groups of 31 are never profitable.
     assert suppressed["value"].eq(0).all()
 
 
 @pytest.mark.deep
 def test_indices_of_a_game_that_is_linear_in_its_prices(tmp_path):
-    """Payoff of sharing all, when attacks always pay: V - L p, with V and L uniform: variances r^2 / 12 each."""
+    """Full sharing pays V - L p under certain attacks; uniform V and L: r^2 / 12 each."""
     path = write_town(
         tmp_path,
         """
@@ -104,13 +104,13 @@ def test_robust_strategies_keep_their_promise_among_policies(everything):
     assert table["points"].eq(12).all()
     strategies = everything.tables["robust_strategies"]
     worst = strategies[strategies["criterion"] == "maximin"]["value"].mean()
-    # Records decided one by one: the sum of their worst payoffs is at most the worst sum.
+    # Records are decided one by one: the sum of their worst payoffs is at most the worst sum.
     assert worst <= table.loc["robust-maximin", "worst_payoff"] + 1e-9
     regrets = everything.tables["regrets"]
     assert (regrets["regret"] >= 0).all()
     assert regrets.groupby("point")["regret"].min().eq(0).all()
     assert regrets.groupby("point")["best"].sum().eq(1).all()
-    # Knowing the prices is worth something, or nothing; robust strategies have no informed counterpart.
+    # Information on the parameters has a nonnegative value; robust strategies have no informed counterpart.
     own = table.drop(index=list(ROBUST))
     assert own.loc["basic", "informed_payoff"] >= own.loc["basic", "mean_payoff"] - 1e-9
     assert table.loc[list(ROBUST), "informed_payoff"].isna().all()
@@ -122,7 +122,7 @@ def test_curves_meet_where_belief_is_true(everything):
     right = curves[curves["error"] == 0]
     assert len(right) == 4
     for _, rows in curves[curves["policy"] == "basic"].groupby("true"):
-        # Nobody who errs about the cost gets more than who does not.
+        # A publisher with a wrong belief about the cost has at most the payoff of a correct one.
         if rows["error"].eq(0).any():
             assert rows["publisher_payoff"].max() == rows[rows["error"] == 0]["publisher_payoff"].iloc[0]
 
@@ -130,7 +130,7 @@ def test_curves_meet_where_belief_is_true(everything):
 def test_the_map_is_that_of_single_runs(everything):
     chart = everything.tables["policy_map"]
     assert len(chart) == 12
-    # The basic game is never beaten by its own restrictions.
+    # The basic game is never worse than its own restrictions.
     assert set(chart["best"]) <= {"basic", "no-protection"}
     assert (chart["margin"] >= 0).all()
 
@@ -164,7 +164,7 @@ def test_without_a_section_sensitivity_and_robustness_are_worked_out(tmp_path):
 
 
 def test_other_parameters_are_runs_of_the_batch_engine(tmp_path):
-    """A discrete parameter that is text; the folder keeps the runs, so that they are not done again."""
+    """A discrete text parameter; the folder keeps the runs, so they are not repeated."""
     uncertain = """
 [uncertainty]
 samples = 4
@@ -235,7 +235,7 @@ def test_mistakes_are_named_with_file_and_key(tmp_path, section, message):
         stress(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-    # The same is told by `reidsim check`, which solves nothing.
+    # `reidsim check` reports the same error without solving any game.
     with pytest.raises(InputError) as checked:
         describe(load_scenario(path))
     assert str(checked.value) == str(caught.value)
@@ -299,7 +299,7 @@ SMALL_MASKING = {
 
 @pytest.mark.deep
 def test_mistaken_subjects_are_those_of_a_sweep_over_truth_and_belief():
-    """The bundled stress test of the masking game, made small, and sweeps of the same game."""
+    """The bundled masking stress test, reduced, equals sweeps of the same game."""
     curve = {"key": "economics.cost", "true": [0.0, 30.0], "believed": [10.0]}
     sizes = {"key": "resources.genealogy.size", "true": [100, 200]}
     tables = stress("wan2021-stress", overrides={**SMALL_MASKING, "stress.beliefs": [curve, sizes]}).tables
@@ -363,7 +363,7 @@ samples = 3000
 
 
 def interrupting(steps):
-    """Return what notes the first step of runs and stops there."""
+    """Return a progress callback that records the first step of runs and interrupts."""
 
     def progress(task, done, total):
         if task == "robustness":

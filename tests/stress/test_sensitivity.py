@@ -1,4 +1,4 @@
-"""Sobol indices and Morris screening against closed forms, and what is done about missing outputs."""
+"""Sobol indices and Morris screening, against closed forms; missing outputs."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def ishigami(probabilities, a=7.0, b=0.1):
 
 
 def ishigami_indices(a=7.0, b=0.1):
-    """First-order, total and second-order indices by Ishigami & Homma 1990."""
+    """Return first-order, total and second-order indices (Ishigami & Homma 1990)."""
     alone = (0.5 * (1 + b * np.pi**4 / 5) ** 2, a**2 / 8, 0.0)
     together = b**2 * np.pi**8 * (1 / 18 - 1 / 50)  # of x1 and x3
     variance = sum(alone) + together
@@ -53,7 +53,7 @@ def test_sobol_indices_of_the_ishigami_function_are_those_of_its_closed_form():
 
 
 def test_intervals_cover_the_closed_form():
-    """At 95 %, 12 designs of 6 indices each: 72 intervals, of which 61 or more cover (binomial, 1 in 3,000)."""
+    """At 95 %, at least 61 of 72 intervals (12 designs) cover (binomial, 1 in 3,000)."""
     expected = {(index, name): value for index in ("first-order", "total") for name, value in
                 ishigami_indices()[index].items()}  # fmt: skip
     covered = 0
@@ -83,7 +83,7 @@ def test_morris_screening_finds_what_matters_in_the_order_of_the_slopes():
     what=st.sampled_from([np.nan, np.inf]),
 )
 def test_blocks_with_a_failed_run_are_left_out_whole(method, failed, place, what):
-    """Indices are those of the other blocks alone: whatever stands in a block with a failure does not matter."""
+    """Indices equal those without the blocks that contain a failed run."""
     make = sobol_design if method == "sobol" else morris_design
     design = make(("a", "b"), 32, 7)
     output = design.probabilities @ np.array([2.0, 1.0])

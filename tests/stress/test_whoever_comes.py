@@ -1,4 +1,4 @@
-"""Which adversary comes as an uncertain thing: against cross-play, single runs, and the other evaluators."""
+"""Uncertain adversaries, against cross-play, single runs and the other evaluators."""
 
 import pandas as pd
 import pytest
@@ -33,7 +33,7 @@ def test_outcomes_are_the_cells_of_cross_play(town, planning):
     assert found.failures.empty
     for point, values in enumerate(POINTS.to_dict("records")):
         comes = values.pop("adversary")
-        # Who plans as believed accounts for the scenario's own loss.
+        # A publisher who plans as believed uses the scenario's own loss.
         beliefs = {"beliefs.loss": 60, "beliefs.gain": 60} if planning == "as-believed" else {}
         played = reidsim.cross_play(town.path, overrides={**values, **beliefs}).table
         for policy in POLICIES:
@@ -41,7 +41,7 @@ def test_outcomes_are_the_cells_of_cross_play(town, planning):
             against = comes if planning == "informed" and policy == "basic" else "one-shot"
             rows = rows[rows["plans_against"].isin([against, ""])]
             if planning == "informed" and policy == "no-attack" and comes != "one-shot":
-                continue  # cross-play has its plan against the scenario's own adversary alone
+                continue  # cross-play has only its plan against the scenario's own adversary
             assert len(rows) == 1
             mine = found.table[(found.table["point"] == point) & (found.table["policy"] == policy)].iloc[0]
             for measure in ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"):

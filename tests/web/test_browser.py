@@ -1,4 +1,4 @@
-"""The web page in a real browser: it loads, sliders change its figures, and nothing beyond this machine is asked for.
+"""The web page in a real browser: loading, sliders, figures, no external requests.
 
 Needs the extra ``web``, selenium and Debian's chromium with its driver; continuous integration has them.
 """
@@ -26,7 +26,7 @@ if os.environ.get("REIDSIM_BROWSER") == "required":
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 
 SECONDS = 90
-# The server, with every address noted that it connects to.
+# The server, with a log of every address to which it connects.
 WATCHED = """
 import socket, sys
 from reidsim import cli
@@ -50,7 +50,7 @@ FLAGS = (
     "--window-size=1500,1400",
 )
 
-# Notes that numbers are grey, and that a bar moves above them, however short that is.
+# Records that numbers are grey below a moving bar, however briefly.
 WATCH_WAITING = """
 window.waiting = {grey: false, bar: false};
 new MutationObserver(() => {
@@ -93,7 +93,7 @@ def page(server, tmp_path_factory):
 
 
 def test_another_site_and_a_rebound_name_are_not_let_in(server):
-    """What a page elsewhere could send, by plain requests; the token is not known there, and a cookie not sent."""
+    """Plain requests of a foreign page, which has neither the token nor the cookie."""
     address = urlsplit(server[0])
     for headers, status in (
         ({}, 403),
@@ -113,7 +113,7 @@ def test_another_site_and_a_rebound_name_are_not_let_in(server):
 
 
 def until(found, what):
-    """Wait until something is found, and return it."""
+    """Wait until a function finds a value, and return the value."""
     give_up = time.monotonic() + SECONDS
     while time.monotonic() < give_up:
         value = found()
@@ -124,7 +124,7 @@ def until(found, what):
 
 
 def figure(page, start):
-    """Return what is drawn in the figure whose description starts so; None while there is none."""
+    """Return the image of the figure whose description starts with a text, or None."""
     found = page.execute_script(
         "return Array.from(document.querySelectorAll('img[alt]')).filter(i => i.alt.startsWith(arguments[0]))"
         ".map(i => i.src)",
@@ -149,7 +149,7 @@ def test_the_page_works_and_stays_on_this_machine(server, page):
     assert "Re-identification risk" in text()
     verdict = page.find_element(By.CLASS_NAME, "reidsim-verdict").text
 
-    # Opened on the policy that pays most; fields say the unit and the range.
+    # The page opens on the policy with the largest payoff; fields show the unit and the range.
     assert f"{page.find_element(By.CSS_SELECTOR, '.v-tab--active').text.upper()} PAYS MOST, " in verdict.upper()
     assert "Benefit of sharing, per record (0 to 3,600)" in text()
 
@@ -159,12 +159,12 @@ def test_the_page_works_and_stays_on_this_machine(server, page):
     after = until(lambda: figure(page, "Mean payoffs") not in (None, before), "another figure after a slider moved")
     assert after
     assert page.find_element(By.CLASS_NAME, "reidsim-verdict").text != verdict
-    # Meanwhile the former numbers were greyed below a bar that moves.
+    # Meanwhile the previous numbers were grey below a moving bar.
     assert page.execute_script("return window.waiting") == {"grey": True, "bar": True}
 
-    # A number beyond the slider can be typed; what cannot be is told, and the scenario's own numbers stay.
+    # A number outside the slider's range can be typed; an invalid one is reported, and the scenario's values are kept.
     def entered(number, expected, what):
-        """Type a number until it is taken: keys that come while the page is drawn anew are lost, as with slow hands."""
+        """Type a number until the page accepts it: a redraw of the page drops keys."""
 
         def typed():
             field = page.find_element(By.CSS_SELECTOR, ".v-text-field input[type=text]")
@@ -190,7 +190,7 @@ def test_the_page_works_and_stays_on_this_machine(server, page):
     until(lambda: figure(page, "Rounds played"), "the figure of rounds")
     assert page.find_element(By.CLASS_NAME, "reidsim-verdict").text != once
 
-    # On a telephone nothing is wider than the screen.
+    # On a telephone, no element is wider than the screen.
     page.set_window_size(390, 900)
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     until(lambda: page.execute_script(wide) <= 0, "a page as wide as the window")

@@ -1,4 +1,4 @@
-"""What the web page can change, and the tables behind its figures; the page itself is in test_browser."""
+"""The web page's controls and figure tables; test_browser tests the page itself."""
 
 import re
 
@@ -63,7 +63,7 @@ def test_gain_moves_with_the_loss_until_it_has_a_value_of_its_own(small):
     stays = explorer.solve({"economics.loss": 60.0, "economics.gain": 6.0})
     linked_again = explorer.solve({"economics.loss": 60.0, "economics.gain": None})
     assert both.measures.equals(linked_again.measures)
-    # A gain of 60 makes attacks pay that do not pay at a gain of 6.
+    # A gain of 60 makes attacks profitable that are not at a gain of 6.
     assert stays.measures.loc["no-attack", "utility"] > both.measures.loc["no-attack", "utility"]
     unlinked = Explorer(fixed).solve({"economics.gain": None})
     assert "gain" not in unlinked.content["economics"]
@@ -85,7 +85,7 @@ def test_values_change_the_result_as_they_do_in_a_run(small):
     dear = run_once(changed(small, {"economics.loss": 60.0, "adversary.planner": "fmdp"}))
     assert dear.manifest["content"]["economics"]["loss"] == 60.0
     assert dear.summary.loc["basic", "publisher_payoff"] < as_it_is.summary.loc["basic", "publisher_payoff"]
-    # What was asked of one look is not left in the scenario.
+    # The settings of one view do not remain in the scenario.
     assert small.content["economics"]["loss"] == 6
 
 
@@ -199,7 +199,7 @@ def test_rounds_are_those_of_a_run(small):
 
 
 def test_subjects_of_a_masking_scenario_play_rounds_too():
-    # Opt-in and masking alone, of few subjects.
+    # Only opt-in and masking, with few subjects.
     keys = {"targets.size": 60, "resources.registry.size": 500, "resources.genealogy.size": 500}
     loaded = load_scenario("genealogy-market", {**keys, "replications": 1, "agents.rounds": 2})
     played = Explorer(loaded).play({})

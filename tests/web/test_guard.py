@@ -1,4 +1,4 @@
-"""Who is let in to the web page: nobody from another site, by another name, or without the token."""
+"""Access control of the web page: own site, own host name and token only."""
 
 import asyncio
 from http.cookies import SimpleCookie
@@ -27,7 +27,7 @@ def guard():
 
 
 def ask(guard, headers, kind="http", query=""):
-    """Return what is sent in answer to one request."""
+    """Return the guard's messages in answer to one request."""
     sent = []
 
     async def send(message):
@@ -82,7 +82,7 @@ def test_nobody_gets_in_without_the_token(guard, cookie):
     for query in ("", "token=", "token=guess"):
         assert ask(guard, {**HOME, "cookie": cookie}, query=query)[0]["status"] == 403
     assert ask(guard, {**HOME, "cookie": cookie}, kind="websocket")[0]["type"] == "websocket.close"
-    # A websocket has no answer to put a cookie into, and so is not entered by.
+    # A websocket handshake cannot set a cookie, so it gives no access.
     assert ask(guard, HOME, "websocket", urlsplit(guard.address).query)[0]["type"] == "websocket.close"
 
 

@@ -1,4 +1,4 @@
-"""Malformed messages to the page of `reidsim serve`: lines on standard error, no traceback, and the page goes on."""
+"""Malformed messages to `reidsim serve` give log lines, and the page continues."""
 
 import http.cookiejar
 import json
@@ -23,7 +23,7 @@ def message(kind, **content):
 
 
 OPENED = message("comm_open", comm_id="c", target_name="solara.control", data={})
-# Messages of a connection; none of them is what a page sends.
+# Messages of a connection that the page never sends.
 MESSAGES = [
     ["garbage"], ["{}"], ["3"], [b"\x00\x01"], ["[" * 50_000], ['{"header": 4}'],
     [message("\x1b[31mnone")], [message("comm_msg")], [message("comm_open")],
@@ -61,7 +61,7 @@ def channels():
 
 
 def send(address, header, messages):
-    """Send messages over a connection of their own, until the page closes it or answers."""
+    """Send messages over a new connection until the page closes it or answers."""
     from websockets.exceptions import WebSocketException
 
     try:

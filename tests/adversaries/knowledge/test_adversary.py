@@ -1,4 +1,4 @@
-"""A partly knowing adversary in games: success of every strategy against a count of people, and best responses."""
+"""An adversary with partial knowledge in games: success counts and best responses."""
 
 import numpy as np
 from hypothesis import given
@@ -20,11 +20,11 @@ from reidsim.releases.masking import MaskingSpace
 
 @st.composite
 def games_and_knowledge(draw):
-    """A small game, and two kinds of persons of whom each attribute is known with its own probability."""
+    """Draw a small game and two kinds of persons with their known attributes."""
     small = draw(small_games(max_attributes=3, max_strategies=24))
     told = [
         (draw(probabilities), [draw(probabilities) for _ in small.names]) for _ in range(2)
-    ]  # presence, chance of each attribute
+    ]  # presence, probability of each attribute
     of_record = [draw(st.integers(0, 1)) for _ in range(small.n_records)]
     profiles = tuple(
         SourceProfile(tuple(AttributeGroup((name,), p) for name, p in zip(small.names, chances, strict=True)), presence)
@@ -35,7 +35,7 @@ def games_and_knowledge(draw):
 
 
 def success(small, strategy, record, told):
-    """Probability of naming the right person, by going through all sets of known attributes and all people."""
+    """Return the success probability by enumeration of known sets and people."""
     presence, chances = told
     total = (1 - presence) / max(len(small.people), 1)
     for known in np.ndindex(*(2,) * len(small.names)):
@@ -104,7 +104,7 @@ def test_the_publisher_best_responds_and_never_does_worse_than_against_full_know
     np.testing.assert_allclose(payoffs[pruned, np.arange(small.n_records)], chosen, atol=1e-9 * small.scale.max())
     worst = backward_induction(small.game(), {"it": Constraint()})["it"].strategies
     against_all = np.stack([small.game().outcome(s).publisher_payoff for s in range(lattice.size)])
-    # A gain below the loss lets the publisher prefer an adversary who attacks less, never the other way round.
+    # A gain below the loss makes the publisher prefer an adversary who attacks less, never one who attacks more.
     assert (chosen >= against_all[worst, np.arange(small.n_records)] - 1e-9 * small.scale).all()
 
 

@@ -1,4 +1,4 @@
-"""Released records that are not the persons' values, population uniqueness by knowledge set, and what is refused."""
+"""Generalized released values, population uniqueness by known set, and errors."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ TREES = {"a": TREE, "b": TREE}
 
 
 def generalized(data, codes):
-    """Records released with groups that hold their persons' values."""
+    """Return records released with groups that contain their persons' values."""
     released = codes.copy()
     for row in range(len(codes)):
         for position in range(len(TREES)):
@@ -142,7 +142,7 @@ def test_journalist_risk_is_within_its_interval(method):
 
 
 def test_who_is_alone_among_alike_persons_of_different_kinds():
-    # Two persons of equal values whom a source tells about differently are still two records that match.
+    # Two persons with equal values are two matching records, even if a source knows different attributes of them.
     codes = np.zeros((2, 1), dtype=np.int32)
     told = tuple(SourceProfile((AttributeGroup(("a",)),), presence) for presence in (0.5, 1.0))
     knowledge = Knowledge(("a",), (Source("s", told, np.array([0, 1])),))

@@ -1,4 +1,4 @@
-"""Exact risks against every outcome of every variable, and what must hold of them whatever the numbers."""
+"""Exact risks, against every outcome of every variable, and their properties."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a description of knowledge may not be."""
+"""Invalid descriptions of knowledge."""
 
 import numpy as np
 import pytest

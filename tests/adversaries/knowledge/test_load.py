@@ -1,4 +1,4 @@
-"""Knowledge recipes: the bundled ones over the national population, the user's own, and what is refused."""
+"""Knowledge recipes: bundled recipes, user recipes, and refused input."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ NATIONAL = (
     "voter-registration-and-twitter",
     "registered-tier",
 )
-# About the records of wan2015 and wan2021.
+# Attributes of the records of wan2015 and wan2021.
 SMALL = Domain(
     (
         Attribute("state", ("Ohio", "Tennessee")),
@@ -84,7 +84,7 @@ def test_a_voter_list_tells_what_the_list_of_the_state_carries(national):
 
 
 def test_voters_by_age_and_state_are_those_by_year_of_birth_and_state(national):
-    """The lists tell no more and no less about a subject of wan2021 than about a person of xia2021."""
+    """The lists say the same about subjects of wan2021 and people of xia2021."""
     subjects = Domain((Attribute("age", ("17", "41", "70")), Attribute("state", ("Tennessee", "Oregon"))))
     same = [("1977", "Tennessee"), ("1948", "Oregon")]
     persons = np.stack([person(national, year_of_birth=year, state=state) for year, state in same]).astype(np.int32)
@@ -251,7 +251,7 @@ def test_what_is_refused(tmp_path, text, message):
     assert message in refused(tmp_path, text)
 
 
-# Values of the records, which name their file, row and column.
+# Errors in values of the records name their file, row and column.
 
 TOWNS = Domain((Attribute("state", ("Ohio", "Ontario")), Attribute("born", ("2000", "2020", "53", "x", "1950+"))))
 BY_BIRTH = LISTS + 'attributes = { state = "state", year_of_birth = "born" }\nreference_year = 2018'

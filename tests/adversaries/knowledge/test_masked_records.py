@@ -1,4 +1,4 @@
-"""The masking game against partial knowledge: every strategy, and best responses, by going through people and sets."""
+"""The masking game against partial knowledge, by enumeration of people and sets."""
 
 import itertools
 
@@ -19,7 +19,7 @@ from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.searches import best_first, masking_backward_induction
 from reidsim.releases.masking import MaskingSpace
 
-# Of four attributes the register carries three; the second has a level between: pairs of values.
+# The register has three of four attributes; the second has a middle level of pairs of values.
 NAMES, LINKED = ("a", "b", "c", "d"), ("a", "b", "d")
 SHAPE = (2, 3, 2, 2)
 PAIRS = np.array([0, 0, 1, 1, 2, 2])
@@ -27,7 +27,7 @@ PAIRS = np.array([0, 0, 1, 1, 2, 2])
 
 @st.composite
 def small_games(draw):
-    """A game, the tables behind it, and for each subject the probability of every set of known attributes."""
+    """Draw a game, its tables, and each subject's probability of every known set."""
     subjects = [[draw(st.integers(0, 3)) for _ in NAMES] for _ in range(draw(st.integers(1, 4)))]
     others = [[draw(st.integers(0, 3)) for _ in LINKED] for _ in range(draw(st.integers(1, 5)))]
     registered = [draw(st.booleans()) for _ in subjects]
@@ -61,7 +61,7 @@ def _known_sets(chances, presence):
 
 
 def oracle(case, subject, strategy):
-    """Believed and true success, whether there is an attack, and what the subject gets."""
+    """Return believed success, true success, the attack and the subject's payoff."""
     game, linked, register, sets = case
     levels = [game.space.levels(strategy)[NAMES.index(name)] for name in LINKED]
     believed = 0.0
@@ -105,7 +105,7 @@ def test_subjects_best_respond_whatever_the_solver(case, no_attack):
     for i in range(game.n_records):
         payoffs = {strategy: oracle(case, i, strategy) for strategy in range(game.space.size)}
         allowed = {s: out[3] for s, out in payoffs.items() if not (no_attack and out[2])}
-        # Withholding pays 0; of equal payoffs the lowest number wins, and a record worth exactly 0 is shared.
+        # Withholding pays 0; the lowest number wins ties, and a record worth exactly 0 is shared.
         top = max(allowed.values(), default=-np.inf)
         best.append(min(s for s, pay in allowed.items() if pay > top - 1e-9) if top > -1e-9 else -1)
     for solver in (best_first, masking_backward_induction):

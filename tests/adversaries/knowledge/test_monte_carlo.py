@@ -1,4 +1,4 @@
-"""Drawn knowledge sets against exact expectations, with the bounds that standard errors promise."""
+"""Drawn knowledge sets against exact expectations, within their standard errors."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_drawn_risks_are_within_four_standard_errors_of_exact_ones():
     for risk in ("prosecutor", "journalist", "marketer", NETWORK):
         ours = drawn.overall(NETWORK) if risk is NETWORK else getattr(drawn, risk)
         truth = exact.overall(NETWORK) if risk is NETWORK else getattr(exact, risk)
-        # A person never drawn alone has an estimated error of 0, so the true one is taken where it is larger.
+        # A person never drawn as unique has an estimated error of 0, so the true error is used if it is larger.
         error = np.maximum(drawn.standard_error(risk), np.sqrt(truth * (1 - truth) / 4000) * (truth < 0.01))
         assert (np.abs(ours - truth) <= 4 * error + 1e-12).all(), risk
 
@@ -76,7 +76,7 @@ def test_the_error_of_the_mean_over_one_person_is_that_persons():
 @given(case=cases(max_persons=6), seed=st.integers(0, 100))
 @examples(30)
 def test_the_error_of_the_mean_is_that_of_its_values_trial_by_trial(case, seed):
-    """The persons' values in each trial, by comparing records one by one."""
+    """Compute the persons' values in each trial by comparing records one by one."""
     trials = 12
     found = assess(
         case.codes, case.knowledge, HALF, method="monte-carlo", trials=trials, rng=np.random.default_rng(seed)
@@ -111,7 +111,10 @@ def test_nothing_is_drawn_where_everybody_is_known_by_one_set():
 
 
 def _told_always(knowledge: Knowledge) -> Knowledge:
-    """Some persons are known by two attributes for certain, the others are not known."""
+    """Return knowledge with probabilities 0 and 1 only.
+
+    Two attributes of some persons are known; nothing is known about the others.
+    """
     profiles = (SourceProfile((AttributeGroup(("a", "b")), AttributeGroup(("c",), 0.0))), SourceProfile((), 0.0))
     return Knowledge(NAMES, (Source("s", profiles, knowledge.sources[0].profile_of_person),))
 

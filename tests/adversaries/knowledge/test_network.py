@@ -1,4 +1,4 @@
-"""The overall probability against the full joint distribution of the network of Fig. 1."""
+"""The overall probability, against the joint distribution of Fig. 1."""
 
 import itertools
 
@@ -13,7 +13,7 @@ shares = st.floats(0, 1)
 
 
 def joint(p_m, p_fm, p_cu, p_c, size, unique_in_population):
-    """P(X_r) given what is known: the sum over all values of the six other variables of the network."""
+    """Return P(X_r) as the sum over all values of the six other variables."""
     total = 0.0
     chances = (p_m, p_fm, unique_in_population if size == 1 else 0.0, p_cu, 1 / size, p_c)
     for x_m, x_fm, x_up, x_cu, x_s, x_c in itertools.product((False, True), repeat=6):

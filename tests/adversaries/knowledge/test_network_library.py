@@ -1,4 +1,7 @@
-"""The overall probability against a Bayesian-network library that solves Fig. 1 of Xia et al. 2021 node by node."""
+"""The overall probability, against a Bayesian-network library that solves Fig. 1.
+
+Xia et al. 2021, node by node.
+"""
 
 import itertools
 from functools import cache
@@ -17,18 +20,18 @@ from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 
 @cache
 def gum():
-    """The library, which is slow to import."""
+    """Return the library, which is slow to import."""
     return pytest.importorskip("pyagrum", reason="a Bayesian-network library, in the extra test")
 
 
 def chance(net, name, probability):
-    """Add a variable that is true with a probability, whatever the others are."""
+    """Add a variable that is true with a fixed probability, independent of the others."""
     net.add(gum().LabelizedVariable(name, name, 2))
     net.cpt(name).fillWith([1 - probability, probability])
 
 
 def outcome(net, name, parents, value):
-    """Add a variable that its parents decide, or a chance that depends on them."""
+    """Add a variable whose probability is a function of its parents."""
     net.add(gum().LabelizedVariable(name, name, 2))
     for parent in parents:
         net.addArc(parent, name)
@@ -38,7 +41,7 @@ def outcome(net, name, parents, value):
 
 
 def fig_1(case, person, network, b):
-    """The network of one person: what is known, the group, the three routes and their union."""
+    """Return a person's network: knowledge, group, three routes and their union."""
     net = gum().BayesNet("Fig. 1")
     told = []
     for number, source in enumerate(case.knowledge.sources):

@@ -1,4 +1,4 @@
-"""Games of whole tables against an adversary of any model."""
+"""Full-domain games against adversaries of any model."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from reidsim.populations.population import Population
 
 
 def test_attacks_made_now_and_then_count_as_often_as_they_are_made():
-    """Four records, each attacked with a probability of a half: alone for 8 of 10, as one class for nothing."""
+    """Four records attacked with probability 1/2: alone worth 8 of 10, as one class 0."""
     small = SmallDataset(
         (((0, 1, 2, 3), (0, 0, 0, 0)),), ((0,), (1,), (2,), (3,)), None, (10,) * 4, (4,) * 4, (5,) * 4, (1,) * 4
     )
@@ -41,7 +41,7 @@ def test_attacks_made_now_and_then_count_as_often_as_they_are_made():
     st.sampled_from(["one-of", "all", "worst"]),
 )
 def test_types_who_reply_to_sizes_of_classes_are_searched_by_classes(small, amounts, together):
-    """As if they replied to every record at every node."""
+    """The result equals a search that replies to every record at every node."""
     game = game_of(small)
     assume(game.by_class)
     weights = np.array([weight for _, _, weight in amounts], dtype=float)

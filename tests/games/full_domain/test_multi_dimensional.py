@@ -1,4 +1,4 @@
-"""Multi-dimensional recoding against every way of splitting small domains."""
+"""Multi-dimensional recoding, against every way of splitting small domains."""
 
 from collections import Counter
 from dataclasses import replace
@@ -51,7 +51,10 @@ def test_within_a_suppression_limit(small):
     ("limit", "payout", "bound", "suppressed"), [(0.2, 800, 800, 2), (0.1, 500, 650, 0), (0.0, 500, 500, 0)]
 )
 def test_a_limit_leaves_a_gap_or_closes_it(limit, payout, bound, suppressed):
-    """Two records are suppressed at 800 or hidden at 500; nothing suppresses one, which would be worth 650 at most."""
+    """Two suppressed records give 800, none 500.
+
+    No recoding suppresses one (bound 650).
+    """
     hierarchies = (((0, 1), (0, 0)), ((0, 1), (0, 0)))
     records = ((0, 0),) * 2 + ((1, 0),) * 8
     small = SmallDataset(hierarchies, records, None, *[(amount,) * 10 for amount in (100, 1000, 20, 4)], limit=limit)
@@ -66,7 +69,7 @@ def test_a_limit_leaves_a_gap_or_closes_it(limit, payout, bound, suppressed):
 
 @given(variants(datasets(risk="prosecutor")))
 def test_records_get_in_the_release_what_was_planned(small):
-    """Regions are disjoint: the records of a form are all those of the dataset that the form fits."""
+    """Regions are disjoint: a form's records are all records that the form fits."""
     game = game_of(replace(small, limit=1.0))
     best = multi_dimensional(game)
     released = forms(small, game, best.regions)
@@ -97,7 +100,7 @@ def test_order_of_records_and_attributes_does_not_matter(small, data):
 
 
 def test_a_region_is_split_where_that_pays():
-    """Ages 0 and 1 are common among women alone: men keep no age, women do."""
+    """Ages 0 and 1 are frequent among women only: ages of men are suppressed."""
     records = ((0, 0),) * 6 + ((0, 1),) * 6 + ((1, 0),) * 3 + ((1, 1),) * 3
     hierarchies = (((0, 1), (0, 0)), ((0, 1), (0, 0)))
     small = SmallDataset(hierarchies, records, None, (10,) * 18, (100,) * 18, (20,) * 18, (4,) * 18)

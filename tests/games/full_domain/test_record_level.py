@@ -1,4 +1,4 @@
-"""Record-level generalization and local recoding with the class sizes of a dataset."""
+"""Record-level generalization and local recoding with a dataset's class sizes."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def test_each_record_gets_its_best_payout_over_all_nodes(small):
 
 @given(datasets())
 def test_record_level_is_the_record_game_of_the_package(small):
-    """Same strategies, but that a record which pays nothing is withheld instead of being released suppressed."""
+    """Strategies are equal, but worthless records are withheld, not suppressed."""
     game = game_of(small)
     people = game.population or Population.from_records(game.lattice.domain, game.lattice.codes)
     linker = PopulationLinker(GroupSizes(people, game.lattice))
@@ -86,7 +86,10 @@ def test_many_points_are_the_points_one_by_one(small, rows, no_attack):
 
 
 def paid(small, rounds):
-    """Work out what records get when each is released at the node of its round, those left before it being gone."""
+    """Return payoffs of records released at the node of their round.
+
+    Records of earlier rounds are removed.
+    """
     left, total = list(range(small.n)), 0.0
     for node in rounds:
         part = replace(
@@ -117,7 +120,10 @@ def test_local_recoding_plays_each_round_on_what_is_left(small):
 
 @given(datasets())
 def test_sizes_in_rounds_count_who_is_left(small):
-    """Under prosecutor risk even if the rounds were chosen under journalist risk; there they are as ever."""
+    """Prosecutor sizes count the remaining records, whichever risk chose the rounds.
+
+    Journalist sizes do not change between rounds.
+    """
     recoded = local_recoding(game_of(small))
     nodes = [int(solution.nodes[0]) for solution in recoded.rounds]
     among = replace(small, people=None)
@@ -152,7 +158,7 @@ def test_local_recoding_pays_at_least_as_much_and_no_more_in_fewer_rounds(small)
     one, several = local_recoding(game, rounds=1), local_recoding(game)
     assert one.payout == pytest.approx(whole, abs=1e-9)
     assert several.payout >= whole - 1e-9
-    # What remains cannot be released at a profit.
+    # The remaining records cannot be released profitably.
     if several.suppressed(game.released):
         remaining = np.where(several.strategies == -1, game.released, 0)
         assert search(replace(game, released=remaining, suppression_limit=1.0)).payout[0] == 0

@@ -1,4 +1,4 @@
-"""The settings in which ARX 3.9.2 and an independent exhaustive search agreed, on the table that ARX ships."""
+"""Settings in which ARX 3.9.2 and an exhaustive search agreed, on ARX's table."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ RECORD_LEVEL = {
 
 @pytest.fixture(scope="module")
 def arx(adult_folder):
-    """The table, its sample and the nine hierarchies."""
+    """Return the table, its sample and the nine hierarchies."""
     whole = read_table(adult_folder / "arx_adult.csv", delimiter=";")
     sample = read_table(adult_folder / "arx_adult_subset.csv", delimiter=";")
     hierarchies = []

@@ -1,4 +1,4 @@
-"""Class sizes by prosecutor and journalist risk."""
+"""Class sizes under prosecutor and journalist risk."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ def test_sizes_at_every_node_are_those_of_the_table_of_people(small):
 
 @given(datasets(same_prices=True, risk="prosecutor"))
 def test_no_attack_under_prosecutor_risk_is_k_anonymity(small):
-    """Records of classes of fewer than k are suppressed, k by Eq. 8 as ARX reads it."""
+    """Records in classes smaller than k are suppressed, with k from Eq. 8 as in ARX."""
     gain, cost = small.gain[0], small.cost[0]
     if gain == 0:
         k = 1

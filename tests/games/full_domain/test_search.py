@@ -1,4 +1,4 @@
-"""Exact and anytime search against every node computed record by record."""
+"""Exact and anytime search, against every node computed record by record."""
 
 import itertools
 from dataclasses import replace
@@ -73,7 +73,7 @@ def test_no_node_of_a_branch_pays_more_or_suppresses_less_than_its_bound(small, 
 
 
 def test_classes_of_a_branch_are_merged_as_one_level_after_the_other():
-    """Keys of more bits than are put in order at once."""
+    """The keys have more bits than one sort can handle."""
     random = np.random.default_rng(5)
     wide = (tuple(range(64)), tuple(at // 8 for at in range(64)), (0,) * 64)
     records = tuple(map(tuple, random.integers(0, 64, (3000, 4)).tolist()))
@@ -96,7 +96,10 @@ def test_classes_of_a_branch_are_merged_as_one_level_after_the_other():
 
 
 def test_classes_in_some_attributes_lose_the_least_once_raised():
-    """Two records fall together in the first attribute; at the least level of the second, only one of them loses."""
+    """Two records merge in the first attribute; then only one of them loses.
+
+    At the least level of the second attribute.
+    """
     hierarchies = (((0, 1, 2, 3), (0, 0, 1, 1)), ((0, 1, 2), (0, 1, 1), (0, 0, 0)))
     amounts = ((100,) * 2, (50,) * 2, (20,) * 2, (4,) * 2)
     game = game_of(SmallDataset(hierarchies, ((0, 1), (1, 0)), None, *amounts))
@@ -155,7 +158,7 @@ def test_every_node_is_worked_out_as_the_paper_says(small):
 
 @given(variants(datasets(same_prices=True)), st.data())
 def test_many_points_in_one_walk_are_the_points_one_by_one(small, data):
-    """Whatever the order of the points by G / C and by L / B."""
+    """The order of the points by G / C and by L / B does not matter."""
     rows = data.draw(st.lists(st.tuples(*[AMOUNTS] * 4), min_size=1, max_size=8))
     points = [
         replace(
@@ -201,7 +204,7 @@ def test_order_of_records_and_attributes_does_not_matter(small, data):
     one, two = search(straight), search(other)
     assert two.payout[0] == pytest.approx(one.payout[0], abs=1e-7)
     assert (two.nodes[0] == -1) == (one.nodes[0] == -1)
-    # Node by node, in lattice order of the one and of the other.
+    # Node by node, in the lattice order of each.
     outcomes, turned = every_node(straight), every_node(other)
     at = {node: number for number, node in enumerate(turned.nodes.tolist())}
     rows = [at[other.lattice.index([straight.lattice.levels(n)[a] for a in attributes])] for n in outcomes.nodes]
@@ -258,7 +261,7 @@ def test_anytime_search_never_reports_a_gap_that_the_optimum_contradicts(small, 
     assert solution.evaluated <= budget
     assert solution.payout[0] <= best + 1e-7
     assert solution.bound[0] >= best - 1e-7
-    # Whatever could pay more than the bound was computed.
+    # Every node with a bound above the optimum was computed.
     assert sum(game.bound(node)[0] > solution.bound[0] + 1e-7 for node in small.nodes()) <= solution.evaluated
     if solution.best_case[0]:
         assert solution.payout[0] + solution.gap[0] * solution.best_case[0] >= best - 1e-7
@@ -286,7 +289,7 @@ def test_each_point_is_proved_or_not():
     levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
     records = tuple(map(tuple, random.integers(0, 4, (60, 6)).tolist()))
     game = game_of(SmallDataset((levels,) * 6, records, None, *[(100,) * 60] * 4))
-    # Nobody attacks at the first point, so that the lowest node is the best at once.
+    # At the first point no record is attacked, so the lowest node is optimal at once.
     game = replace(game, prices=Prices(1200, 900, [0.0, 900.0], 40))
     solution = anytime_search(game, nodes=150)
     assert solution.proved.tolist() == [True, False]
@@ -338,7 +341,7 @@ def test_the_bound_is_the_highest_one_still_open():
 
 
 def by_hand(game, node):
-    """Return the payout of a node from the lattice's utility and the sizes of its classes, cell by cell."""
+    """Return a node's payout from the lattice's utility and class sizes, cell by cell."""
     benefit, loss, gain, cost = (
         array[0, 0] for array in (game.prices.benefit, game.prices.loss, game.prices.gain, game.prices.cost)
     )
@@ -348,7 +351,7 @@ def by_hand(game, node):
 
 
 def test_levels_that_cost_nothing_leave_different_losses_in_a_class():
-    """A costless merger of groups of two and of one charges their values as the groups below."""
+    """A free merger of groups of two and one charges each value as the group below."""
     attribute = Attribute("race", ("a", "b", "c", "d"))
     hierarchy = Hierarchy.from_labels(
         attribute, [["ab", "ab", "c", "d"], ["abc", "abc", "abc", "d"]], costless_levels=[2]
@@ -375,11 +378,11 @@ def test_expected_counts_below_one_make_classes_of_one():
     assert solution.adversary_payoff[0] == pytest.approx((20 - 4) + (20 / 2.5 - 4))
 
 
-# Cases printed with the reference.
+# Cases printed in the reference.
 
 
 def one_attribute(sizes, benefit, loss, gain, cost, **options):
-    """One attribute of two values, with so many records each."""
+    """Return records with one attribute of two values, `sizes` records of each."""
     records = tuple((value,) for value, size in enumerate(sizes) for _ in range(size))
     n = len(records)
     return SmallDataset(
@@ -407,14 +410,14 @@ def test_small_cases_of_the_reference(small, payout, suppressed):
 
 @pytest.mark.parametrize("gain", [1050, 1170, 1230])
 def test_a_class_of_exactly_gain_over_cost_is_not_attacked(gain):
-    """G / k - C is a tiny positive number in floating point at k = G / C for cost 10 and these gains."""
+    """At cost 10 and these gains, G / k - C at k = G / C is positive by rounding."""
     small = one_attribute((gain // 10, 0), 100, 100, gain, 10)
     assert search(game_of(small)).attacked[0] == 0
     assert search(game_of(replace(small, no_attack=True))).suppressed[0] == small.n
 
 
 def test_rounding_of_the_threshold_with_fractions():
-    """3 x .1 is not .3 in floating point: neither an attack nor, in the No-Attack game, safety."""
+    """3 x .1 is not .3 in floating point: no attack, and no No-Attack safety."""
     small = one_attribute((3, 0), 1, 1, 0.3, 0.1)
     assert search(game_of(small)).attacked[0] == 0
     assert search(game_of(replace(small, no_attack=True))).suppressed[0] == 3

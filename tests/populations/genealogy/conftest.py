@@ -1,4 +1,4 @@
-"""What the tests of genealogies share: a small recipe written out, and parameters with nearly all rules off."""
+"""Fixtures of genealogy tests: a recipe, and parameters with few active rules."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +56,7 @@ state_from = { father = 2, mother = 1, anywhere = 1 }
 
 @pytest.fixture
 def villages(tmp_path: Path) -> Path:
-    """Write the recipe of three villages and its files; return the recipe."""
+    """Write the recipe of three villages and its files; return the recipe's path."""
     for name, text in (("loci", LOCI), ("surnames", SURNAMES), ("states", STATES), ("wealth", WEALTH)):
         (tmp_path / f"{name}.csv").write_text(text)
     path = tmp_path / "villages.toml"
@@ -96,7 +96,10 @@ def village(
     allele: int = 10,
     **others: object,
 ) -> GenealogyParameters:
-    """Return parameters of one subpopulation without ranks in which nearly nothing happens unless `others` say so."""
+    """Return parameters of one subpopulation without ranks and with few active rules.
+
+    `others` override the defaults.
+    """
     alleles = np.zeros((n_loci, 256))
     alleles[:, allele] = 1
     usual: dict[str, object] = {

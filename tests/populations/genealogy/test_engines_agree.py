@@ -1,7 +1,7 @@
-"""The two engines agree in distribution: they share the rules, not the code or the draws.
+"""The two engines agree in distribution; they share rules, not code or draws.
 
-Each figure's mean over replicate runs is compared by Welch's t statistic with the replicates of both engines; the
-tolerance is what all figures of a group together exceed with probability 1e-3 if the engines agree.
+Each figure's mean over replicate runs is compared by Welch's t statistic with the replicates of both engines. If the
+engines agree, all figures of a group together exceed the tolerance with probability 1e-3.
 """
 
 import numpy as np
@@ -77,7 +77,7 @@ def replicates(simulate, parameters, number):
 
 
 def excess(first, second):
-    """Return how often larger than its tolerance the largest Welch statistic of a group of figures is."""
+    """Return a group's largest Welch statistic as a multiple of its tolerance."""
     variances = first.var(axis=0, ddof=1) / len(first), second.var(axis=0, ddof=1) / len(second)
     spread = np.sqrt(variances[0] + variances[1])
     difference = np.abs(first.mean(axis=0) - second.mean(axis=0))

@@ -1,4 +1,4 @@
-"""Genealogies as columns, their invariants, and as files."""
+"""Genealogies as columns, their invariants, and their files."""
 
 import dataclasses
 
@@ -27,7 +27,7 @@ def changed(genealogy, column, row, value):
     return dataclasses.replace(genealogy, **{column: array})
 
 
-# Who
+# People
 
 
 def test_men_of_generations(genealogy):

@@ -1,4 +1,4 @@
-"""Genealogies by recipe."""
+"""Genealogies made from recipes."""
 
 import sys
 

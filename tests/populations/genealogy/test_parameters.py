@@ -1,4 +1,4 @@
-"""Recipes of genealogies: what they turn into, and what is wrong with those that cannot be used."""
+"""Genealogy recipes: the resulting parameters, and errors in unusable recipes."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""The full-size genealogy against a population that the research code of Wan et al. 2021 made.
+"""The full-size genealogy, against a population of Wan et al. 2021.
 
-The figures were taken from the men of the last three of its ten generations, 90,223 people of whom birth year, state,
-surname and 16 loci are known (not their parents or wealth). It is one draw: each of its figures has to lie within the
-prediction interval of ours, from 20 replicate runs, that all figures of a test leave with probability 1e-3.
+The figures describe the men of the last three of its ten generations: 90,223 people with known birth year, state,
+surname and 16 loci (but not their parents or wealth). It is one draw. Each of its figures must be within the
+prediction interval of ours, from 20 replicate runs; at least one figure of a test is outside with probability 1e-3.
 """
 
 from dataclasses import replace
@@ -47,7 +47,7 @@ DIVERSITIES = [
     0.73573, 0.873502, 0.620958, 0.755764, 0.740562, 0.516849, 0.704907, 0.612974, 0.567945, 0.681747, 0.712853,
     0.730753, 0.682981, 0.799139, 0.795987, 0.626909,
 ]  # fmt: skip
-# Of 12 and 16 loci
+# With 12 and 16 loci
 HAPLOTYPE_DIVERSITIES = [0.9997318735, 0.9997604468]
 HAPLOTYPES = [7782, 9041]
 SAME_SURNAME_GIVEN_12_LOCI = 0.998354
@@ -90,7 +90,7 @@ PUBLISHED = {
 
 
 def outside(runs, name):
-    """Return the largest distance of a published figure from our mean, in half widths of its prediction interval."""
+    """Return the largest deviation of a published figure in prediction half widths."""
     ours = np.array([np.ravel(run[name]) for run in runs], dtype=np.float64)
     spread = ours.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(ours))
     half_width = scipy.stats.t.ppf(1 - 0.5e-3 / ours.shape[1], len(ours) - 1) * spread
@@ -113,7 +113,8 @@ def test_the_research_code_could_have_drawn_it(runs, name):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        # Women of all ages alike, and states by alphabet: two readings of the rules that the research code refutes.
+        # Equal shares of mothers of all ages, and states in alphabetical order: two readings of the rules that the
+        # research code refutes.
         ("birth years", {"mother_age_shares": np.full(20, 1 / 20)}),
         ("states", {"state_shares": None}),
         ("haplotypes", {"mutation_rates": None}),

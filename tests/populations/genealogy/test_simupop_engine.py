@@ -1,4 +1,4 @@
-"""simuPOP's engine on its own: the same invariants, and the rules that simuPOP's operators carry out."""
+"""The simuPOP engine: the same invariants, and the rules of simuPOP's operators."""
 
 import subprocess
 import sys
@@ -39,14 +39,14 @@ def test_the_seed_decides_every_byte_in_any_process(villages, parameters_of):
     p = parameters_of(villages)
     expected = simulate(p, 7).content_digest()
     assert simulate(p, 8).content_digest() != expected
-    # The global generator has moved on, and does so no matter.
+    # The state of the global generator has changed, without effect.
     assert simulate(p, 7).content_digest() == expected
     code = (
         "import sys; from reidsim.populations.genealogy.make import make_genealogy; "
         "print(make_genealogy(sys.argv[1], seed=7, engine='simupop').content_digest())"
     )
     done = subprocess.run([sys.executable, "-c", code, str(villages)], capture_output=True, text=True, check=True)
-    # Nothing but the digest: simuPOP's banner stays silent.
+    # Only the digest is printed: simuPOP's banner is suppressed.
     assert (done.stdout, done.stderr) == (f"{expected}\n", "")
 
 
@@ -71,5 +71,5 @@ def test_nobody_can_marry(one_village, capfd):
     p = one_village(2, 3, wealth_shares=np.full(1000, 1 / 1000), rank_starts=np.arange(1, 1000))
     with pytest.raises(InputError, match="subpopulation 0, generation 0: no rank has both a man and a woman"):
         simulate(p, 1)
-    # simuPOP prints what goes wrong in its callbacks; nothing does.
+    # simuPOP prints errors of its callbacks; there are none.
     assert capfd.readouterr() == ("", "")

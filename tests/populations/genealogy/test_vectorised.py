@@ -1,4 +1,4 @@
-"""The default engine, rule by rule: each against a closed form, in populations where little else happens.
+"""The default engine, rule by rule, against closed forms in simple populations.
 
 Bounds of Monte Carlo comparisons are 4.5 standard errors (or the chi-square value exceeded with probability 1e-5).
 """
@@ -83,7 +83,7 @@ def test_pedigrees_of_any_size_hold(
     try:
         genealogy = simulate(p, seed)
     except InputError as error:
-        # In so small a village all may be of one sex.
+        # In a village this small, all people may be of one sex.
         assert error.problem.startswith("no rank has both a man and a woman")  # noqa: PT017
         return
     assert len(genealogy) == p.total == len(genealogy.haplotypes)
@@ -146,11 +146,11 @@ def people_to_marry(sexes, birth_years, wealth, ranks, room):
 
 
 def test_who_marries_whom():
-    """Ranks come up as often as they have people; within one, pairs that suit have odds 1, others 0.3."""
+    """Ranks are drawn in proportion to size; suitable pairs have odds 1, others 0.3."""
     sexes = np.array([1, 1, 1, 0, 0, 1, 0, 0, 0, 1])
     years = np.array([1800, 1794, 1807, 1803, 1800, 1810, 1806, 1811, 1820, 1800])
     wealth = np.array([1, 2, 0, 1, 2, 6, 6, 5, 7, 12])
-    ranks = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 2])  # nobody for the one man of the third
+    ranks = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 2])  # no partner for the one man of the third
     room = 200_000
     columns = people_to_marry(sexes, years, wealth, ranks, room)
     rules = MarriageRules(3, 6, 3, 0.3, 0.0, np.array([1.0]))
@@ -166,13 +166,13 @@ def test_who_marries_whom():
     counts = np.zeros((10, 10))
     np.add.at(counts, (columns.father[10:], columns.mother[10:]), 1)
     assert counts[expected == 0].sum() == 0
-    assert len(np.unique(np.round(expected[expected > 0], 9))) == 4  # suited and not, in both ranks
+    assert len(np.unique(np.round(expected[expected > 0], 9))) == 4  # suited and unsuited pairs, in both ranks
     assert_shares(counts[expected > 0], expected[expected > 0])
 
 
 @pytest.mark.parametrize(("leaves_pool", "marriages_of_each"), [(1.0, 1.0), (0.8, 1.25)])
 def test_how_often_people_marry(leaves_pool, marriages_of_each):
-    """Somebody who leaves with probability q marries 1 / q times, if the pool is emptied."""
+    """A probability q of leaving gives 1 / q marriages if the pool is emptied."""
     n = 2_000
     sexes = np.arange(2 * n) % 2
     room = int(n * marriages_of_each * 0.99)
@@ -182,13 +182,13 @@ def test_how_often_people_marry(leaves_pool, marriages_of_each):
     times = np.bincount(columns.father[2 * n :], minlength=2 * n)[sexes == 1]
     if leaves_pool == 1:
         assert times.max() == 1
-    # The pool is nearly empty, so nearly everybody has had the last marriage.
+    # The pool is nearly empty, so almost all people have had their last marriage.
     assert (times == 0).mean() < 0.03
     assert times.mean() == pytest.approx(marriages_of_each * 0.99, abs=1e-3)
 
 
 def test_children_of_a_couple_are_poisson_without_zero(one_village):
-    # Everybody marries once, so that a couple is one marriage; the last couple may have had no room.
+    # Each person marries once, so a couple is one marriage; the last couple may have had no room for children.
     genealogy = simulate(one_village(40_000, 2, leaves_pool=1.0), 2)
     children = children_of(genealogy)
     pairs = genealogy.father[children].astype(np.int64) * len(genealogy) + genealogy.mother[children]
@@ -196,7 +196,7 @@ def test_children_of_a_couple_are_poisson_without_zero(one_village):
     shares = scipy.stats.poisson.pmf(np.arange(1, 6), 1.6) / (1 - np.exp(-1.6))
     assert_shares(np.append(np.bincount(sizes)[1:6], (sizes > 5).sum()), np.append(shares, 1 - shares.sum()))
     assert sizes.mean() == pytest.approx(2.005, abs=ERRORS * 1.1 / np.sqrt(len(sizes)))
-    # Siblings stand together.
+    # Siblings are adjacent.
     assert np.count_nonzero(np.diff(pairs)) == len(sizes) - 1
 
 
@@ -209,7 +209,7 @@ def test_nobody_can_marry(one_village):
 
 
 def test_migrants(villages, parameters_of):
-    """Shares of 60, 80 and 100 people; who stays and who goes is seen from whom children have for parents."""
+    """Shares of 60, 80 and 100 people; the parents of children reveal migration."""
     genealogy = simulate(parameters_of(villages), 6)
     for generation in range(1, 5):
         born = genealogy.generation == generation
@@ -219,7 +219,7 @@ def test_migrants(villages, parameters_of):
             for parent, home in zip(parents[born], genealogy.subpopulation[born], strict=True)
         }
         stayed = {(0, 0), (1, 1), (2, 2)}
-        # Generations 0 and 2 move before their marriages; nobody goes from the third village to the first.
+        # Generations 0 and 2 move before their marriages; no person moves from the third village to the first.
         moved = {(0, 1), (0, 2), (1, 0), (1, 2), (2, 1)}
         assert moves == (stayed | moved if generation in (1, 3) else stayed)
 
@@ -232,7 +232,7 @@ def test_mutations_are_as_many_as_their_rates_say(published):
     men = np.isin(np.arange(len(genealogy)), genealogy.males_of(range(9))).sum()
     counts = np.bincount(genealogy.mutations.locus, minlength=16)
     expected = men * published.mutation_rates
-    # No allele comes near a bound in ten generations.
+    # No allele reaches a bound within ten generations.
     assert (np.abs(counts - expected) < ERRORS * np.sqrt(expected)).all()
     up = genealogy.mutations.after > genealogy.mutations.before
     assert abs(up.mean() - 0.5) < ERRORS * 0.5 / np.sqrt(len(up))
@@ -269,13 +269,13 @@ def test_birth_years(one_village):
     after_mother = born - genealogy.birth_year[genealogy.mother[children]]
     assert (born >= by_father).all()
     assert np.isin(after_mother[born > by_father], [15, 20, 30]).all()
-    # Fathers at least 16 years younger than 21 before cannot delay a birth at the age of 30.
+    # A father born up to 15 years after the mother cannot delay a birth.
     free = by_father <= genealogy.birth_year[genealogy.mother[children]] + 15
     assert_shares([np.sum(after_mother[free] == age) for age in (15, 20, 30)], [0.2, 0.3, 0.5])
 
 
 def test_wealth_is_cut_towards_zero(one_village):
-    """Parents of levels 0 and 1 have a mean of 1/2: with steps -1, 0, 1 it is -1/2, 1/2, 3/2, cut to 0, 0, 1."""
+    """Parents of levels 0 and 1 average 1/2; steps -1, 0, 1 give levels 0, 0, 1."""
     p = one_village(30_000, 2, wealth_shares=np.array([0.5, 0.5]), wealth_steps=np.array([-1, 0, 1]))
     genealogy = simulate(p, 5)
     children = children_of(genealogy)
