@@ -1,1 +1,1 @@
-"""How an adversary plans."""
+"""Adversaries: models of attack decisions."""

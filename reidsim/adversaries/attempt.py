@@ -1,4 +1,4 @@
-"""What an attack would be worth to an adversary, before it decides whether to make it."""
+"""Expected payoff of an attack, before the adversary decides whether to make it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at each record, which hits or does not; arrays of shape (n,), money in currency units per record.
+    """One attempt per record, which succeeds or fails; arrays of shape (n,).
 
     Parameters
     ----------
     success, believed_success : ndarray of float64
-        Probability that it names the right person, in truth and as the adversary believes.
+        Success probability, in truth and as the adversary believes.
     gain, price : float or ndarray of float64
-        What the right person is worth, and what is paid whether or not it is the right one.
+        Gain from a success, and cost of the attempt, in currency units per record.
     """
 
     success: Floats
@@ -32,26 +32,26 @@ class Attempt:
 
     @property
     def pays(self) -> NDArray[np.bool_]:
-        """Whether the adversary expects more than nothing of it; not where it is indifferent."""
+        """Whether the adversary expects a positive payoff; False if indifferent."""
         return np.asarray(self.gain * self.believed_success > self.price * (1 + INDIFFERENCE))
 
     @property
     def worth(self) -> Floats:
-        """Expected payoff, as the adversary believes."""
+        """Expected payoff as the adversary believes, in currency units per record."""
         return np.asarray(self.gain * self.believed_success - self.price)
 
     @property
     def payoff(self) -> Floats:
-        """Expected payoff, in truth."""
+        """True expected payoff, in currency units per record."""
         return np.asarray(self.gain * self.success - self.price)
 
     @property
     def exploits(self) -> Floats:
-        """People acted against."""
+        """Number of exploits (people the adversary acts against): one per record."""
         return np.ones(len(self.success))
 
     def made(self, attacks: NDArray[np.bool_]) -> Response:
-        """Return the reply of whoever makes it where `attacks` (n,) says so."""
+        """Return the reply of an adversary who makes the attempts in `attacks`, (n,)."""
         return Response(
             attacks=attacks,
             success=self.success,
@@ -64,20 +64,20 @@ class Attempt:
 
 @dataclass(frozen=True)
 class PlannedAttempt:
-    """An attack that goes on as planned once it has begun; arrays of shape (n,).
+    """An attack in steps that follows a plan once begun; arrays of shape (n,).
 
     Parameters
     ----------
     success, believed_success : ndarray of float64
-        Probability that it ends with the right person, in truth and as the adversary believes.
+        Success probability of the attack, in truth and as the adversary believes.
     worth, payoff : ndarray of float64
-        Expected payoff as the adversary believes, and in truth.
+        Expected payoff as the adversary believes, and in truth, in currency units per record.
     pays : ndarray of bool
-        Whether the adversary expects more than nothing of it; not where it is indifferent.
+        Whether the adversary expects a positive payoff; False if indifferent.
     exploits : ndarray of float64
-        Expected number of people acted against.
+        Expected number of exploits (people the adversary acts against).
     gain : float
-        What the right person is worth.
+        Gain from a success, in currency units per record.
     """
 
     success: Floats
@@ -89,13 +89,13 @@ class PlannedAttempt:
     gain: float
 
     def made(self) -> Response:
-        """Return the reply of whoever makes it where it pays."""
+        """Return the reply of an adversary who makes the profitable attacks."""
         amounts = (self.success, self.believed_success, self.payoff, self.exploits)
         return Response(self.pays, *(np.where(self.pays, amount, 0.0) for amount in amounts), gain=self.gain)
 
 
 def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
-    """Refuse an adversary whose gain or cost is negative somewhere."""
+    """Raise InputError if a gain or cost is negative."""
     for name, amount in (("gain", gain), ("cost", cost)):
         lowest = np.min(amount)
         if not lowest >= 0:
@@ -103,14 +103,17 @@ def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
 
 
 def of_rows(amount: float | Floats, rows: Rows | slice | None) -> float | Floats:
-    """Return an amount, which may differ between records, for the records asked for."""
+    """Return the amounts of the records in `rows`; a single amount is returned as is."""
     return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]
 
 
 @runtime_checkable
 class Weighing(Adversary, Protocol):
-    """An adversary who decides by what an attack would be worth."""
+    """An adversary who decides by the expected payoff of an attack."""
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt | PlannedAttempt:
-        """Return what an attack on each record would be worth, whether or not it is made; see `Adversary`."""
+        """Return the attack on each record with its expected payoff.
+
+        The result includes unprofitable attacks. Parameters are the parameters of `Adversary.respond`.
+        """
         ...

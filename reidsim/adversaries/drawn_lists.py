@@ -1,4 +1,4 @@
-"""Linking records to lists that were drawn from the people whom the records are about."""
+"""Linkage of records to lists that were drawn from a simulated population."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ from reidsim.releases.strategy_space import Rows
 
 @dataclass(frozen=True, eq=False)
 class DrawnLists:
-    """Lists, and which people the records are about; the adversary sees the first alone.
+    """Lists of people, and the person behind each record.
+
+    The adversary sees the lists but not `person`.
 
     Parameters
     ----------
     lists : mapping of str to PeopleList
-        Columns are codes over the domain of the records.
+        Lists by name; their columns are codes over the domain of the records.
     person : ndarray of int64, shape (n_records,)
-        Row of the people that each record is about; -1 for none of them.
+        Row of the record's person in the population; -1 if the person is not in it.
     prices : mapping of str to float
-        What each list costs.
+        Price of each list, in currency units.
     buyers : mapping of str to tuple of str
-        Names of the adversaries who may have each.
+        Names of the adversaries who can obtain each list.
     """
 
     lists: Mapping[str, PeopleList]
@@ -42,40 +44,42 @@ class DrawnLists:
     buyers: Mapping[str, tuple[str, ...]]
 
     def own(self, name: str) -> NDArray[np.int64]:
-        """Return the row of a list that each record's person has, -1 for none, shape (n_records,)."""
+        """Return the list row of each record's person, -1 if absent, (n_records,)."""
         return np.where(self.person >= 0, self.lists[name].record_of[self.person], -1)
 
     def of_records(self, rows: Rows) -> DrawnLists:
-        """Return the same lists for some of the records."""
+        """Return the same lists for the records in `rows`."""
         return replace(self, person=self.person[rows])
 
 
 class DrawnListsLinker:
-    """Links records to the people of the lists held, by what is released.
+    """Linker of released records to the people in the lists that an adversary holds.
 
-    A missing value agrees with every other. The adversary takes what a list says to be right, and each record's person
-    to be in it with the list's coverage; it believes to succeed with the coverage over the number of people who agree.
-    Of several lists it uses, for each record and form, the one with which it believes to succeed best; of equals the
-    first. In truth it succeeds, with one over that number, if the person's own row is one of those that agree.
+    A missing value matches every value. The adversary assumes that the entries of a list are correct, and that each
+    record's person is in the list with a probability equal to the list's coverage. Its believed success probability is
+    the coverage divided by the number of matching people. If it holds several lists, it uses, for each record and
+    strategy, the list with the highest believed success probability; the first one among ties. The true success
+    probability is one over the number of matching people if the person's own row matches, else 0.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
+        Lattice of the records.
     drawn : DrawnLists
-        About the records of the lattice.
+        Lists for the records of the lattice.
     held : sequence of str
-        Lists that the adversary has, in order.
+        Names of the lists that the adversary holds, in order.
     guessed : bool
-        Whether no more than their coverage is known of who is in them: an attempt then succeeds as the adversary
-        believes, on whomever.
+        Whether only the coverage of the lists is known, not their members. An attempt then succeeds with the
+        probability that the adversary believes in.
 
     Raises
     ------
     InputError
-        If lists are of other records, or none is held.
+        If the lists are about other records, or no list is held.
     """
 
-    # Those linked to are not everybody.
+    # The lists do not contain the whole population.
     population: GroupSizes | None = None
 
     def __init__(
@@ -88,7 +92,7 @@ class DrawnListsLinker:
         self._lists = [_ListOfRecords(self._suppressing, drawn.lists[name], drawn.own(name)) for name in held]
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the candidates of all records, or of `rows`, shared as `strategy`, in the list that is used."""
+        """Link all records, or only `rows`, released with `strategy`; see `Linker`."""
         levels = self._lattice.levels(strategy)
         first, *others = self._lists
         sizes, among = first.candidates(levels, rows)
@@ -107,7 +111,7 @@ class DrawnListsLinker:
 
 
 class _ListOfRecords:
-    """One list: its rows by which values they lack, and the own row of each record's person."""
+    """One list: its rows by missing values, and the row of each record's person."""
 
     def __init__(self, lattice: GeneralizationLattice, listed: PeopleList, own: NDArray[np.int64]) -> None:
         names = lattice.domain.names
@@ -122,11 +126,14 @@ class _ListOfRecords:
     def candidates(
         self, levels: Sequence[int], rows: Rows | None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:  # fmt: skip
-        """Return how many people of the list agree with each record, and whether its own person is one of them."""
+        """Return the number of matching people and whether the record's person is one.
+
+        Both arrays have one entry per record.
+        """
         n = len(self._own) if rows is None else len(rows)
         sizes = np.zeros(n, dtype=np.int64)
         for lacking, groups in self._parts:
-            # A value that is lacking is as one that is not released.
+            # A missing value in the list matches every value, like a suppressed value in the record.
             asked = np.where(lacking, np.array(self._lattice.shape) - 1, levels)
             node = int(asked @ np.array(self._lattice.strides))
             sizes += np.asarray(groups.at(node, rows), dtype=np.int64)
@@ -135,14 +142,14 @@ class _ListOfRecords:
         return sizes, among & (self._own[chosen] >= 0)
 
     def believed(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how likely the adversary believes an attempt at one of so many people to succeed."""
+        """Return the believed success probability, given the number of matching people."""
         return np.where(sizes > 0, self.coverage / np.maximum(sizes, 1), 0.0)
 
 
 def _by_missing(
     lattice: GeneralizationLattice, codes: Codes, name: str
 ) -> Iterator[tuple[NDArray[np.bool_], GroupSizes]]:
-    """Yield the rows of a list that lack the same values, counted by the others."""
+    """Yield each pattern of missing values with the group sizes of its list rows."""
     patterns, number = np.unique(codes == UNKNOWN, axis=0, return_inverse=True)
     for pattern, lacking in enumerate(patterns):
         known = np.where(lacking, 0, codes[number.ravel() == pattern]).astype(np.int32)

@@ -1,4 +1,4 @@
-"""The adversary who errs: it decides with noise, or by prospects in place of expectations, whether to attack."""
+"""An adversary who errs: noisy attack decisions, or prospects instead of payoffs."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Respo
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Rows
 
-# A probability of attack below this is none: dividing by it must not lose the payoff of an attack.
+# Smaller attack probabilities count as 0: the expected payoff divided by the probability must give back the payoff.
 _NEVER = 1e-200
 
 
 @dataclass(frozen=True)
 class ErringAdversary:
-    """Plans as another adversary does, and errs in whether it attacks.
+    """Adversary who plans like another adversary, but errs in the decision to attack.
 
-    It errs in whether it attacks a record, not in how: of an attack in stages the plan is that which pays most, of a
-    sequential attack all decisions after access are optimal. With W the worth of the attack as it believes, it attacks
-    with probability ``1 / (1 + exp(-precision * W))`` (the quantal response of McKelvey and Palfrey 1995, not attacking
-    being worth 0), or where W is above 0 if there is no precision. W is the expected payoff, or the value of the
-    prospect.
+    Errors concern only the decision whether to attack a record, not the attack itself: a multi-stage attack uses the
+    plan with the highest payoff, and all decisions of a sequential attack after access are optimal. Let W be the worth
+    of the attack as the adversary believes: the expected payoff, or the value of the prospect. The adversary attacks
+    with probability ``1 / (1 + exp(-precision * W))``: the quantal response of McKelvey and Palfrey (1995), where not
+    attacking is worth 0. Without a precision, it attacks if W is above 0.
 
     Parameters
     ----------
     adversary : OneShotAdversary, MultistageAttack, SequentialAdversary or other Weighing
+        Adversary without errors.
     precision : float, optional
-        lambda, per currency unit, or per unit of value of prospects; 0 or more. No noise, if not given.
+        lambda, 0 or more, per currency unit or per unit of prospect value. Default: decisions without noise.
     prospect : ProspectTheory, optional
-        Expected payoffs are taken as they are, if not given.
+        Valuation of prospects. Default: expected payoffs.
 
     Raises
     ------
     InputError
-        If the adversary does not tell what an attack is worth, or the precision is out of range.
+        If the adversary has no `weigh` method, or the precision is out of range.
     """
 
     adversary: Adversary
@@ -58,18 +59,18 @@ class ErringAdversary:
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """What of a linkage the decision rests on: as without errors."""
+        """Linkage fields on which the decision depends, as without errors."""
         return declared_information(self.adversary)
 
     def of(self, adversary: Adversary) -> ErringAdversary:
-        """Return the same errors of another adversary."""
+        """Return an adversary with the same errors and another plan."""
         return replace(self, adversary=adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`.
 
-        With a precision, every record that may be attacked counts as attacked, with its `frequency`; `pays` tells where
-        an attack pays.
+        With a precision, every record with a positive attack probability counts as attacked. `frequency` is that
+        probability, and `pays` is true where an attack is profitable.
         """
         assert isinstance(self.adversary, Weighing)  # noqa: S101 # checked when it was made
         attempt = self.adversary.weigh(linkage, rows)
@@ -82,7 +83,7 @@ class ErringAdversary:
             worth = self.prospect.worth(attempt.believed_success, attempt.gain, attempt.price)
             pays = worth > INDIFFERENCE * self.prospect.of_price(attempt.price)
         chance = pays.astype(np.float64) if self.precision is None else logit_choice(worth, self.precision)
-        # What costs nothing and can bring nothing is not done, by mistake or otherwise.
+        # An attack with zero worth and zero believed success probability is never made, not even by mistake.
         attacks = (chance > _NEVER) & ((worth != 0) | (attempt.believed_success > 0))
         chance = np.where(attacks, chance, 0.0)
         reply = Response(

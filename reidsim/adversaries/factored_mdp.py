@@ -1,9 +1,9 @@
-"""Factored Markov decision processes, declared by variables and solved exactly (Xia et al. 2015, sections 4 and 5).
+"""Factored Markov decision processes, solved exactly (Xia et al. 2015, 4 and 5).
 
 A process is a 4-tuple (X, A, R, P). Its state assigns a value to each of the variables X_0, ..., X_m, each with a
 finite domain. An action a of A earns the reward R(x, a) in state x. The next value of each variable is distributed as
-P(X'_i | parents of X_i, a): one dynamic Bayesian network per action. A planner maximizes the expected sum of rewards, a
-reward t steps later being worth gamma^t of its amount.
+P(X'_i | parents of X_i, a): one dynamic Bayesian network per action. A planner maximizes the expected sum of rewards,
+where a reward t steps later is discounted by gamma^t.
 
 A process is declared by ordinary functions whose parameters name the variables they depend on:
 
@@ -24,7 +24,7 @@ A process is declared by ordinary functions whose parameters name the variables 
         terminal=lambda over: over,
     )
 
-Only the states that can be reached from the start are enumerated.
+Only the states that are reachable from the start are enumerated.
 """
 
 from __future__ import annotations
@@ -58,21 +58,21 @@ State = tuple[Hashable, ...]
 Term = Any
 Floats = NDArray[np.float64]
 
-# A parameter named so is the next value of a variable, in place of the present one.
+# Prefix of parameters for the next value of a variable instead of the present one.
 _NEXT = "next_"
 _STEPS_LEFT = "steps_left"
-# Probabilities are given as decimal numbers, whose sum is 1 only up to rounding.
+# Probabilities are decimal inputs, so their sum is 1 only up to rounding.
 _ROUNDING = 1e-9
-# States that a process may reach: about a minute and 2 GiB.
+# Maximum number of reachable states: about a minute of computation and 2 GiB.
 _MOST_STATES = 1_000_000
-# Steps for which a plan is followed, and the probability below which a state is no longer followed.
+# Maximum number of steps of a followed plan, and probability below which a state is no longer followed.
 _MOST_STEPS = 1_000_000
 _LOST = 1e-18
 
 
 @dataclass(frozen=True)
 class Action:
-    """An action: its effects, its reward and the states where it is allowed.
+    """An action: its effects, its reward and the states in which it is allowed.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Action:
         R(x, a), the sum of these terms; costs are negative. Parameters of functions name variables of the present
         state.
     allowed : function, optional
-        Whether the action can be taken, by variables of the present state; always if not given.
+        Returns whether the action can be taken, given variables of the present state. Default: always.
     """
 
     changes: Mapping[str, Term] = field(default_factory=dict)
@@ -101,23 +101,23 @@ class FactoredMDP:
     variables : mapping of str to iterable
         The finite domain of each variable.
     actions : mapping of str to Action
-        Of equally good actions the planner takes the first.
+        Actions by name. Among equally good actions, the planner takes the first.
     rewards : sequence of number or function
-        Terms of the reward that depend on the state alone, whatever the action (R_g and R_p of Eq. 2). They are earned
+        Terms of the reward that depend only on the state, not on the action (R_g and R_p of Eq. 2). They are earned
         when an action is taken, so never in a terminal state.
     terminal : function, optional
-        Whether the process is over, by variables; nothing is earned from there on.
+        Returns whether the process is over, given variables; no reward is earned from then on.
     discount : float
-        gamma, in (0, 1]: worth of a reward one step later.
+        gamma, discount factor per step, in (0, 1].
     horizon : int, optional
-        Number of actions after which the process is over; unlimited if not given. It adds the variable ``steps_left``.
+        Number of actions after which the process is over. Default: unlimited. It adds the variable ``steps_left``.
     start : mapping of str to value, optional
-        x_0, the initial values; by default the first of each domain.
+        x_0, the initial values. Default: the first value of each domain.
 
     Raises
     ------
     InputError
-        If a name, a value or a number is not possible.
+        If a name, a value or a number is invalid.
     """
 
     def __init__(
@@ -159,7 +159,10 @@ class FactoredMDP:
         self.start: State = self.state(**(start or {}))
 
     def state(self, **values: Hashable) -> State:
-        """Return the state with these values; variables that are not named have the first value of their domain."""
+        """Return the state with the given values.
+
+        Other variables have the first value of their domain.
+        """
         for name, value in values.items():
             if name not in self.variables:
                 expected = f"one of {', '.join(self.variables)}"
@@ -179,7 +182,7 @@ class FactoredMDP:
         Raises
         ------
         InputError
-            If there is none.
+            If no action is allowed.
         """
         names = [name for name, network in self._actions.items() if network.allowed.at(state)]
         if not names:
@@ -196,7 +199,10 @@ class FactoredMDP:
         return total
 
     def successors(self, action: str, state: State) -> dict[State, float]:
-        """Return the probability of each next state: the product of P(X'_i | parents of X_i, a) over the variables."""
+        """Return the probability of each next state.
+
+        It is the product of P(X'_i | parents of X_i, a) over the variables.
+        """
         return self._actions[action].successors(state)
 
     def named(self, state: State) -> dict[str, Hashable]:
@@ -210,7 +216,7 @@ class FactoredMDP:
         starts: Iterable[State] | None = None,
         known: Mapping[State, float] | None = None,
     ) -> Solution:
-        """Compute the optimal value and the optimal action of every state that can be reached.
+        """Compute the optimal value and the optimal action of every reachable state.
 
         - ``"backward-induction"`` goes from the last states to the first, so it needs a process that never returns to a
           state, such as one with a horizon.
@@ -225,8 +231,9 @@ class FactoredMDP:
         Parameters
         ----------
         method : {"backward-induction", "linear-program", "two-level"}
+            Solution method.
         starts : iterable of State, optional
-            States at which the process may begin; `start` if not given.
+            States at which the process can begin. Default: `start`.
         known : mapping of State to float, optional
             Values of states that were computed before, such as the first states of clusters. They are not expanded.
 
@@ -262,16 +269,18 @@ class FactoredMDP:
     def follow(
         self, policy: Mapping[State, str], start: State | None = None, *, until: Callable[..., Any] | None = None
     ) -> Followed:
-        """Evaluate a policy: follow the Markov chain that it makes of the process, step by step (Eq. 5).
+        """Evaluate a policy by following its Markov chain step by step (Eq. 5).
 
-        In a state for which the policy names no action that is allowed, the first allowed action is taken.
+        If the policy has no allowed action for a state, the first allowed action is taken.
 
         Parameters
         ----------
         policy : mapping of State to str
+            Action of each state.
         start : State, optional
+            First state. Default: the start of the process.
         until : function, optional
-            An event, by variables, at which the process is left.
+            Returns whether an event has occurred, given variables; the chain ends at the event.
 
         Returns
         -------
@@ -308,7 +317,10 @@ class FactoredMDP:
         raise InputError("the policy never ends", where="policy", expected="one that reaches a terminal state")
 
     def probability(self, event: Callable[..., Any], policy: Mapping[State, str], start: State | None = None) -> float:
-        """Return the probability that an event, by variables, ever happens under a policy (Eq. 5); see `follow`."""
+        """Return the probability that an event ever occurs under a policy (Eq. 5).
+
+        `event` is a function of variables; see `follow`.
+        """
         happens = _Function(event, self._position, "event")
         followed = self.follow(policy, start, until=event)
         return fsum(share for state, share in followed.visits.items() if happens.at(state))
@@ -345,9 +357,11 @@ class Solution:
     Parameters
     ----------
     process : FactoredMDP
+        The process solved.
     method : str
+        Name of the solution method.
     starts : tuple of State
-        The states from which the others are reached.
+        States at which the process can begin.
     values : dict of State to float
         V(x), the expected discounted sum of rewards from state x on.
     policy : dict of State to str
@@ -366,28 +380,37 @@ class Solution:
         return self.values[self.starts[0]]
 
     def action_value(self, action: str, state: State | None = None) -> float:
-        """Return the value of taking an action in a state, the start if not given, and of the best plan afterwards."""
+        """Return the value of an action followed by the optimal policy.
+
+        The default state is the first start.
+        """
         at = self.starts[0] if state is None else state
         later = (share * self.values[after] for after, share in self.process.successors(action, at).items())
         return self.process.reward(action, at) + self.process.discount * fsum(later)
 
     def follow(self, start: State | None = None) -> Followed:
-        """Evaluate the optimal policy from a state on, the start if not given; see `FactoredMDP.follow`."""
+        """Evaluate the optimal policy from a state on; see `FactoredMDP.follow`.
+
+        The default state is the first start.
+        """
         return self.process.follow(self.policy, self.starts[0] if start is None else start)
 
     def probability(self, event: Callable[..., Any], start: State | None = None) -> float:
-        """Return the probability that an event, by variables, ever happens under the optimal policy (Eq. 5)."""
+        """Return the probability that an event occurs under the optimal policy (Eq. 5).
+
+        `event` is a function of variables.
+        """
         return self.process.probability(event, self.policy, self.starts[0] if start is None else start)
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row for each state that is not terminal: its variables, ``action`` and ``value``."""
+        """Table with one row per non-terminal state: variables, ``action``, ``value``."""
         rows = [(*state, action, self.values[state]) for state, action in self.policy.items()]
         return pd.DataFrame(rows, columns=[*self.process.variables, "action", "value"])
 
 
 class _Function:
-    """A constant or a function, with the variables that it depends on."""
+    """A constant or a function, with the variables on which it depends."""
 
     def __init__(self, term: Term, position: Mapping[str, int], where: str, *, primed: bool = False) -> None:
         self.parents: list[str] = []
@@ -407,7 +430,7 @@ class _Function:
         self._kept: dict[State, Any] = {}
 
     def of(self, given: State) -> Any:
-        """Return the value given the parents' values; computed once for each combination."""
+        """Return the value, given the parents' values; cached by combination."""
         if given not in self._kept:
             named = dict(zip(self.parents, given, strict=True))
             try:
@@ -436,7 +459,7 @@ def _parameters(term: Callable[..., Any], where: str) -> Mapping[str, inspect.Pa
 
 
 class _Network:
-    """The dynamic Bayesian network of an action, its rewards and condition."""
+    """The dynamic Bayesian network of an action, with its rewards and condition."""
 
     def __init__(self, name: str, action: Action, process: FactoredMDP) -> None:
         where, position = f"actions.{name}", process._position
@@ -454,7 +477,7 @@ class _Network:
             variable: _Function(term, position, f"{where}.changes.{variable}", primed=True)
             for variable, term in changes.items()
         }
-        # A variable whose parents include the next value of another comes after that one.
+        # A variable that depends on the next value of another variable must be computed after it.
         before = {
             variable: {parent.removeprefix(_NEXT) for parent in node.parents if parent not in position} & set(nodes)
             for variable, node in nodes.items()
@@ -466,7 +489,7 @@ class _Network:
                 "next values depend on each other", where=f"{where}.changes", found=error.args[1]
             ) from None
         self._nodes = [(variable, position[variable], nodes[variable]) for variable in order]
-        # Each parent's place in the present state followed by the next one.
+        # Position of each parent in the concatenation of present and next state.
         n = len(position)
         self._parents = [
             [position[name] if name in position else n + position[name.removeprefix(_NEXT)] for name in node.parents]
@@ -494,7 +517,10 @@ class _Network:
         return following
 
     def _distribution(self, number: int, parents: State) -> list[tuple[Hashable, float]]:
-        """Return the possible next values of a variable and their probabilities, checked once for each case."""
+        """Return the possible next values of a variable and their probabilities.
+
+        Each combination of the parents' values is checked once.
+        """
         kept = self._distributions[number]
         if parents not in kept:
             variable, _, node = self._nodes[number]
@@ -515,19 +541,26 @@ class _Network:
 
 @dataclass(frozen=True)
 class _Table:
-    """The part of a process that can be reached, as tables; a choice is a state and an action allowed in it.
+    """The reachable part of a process as tables.
+
+    A choice is a state with an action allowed in it.
 
     Parameters
     ----------
     states : list of State
+        Reachable states.
     fixed : ndarray of float64, shape (n_states,)
-        Values of terminal states; NaN elsewhere.
+        Values of terminal and known states; NaN for other states.
     state_of : ndarray of int, shape (n_choices,)
         Number of each choice's state, ascending.
     actions : list of str, length n_choices
+        Action of each choice.
     reward : ndarray of float64, shape (n_choices,)
+        Reward of each choice.
     transition : csr_array of float64, shape (n_choices, n_states)
+        Probability of each next state, by choice.
     discount : float
+        gamma, discount factor per step.
     """
 
     states: list[State]
@@ -560,7 +593,7 @@ class _Table:
 
     @cached_property
     def order(self) -> list[int] | None:
-        """Numbers of the states, each after its successors; None if the process returns to a state."""
+        """Numbers of the states, each after its successors; None if there is a cycle."""
         graph = self.graph
         indices, ends = graph.indices.tolist(), graph.indptr.tolist()
         following = {at: indices[ends[at] : ends[at + 1]] for at in range(len(self.states))}
@@ -574,7 +607,7 @@ class _Table:
         return np.asarray(self.reward + self.discount * (self.transition @ values))
 
     def greedy(self, values: Floats) -> NDArray[np.intp]:
-        """Return the best choice of each state that has choices, the first of equals."""
+        """Return the best choice of each state with choices; the first one among ties."""
         worth = self.choice_values(values)
         counts = np.diff(np.append(self.first, len(worth)))
         best = np.repeat(np.maximum.reduceat(worth, self.first), counts)
@@ -583,7 +616,7 @@ class _Table:
 
 
 def _expanded(process: FactoredMDP, starts: Sequence[State], known: Mapping[State, float]) -> _Table:
-    """List the states that can be reached, with their choices."""
+    """Return the reachable states with their choices."""
     states = list(dict.fromkeys(starts))
     position = {state: at for at, state in enumerate(states)}
     fixed: list[float] = []
@@ -591,7 +624,7 @@ def _expanded(process: FactoredMDP, starts: Sequence[State], known: Mapping[Stat
     actions: list[str] = []
     reward: list[float] = []
     ends, columns, shares = [0], [], []
-    # The list grows while it is gone through.
+    # The loop appends new states to the list over which it iterates.
     for at, state in enumerate(states):
         if state in known or process.is_terminal(state):
             fixed.append(known.get(state, 0.0))
@@ -619,7 +652,7 @@ def _expanded(process: FactoredMDP, starts: Sequence[State], known: Mapping[Stat
 
 
 def _backward_induction(table: _Table) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the value of each state and the best choice of each that has choices."""
+    """Return the value of each state, and the best choice of each state with choices."""
     if table.order is None:
         raise InputError(
             "backward induction needs a process that never returns to a state", where="method",
@@ -644,10 +677,12 @@ def _backward_induction(table: _Table) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _clusters(table: _Table) -> list[NDArray[np.bool_]]:
-    """Return sink clusters: sets of states that no transition leaves, except to states whose value is fixed.
+    """Return the sink clusters of a process.
 
-    The states reached first are taken as the top level, step by step, until the others fall apart into two clusters or
-    more. In the paper's attack these are the groups that access may reveal: X_g never changes afterwards.
+    A sink cluster is a set of states that no transition leaves, except to states with a fixed value. States are added
+    to the top level in the order in which they are reached, step by step, until the other states split into two
+    clusters or more. In the paper's attack, the clusters are the groups that access can reveal: X_g never changes
+    afterwards.
     """
     free = np.isnan(table.fixed)
     following = table.graph
@@ -670,9 +705,10 @@ def _clusters(table: _Table) -> list[NDArray[np.bool_]]:
 
 
 def _solve_program(table: _Table, members: NDArray[np.bool_], values: Floats) -> None:
-    """Fill in the values of some states by a linear program; the values of all their other successors are known.
+    """Compute the values of the states in `members` by a linear program, in place.
 
-    Minimize the sum of V(x) subject to V(x) - gamma sum_x' P(x' | x, a) V(x') >= R(x, a) over states x and actions a.
+    The values of all other successors of these states must be known. The program minimizes the sum of V(x) subject to
+    V(x) - gamma sum_x' P(x' | x, a) V(x') >= R(x, a) over states x and actions a.
     """
     rows = np.flatnonzero(members[table.state_of])
     if not len(rows):
@@ -681,7 +717,7 @@ def _solve_program(table: _Table, members: NDArray[np.bool_], values: Floats) ->
     transition = table.transition[rows]
     left = csr_array((own - table.discount * transition)[:, np.flatnonzero(members)])
     right = table.reward[rows] + table.discount * (transition @ np.where(members, 0.0, values))
-    # Amounts near 1, so that the solver's absolute tolerances are relative.
+    # Amounts are scaled to about 1, so that the solver's absolute tolerances act as relative ones.
     unit = float(np.abs(right).max()) or 1.0
     result = scipy.optimize.linprog(
         np.ones(left.shape[1]),
@@ -700,10 +736,10 @@ def _solve_program(table: _Table, members: NDArray[np.bool_], values: Floats) ->
 
 
 def _refined(table: _Table, solved: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return exact values and best choices, from values that a linear program computed.
+    """Return exact values and best choices, given values from a linear program.
 
-    A plan is evaluated exactly by solving V = R + gamma P V. It is improved until no action is better, which ends after
-    one or two evaluations as the program's plan is optimal up to the solver's tolerance.
+    A plan is evaluated exactly by solving V = R + gamma P V. It is improved until no action is better. This takes one
+    or two evaluations, because the linear program's plan is optimal up to the solver's tolerance.
     """
     values, choices = solved, table.greedy(solved) if len(table.first) else np.zeros(0, dtype=np.intp)
     free = np.flatnonzero(np.isnan(table.fixed))

@@ -1,7 +1,7 @@
-"""On what of a linkage an adversary says that it decides.
+"""Fields of a linkage on which an adversary's decision may depend.
 
-An adversary may declare `decides_on`: the fields of the linkage that its decision to attack depends on, by name. What
-it decides cannot depend on the truth, `group_sizes` and the like, which only what comes of an attack may.
+An adversary can declare `decides_on`: the names of the linkage fields on which its decision to attack depends. The
+decision cannot depend on true quantities such as `group_sizes`; only the outcome of an attack depends on them.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from reidsim.adversaries.multistage.attack import PlanLinkage
 from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError
 
-# Fields that say what is true rather than what the adversary believes or can know.
+# Fields with true quantities, which the adversary cannot know.
 TRUTH = frozenset({"group_sizes", "plan_success", "among"})
-# Says what the other fields mean.
+# Fields that only describe how to read the other fields.
 _MEANING = frozenset({"by_chance"})
 KNOWABLE = frozenset(item.name for item in fields(PlanLinkage)) - TRUTH - _MEANING
 
 
 def declared_information(adversary: Adversary) -> frozenset[str]:
-    """Return the fields of a linkage that an adversary decides on: all that can be known, if it declares nothing.
+    """Return the linkage fields on which an adversary's decision depends.
+
+    Without a declaration, these are all fields that an adversary can know.
 
     Raises
     ------
     InputError
-        If it declares the truth, or something that no linkage has.
+        If the adversary declares a field with a true quantity, or an unknown field.
     """
     declared = getattr(adversary, "decides_on", None)
     if declared is None:

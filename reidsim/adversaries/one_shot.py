@@ -1,4 +1,4 @@
-"""The one-shot adversary of Wan et al. 2015: attack a record when the expected gain exceeds the cost."""
+"""The one-shot adversary of Wan et al. 2015, who attacks if gain exceeds cost."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True)
 class OneShotAdversary:
-    """Links a record once if that pays, and does nothing when indifferent (Wan et al. 2015, Table 3).
+    """Adversary who makes one attempt per record if it is profitable.
+
+    It attacks if the expected gain exceeds the cost, and does not attack if indifferent (Wan et al. 2015, Table 3).
 
     Parameters
     ----------
     gain : float or ndarray of shape (n_records,)
-        What a successful re-identification is worth, in currency units per record.
+        Gain from a successful re-identification, in currency units per record.
     cost : float or ndarray of shape (n_records,)
-        Price of one attempt.
+        Cost of an attempt, in currency units per record.
     risk : RiskModel
-        Success probability from group sizes.
+        Model of the success probability, given the group size.
 
     Raises
     ------
@@ -40,7 +42,7 @@ class OneShotAdversary:
         check_amounts(self.gain, self.cost)
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
-        """Return what an attempt at each record would be worth; see `Weighing`."""
+        """Return the attempt at each record with its expected payoff; see `Weighing`."""
         success = self.risk.success_probability(linkage.group_sizes)
         if linkage.believed_group_sizes is linkage.group_sizes:
             believed = success

@@ -1,4 +1,4 @@
-"""An adversary that plays the optimal policy of a factored Markov decision process against each record."""
+"""An adversary with an optimal policy of a factored Markov decision process."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ __all__ = ["FactoredMDPAdversary"]
 
 
 class FactoredMDPAdversary:
-    """Plans an attack of one's own on each record as a `FactoredMDP`.
+    """Adversary who attacks each record by a user-defined `FactoredMDP`.
 
-    The adversary plans with the believed number of people who match the record. It attacks where the optimal policy
-    starts with another action than the first one, which stands for doing nothing. The outcome is that of this policy
-    among the true number of people: it keeps to its plan, and takes the first action where the plan names none that is
-    possible. A record that the adversary believes nobody to match is not attacked. Each group size is solved once.
+    The adversary plans with the believed group size. It attacks if the optimal policy starts with an action other than
+    the first one, which means no attack. The outcome is computed with the true group size: the adversary follows its
+    plan, and takes the first action if the plan contains no possible action. A record with a believed group size of 0
+    is not attacked. Each group size is solved once.
 
     Parameters
     ----------
     attack : function of int
-        Returns the process for a group of this many people; 0 where nobody matches in truth and somebody was believed
-        to. Its start must not depend on that number.
+        Returns the process for a group size. The group size is 0 if the adversary believes in a match but there is
+        none. The start of the process must not depend on the group size.
     success : function
-        Whether the right person was found, by variables of the process.
+        Returns whether the right person was found, given variables of the process.
     gain : float
-        By how much a success pays more than a failure, in currency units per record.
+        Payoff of a success less payoff of a failure, in currency units per record.
     exploit : str or iterable of str
-        The actions that act against one person each; their expected number is reported.
+        Actions that act against one person each; their expected number is reported.
     method : {"backward-induction", "linear-program", "two-level"}
-        See `FactoredMDP.solve`.
+        Solution method; see `FactoredMDP.solve`.
     """
 
     decides_on = frozenset({"believed_group_sizes"})
@@ -67,7 +67,7 @@ class FactoredMDPAdversary:
         return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
-        """Return what the attack on each record is worth, whether or not it is made; see `Weighing`."""
+        """Return the attack on each record with its expected payoff; see `Weighing`."""
         sizes = (whole_candidates(linkage.believed_group_sizes), whole_candidates(linkage.group_sizes))
         pairs, position = np.unique(np.stack(sizes), axis=1, return_inverse=True)
         outcomes = np.array([self._outcome(int(believed), int(true)) for believed, true in pairs.T]).reshape(-1, 6)
@@ -83,11 +83,14 @@ class FactoredMDPAdversary:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and pickled: the attack without its solutions, whose functions may have no name."""
+        """Return the state for copying and pickling, without solutions.
+
+        Solutions can contain unnamed functions, which cannot be pickled.
+        """
         return {**vars(self), "_solutions": {}, "_outcomes": {}}
 
     def plan(self, group_size: int) -> Solution:
-        """Return the optimal policy and values for a group of this many people."""
+        """Return the optimal policy and its values for a group size."""
         if group_size not in self._solutions:
             self._solutions[group_size] = self._process(group_size).solve(self.method)
         return self._solutions[group_size]
@@ -105,7 +108,11 @@ class FactoredMDPAdversary:
         return process
 
     def _outcome(self, believed: int, true: int) -> tuple[float, ...]:
-        """Return whether attacking pays, its worth and success as believed; success, payoff and exploits in truth."""
+        """Return the outcome of an attack, given the believed and the true group size.
+
+        The six numbers are: whether the attack is profitable, believed worth, believed success probability, true
+        success probability, true payoff, and expected number of exploits.
+        """
         if believed == 0:
             return (0.0,) * 6
         if (believed, true) not in self._outcomes:
@@ -114,7 +121,7 @@ class FactoredMDPAdversary:
             if not others:
                 return (0.0,) * 6
             best = max(others, key=plan.action_value)
-            # What the plan is if the attack is made, also where it does not pay.
+            # The plan of an attack is needed also if the attack is unprofitable: an adversary who errs may make it.
             policy = plan.policy | {start: best}
             pays = plan.policy[start] != nothing
             worth = plan.action_value(best) - plan.action_value(nothing)

@@ -1,4 +1,4 @@
-"""Fitting the precision of logit decisions to observed attacks, by maximum likelihood."""
+"""Maximum-likelihood fit of the precision of logit decisions to observed attacks."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from reidsim.adversaries.rationality import logit_choice
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
-# Quantile of the normal distribution for an interval of 95 %.
+# Quantile of the standard normal distribution for a two-sided 95 % interval.
 _NORMAL_95 = 1.959963984540054
-# Relative; close to what float64 can tell apart.
+# Relative tolerance of the root search, close to the resolution of float64.
 _TOLERANCE = 1e-15
 
 
 @dataclass(frozen=True)
 class PrecisionFit:
-    """A precision of logit decisions, as fitted.
+    """Fitted precision of logit decisions.
 
     Parameters
     ----------
     precision : float
-        lambda, per unit of worth.
+        Estimate of lambda, per unit of worth.
     standard_error : float
-        From the Fisher information; NaN where the precision is 0, at the edge of what is possible.
+        Standard error from the Fisher information; NaN if the precision is 0, the boundary of the parameter space.
     low, high : float
-        Interval of 95 %, by the normal approximation, from 0 on; NaN where there is no standard error.
+        95 % interval by the normal approximation, cut at 0; NaN without a standard error.
     log_likelihood : float
-        Of the decisions at that precision.
+        Log-likelihood of the decisions at the fitted precision.
     decisions : int
-        How many decisions were observed.
+        Number of observed decisions.
     against : int
-        How many of them were against the payoff: attacks that do not pay, or none where one does.
+        Number of decisions against the payoff: unprofitable attacks made, and profitable attacks not made.
     """
 
     precision: float
@@ -48,17 +48,19 @@ class PrecisionFit:
 
 
 def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit:
-    """Return the precision under which observed decisions are likeliest.
+    """Return the maximum-likelihood estimate of the precision.
 
-    The log-likelihood, the sum of ``-log(1 + exp(-lambda m))`` with m the worth of what was done over what was not, is
-    concave in lambda. It has a maximum above 0 if decisions follow the worth on the whole (the sum of all m is above 0)
-    but not always (some m is below 0). If they follow it on the whole no better than coins, the maximum is at 0.
+    The log-likelihood is the sum of ``-log(1 + exp(-lambda m))``, where m is the payoff of the observed decision less
+    the payoff of the other decision. It is concave in lambda. Its maximum is above 0 if the decisions follow the payoff
+    overall (the sum of all m is above 0) but not always (some m is below 0). If the decisions follow the payoff no
+    better than coin tosses overall, the maximum is at 0.
 
     Parameters
     ----------
     worth : ndarray of float64, shape (n,)
-        What attacking was worth to the adversary, against 0 for not attacking.
+        Expected payoff of attacking, as the adversary believes; the payoff of not attacking is 0.
     attacked : ndarray of bool, shape (n,)
+        Whether the adversary attacked.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit
     Raises
     ------
     InputError
-        If no decision mattered, or none was against the payoff, so that no precision is too high.
+        If all payoffs are 0, or if no decision is against the payoff, so that the likelihood has no maximum.
     """
     margin = np.where(attacked, worth, -worth)
     against = int((margin < 0).sum())
@@ -91,7 +93,7 @@ def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit
 
 
 def _highest(margin: Floats) -> float:
-    """Return where the slope of the log-likelihood, which falls from above 0, is 0."""
+    """Return the root of the log-likelihood's slope, which decreases from above 0."""
 
     def slope(precision: float) -> float:
         return float((margin * logit_choice(-margin, precision)).sum())

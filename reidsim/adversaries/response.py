@@ -1,4 +1,4 @@
-"""What an adversary does about each record, given the form in which it was shared."""
+"""Linkage results and adversaries' replies to released records."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from numpy.typing import NDArray
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows
 
-# Money amounts closer than this share of their scale are equal. A stated tolerance rather than exact comparison,
-# because 300 x (1/75) and 4, or log 2 + log 3 and log 6, differ by rounding alone, and the choice between equals must
-# not depend on the unit of money or the order of attributes.
+# Money amounts are equal if they differ by less than this fraction of their scale. Exact comparison would not do:
+# 300 x (1/75) and 4, or log 2 + log 3 and log 6, differ by rounding alone, and the choice between equal amounts must
+# not depend on the currency unit or the order of attributes.
 INDIFFERENCE = 1e-12
-# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
+# Weights are decimal inputs, so their sum is 1 only up to rounding.
 _ROUNDING = 1e-9
 
 
 def arrays_of(instance: Any) -> dict[str, NDArray[Any]]:
-    """Return the fields of a dataclass that are arrays, by name."""
+    """Return the array fields of a dataclass instance, by name."""
     values = {item.name: getattr(instance, item.name) for item in fields(instance)}
     return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 @dataclass(frozen=True)
 class ListedCandidates:
-    """The people of a list who agree with each record, for adversaries who act against one after the other.
+    """Candidates of each record in a list, for adversaries who exploit them in turn.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (n,)
-        How many there are.
+        Number of people in the list who match the record.
     coverage : ndarray of float64, shape (n,)
-        Probability that the person is in the list, as the adversary believes, besides a prior of its own.
+        Probability that the record's person is in the list, as the adversary believes. It is separate from the
+        adversary's own prior.
     """
 
     sizes: Counts
@@ -46,23 +47,23 @@ class ListedCandidates:
 
 @dataclass(frozen=True)
 class Linkage:
-    """What linking the shared form of records to a population yields.
+    """Result of linking released records to a population.
 
     Parameters
     ----------
     group_sizes : ndarray, shape (n,)
-        People who really share the released values.
+        True group sizes: number of people who have the released values. They determine the outcomes of attacks.
     believed_group_sizes : ndarray, shape (n,)
-        The same as the adversary believes it to be. Decisions rest on it, outcomes on `group_sizes`.
+        Group sizes that the adversary believes in. They determine its decisions.
     match_probability : ndarray of float64, shape (n,), optional
-        Share of the whole population that has the released values, for adversaries who know no more before access.
+        Share of the population with the released values, for adversaries who do not know group sizes before access.
     by_chance : bool
-        Whether group sizes are no counts of people but one over the probability that an attempt names the right person.
+        Whether group sizes are not counts of people, but one over the probability that an attempt succeeds.
     candidates : ListedCandidates, optional
-        Where people are looked up in a list that was drawn; group sizes are then by chance.
+        Candidates in a drawn list; `by_chance` is then true.
     among : ndarray of bool, shape (n,), optional
-        With `candidates`: whether the record's person is one of them, in truth; if not given, an attempt succeeds as
-        the adversary believes.
+        With `candidates`: whether the record's person is truly one of the candidates. Default: attempts succeed with
+        the probability that the adversary believes in.
     """
 
     group_sizes: Counts
@@ -73,35 +74,47 @@ class Linkage:
     among: NDArray[np.bool_] | None = field(default=None, kw_only=True)
 
     def inaccurate(self, accuracy: float, expected: float) -> Linkage:
-        """Return what linkage yields if only shares of what is linked with are right, in truth and as believed.
+        """Return the linkage through a resource with wrong entries.
 
-        Group sizes become effective ones, in which a uniform guess succeeds as often as the adversary does.
+        The group sizes become effective group sizes: a uniform guess among that many people succeeds as often as the
+        adversary does.
+
+        Parameters
+        ----------
+        accuracy, expected : float
+            True share of correct entries, and share that the adversary expects; both above 0.
         """
         true, believed = np.asarray(self.group_sizes / accuracy), np.asarray(self.believed_group_sizes / expected)
         return Linkage(true, believed, by_chance=True)
 
     def as_believed(self) -> Self:
-        """Return the same as it would be if the adversary were right: for those who know no more than it does."""
+        """Return the linkage as if the adversary's beliefs were true.
+
+        It serves players who know no more than the adversary.
+        """
         return replace(self, group_sizes=self.believed_group_sizes, among=None)
 
 
 @dataclass(frozen=True)
 class Presence:
-    """Which of several adversaries come.
+    """Distribution of the set of adversaries who are present.
 
     Parameters
     ----------
     weights : tuple of float
-        Probability that each comes.
+        Probability that each adversary is present.
     one_of : bool
-        Whether one of them comes at most; else each comes or not independently of the others.
+        Whether at most one adversary is present; otherwise, adversaries are present independently.
     """
 
     weights: tuple[float, ...] = (1.0,)
     one_of: bool = True
 
     def cases(self) -> Iterator[tuple[float, tuple[int, ...]]]:
-        """Yield the probability of each case, and the numbers of those who come in it; cases exclude each other."""
+        """Yield each possible set of present adversaries with its probability.
+
+        Each item is the probability and the indices of the adversaries; the cases are mutually exclusive.
+        """
         if self.one_of:
             yield from ((weight, (number,)) for number, weight in enumerate(self.weights) if weight > 0)
             nobody = 1.0 - fsum(self.weights)
@@ -115,29 +128,29 @@ class Presence:
 
 @dataclass(frozen=True)
 class Response:
-    """The adversary's reply to each shared record; arrays of one shape.
+    """The adversary's reply to each released record; arrays of equal shape.
 
     Parameters
     ----------
     attacks : ndarray of bool
-        Whether it attacks.
+        Whether the adversary attacks the record.
     success : ndarray of float64
-        True probability that an attack names the right person.
+        True success probability of an attack.
     believed_success : ndarray of float64
-        The probability on which the decision rests.
+        Success probability that the adversary believes in and uses for its decision.
     adversary_payoff : ndarray of float64
         Expected payoff under the true probability, in currency units per record; 0 without attack.
     exploits : ndarray of float64
-        Expected number of people it acts against.
+        Expected number of exploits (people the adversary acts against).
     frequency : ndarray of float64, optional
-        How often it attacks where `attacks`, in (0, 1]; always, if not given. Payoff and exploits are expectations over
-        that, too.
+        Probability of an attack where `attacks` is true, in (0, 1]. Default: 1. Payoff and exploits are expectations
+        that include this probability.
     pays : ndarray of bool, optional
-        Whether the adversary believes that an attack pays, if it may attack where it does not; where it attacks, if not
-        given.
+        Whether an attack is profitable as the adversary believes, for adversaries who also make unprofitable attacks.
+        Default: `attacks`.
     gain : float or ndarray of float64, optional
-        By how much a success pays more than a failure, in currency units per record. Where it is not given, the
-        expected payoff is known and how it varies is not.
+        Payoff of a success less payoff of a failure, in currency units per record. Without it, only the expected
+        payoff is known, not its distribution.
     """
 
     attacks: NDArray[np.bool_]
@@ -151,25 +164,25 @@ class Response:
 
     @property
     def invited(self) -> NDArray[np.bool_]:
-        """Where an attack pays, as the adversary believes: what the No-Attack game rules out.
+        """Whether an attack is profitable, as the adversary believes.
 
-        Nobody can rule out the attacks of an adversary who errs.
+        The No-Attack game rules out these attacks. Mistaken attacks of an adversary who errs cannot be ruled out.
         """
         return self.attacks if self.pays is None else self.pays
 
     @property
     def by_type(self) -> tuple[Response, ...]:
-        """The replies of several adversaries that it is made of; this alone, if it is of one."""
+        """Replies of the individual adversaries; for a single adversary, this reply."""
         return (self,)
 
     @property
     def presence(self) -> Presence:
-        """How likely each of them comes."""
+        """Distribution of the set of adversaries who are present."""
         return Presence()
 
     @property
     def reidentified(self) -> Floats:
-        """Probability that the record is re-identified: the success probability where there is an attack."""
+        """Probability that the record is attacked and re-identified."""
         if self.frequency is None:
             return np.where(self.attacks, self.success, 0.0)
         return np.where(self.attacks, self.success * self.frequency, 0.0)
@@ -181,12 +194,12 @@ class Response:
 
     @property
     def often(self) -> Floats | None:
-        """How often there is an attack where `attacks`, whoever makes it; always, if None."""
+        """Probability of an attack by any adversary where `attacks` is true; None means 1."""
         return self.frequency
 
     @property
     def success_of_attacks(self) -> Floats:
-        """Probability that an attack names the right person, whoever makes it."""
+        """Success probability of an attack by any adversary."""
         return self.success
 
 
@@ -196,11 +209,16 @@ def one_over(chance: Floats) -> Floats:
 
 
 class Adversary(Protocol):
-    """A planner: replies to many shared records in one call."""
+    """A planner, which replies to many released records in one call."""
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to records linked as `linkage` says.
+        """Return the reply to linked records.
 
-        `rows` tells which records these are, for adversaries whose gain or cost differs by record.
+        Parameters
+        ----------
+        linkage : Linkage
+            Result of linking the records.
+        rows : ndarray of int, optional
+            Indices of these records, for adversaries whose gain or cost differs by record. Default: all records.
         """
         ...

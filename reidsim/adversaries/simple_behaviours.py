@@ -1,4 +1,4 @@
-"""Adversaries who do not plan: always, never, or at random. Yardsticks for those who do."""
+"""Baseline adversaries without planning: attack always, never or at random."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True)
 class AlwaysAttacks:
-    """Attacks every record once, whether or not that pays.
+    """Adversary who attacks every record once, whether or not it is profitable.
 
-    It links on what is released alone, and guesses like the one-shot adversary.
+    The adversary links on the released values only, without inference stages, and guesses like the one-shot adversary.
 
     Parameters
     ----------
     gain, cost : float or ndarray of shape (n_records,)
-        Worth of naming the right person and price of an attempt, in currency units per record.
+        Gain from a success and cost of an attempt, in currency units per record.
 
     Raises
     ------
@@ -49,12 +49,12 @@ class AlwaysAttacks:
 
 @dataclass(frozen=True)
 class NeverAttacks:
-    """Attacks nothing.
+    """Adversary who attacks no record.
 
     Parameters
     ----------
     gain, cost : float or ndarray of shape (n_records,)
-        What an attack would be worth and cost; nothing depends on them.
+        Gain from a success and cost of an attempt, in currency units per record; they have no effect on the payoff.
     """
 
     decides_on: ClassVar[frozenset[str]] = frozenset()
@@ -69,25 +69,25 @@ class NeverAttacks:
 
 @dataclass(frozen=True)
 class RandomAttacks:
-    """Attacks each record with a fixed probability, whatever the form in which it is shared.
+    """Adversary who attacks each record with a fixed probability.
 
-    Without a seed the reply is what is to be expected: the mean of `AlwaysAttacks` and `NeverAttacks` with weights
-    `rate` and ``1 - rate``. With one, a number is drawn for each record, the same whatever is asked about it, so that a
-    publisher who shares a record otherwise does not change whether it is attacked.
+    The probability does not depend on the release. Without a seed, the reply is the expected one: the mean of
+    `AlwaysAttacks` and `NeverAttacks` with weights `rate` and ``1 - rate``. With a seed, one number is drawn for each
+    record and used in all calls, so the publisher's choice of strategy does not change whether the record is attacked.
 
     Parameters
     ----------
     gain, cost : float or ndarray of shape (n_records,)
-        Worth of naming the right person and price of an attempt, in currency units per record.
+        Gain from a success and cost of an attempt, in currency units per record.
     rate : float
-        Probability of an attack.
+        Probability of an attack, in [0, 1].
     seed : int, optional
-        Root of the draws.
+        Seed of the draws.
 
     Raises
     ------
     InputError
-        If a gain or cost is negative, or the rate not a share.
+        If a gain or cost is negative, or the rate is not in [0, 1].
     """
 
     decides_on: ClassVar[frozenset[str]] = frozenset()
@@ -119,7 +119,10 @@ class RandomAttacks:
 
 @lru_cache(maxsize=8)
 def _uniform(seed: int, n: int) -> Floats:
-    """Return one number in [0, 1) for each of the first n records; those of few are the first of those of many."""
+    """Return one uniform number in [0, 1) for each of the first n records.
+
+    The number of a record does not depend on n.
+    """
     return np.random.default_rng(np.random.SeedSequence(seed)).random(n)
 
 
@@ -129,9 +132,9 @@ def _attempts(
     rows: Rows | None,
     attacks: NDArray[np.bool_],
 ) -> Response:
-    """Return the reply of whoever attempts each record once where `attacks` (n,) says so."""
+    """Return the reply of an adversary who attacks the records in `attacks`, (n,)."""
     if isinstance(linkage, PlanLinkage):
-        # The first plan infers nothing; it also knows who is not in the registry.
+        # The first plan has no inference stage; its success probability accounts for people outside the registry.
         success, believed = linkage.plan_success[0], linkage.plan_believed[0]
     else:
         success, believed = chance_of_guess(linkage.group_sizes), chance_of_guess(linkage.believed_group_sizes)

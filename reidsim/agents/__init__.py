@@ -1,1 +1,1 @@
-"""Agents who meet round after round: publishers, data subjects and adversaries on mesa."""
+"""Multi-round mesa model of publishers, data subjects and adversaries."""

@@ -1,4 +1,4 @@
-"""Resources that are not always right: what a wrong entry does to linkage, and what an adversary learns from it."""
+"""Inaccurate resources: their effect on linkage, and learning of their accuracy."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from reidsim.releases.strategy_space import Rows
 
 Floats = NDArray[np.float64]
 
-# Accuracies at which a density is kept.
+# Grid on which the density of the accuracy is evaluated: 2,000 midpoints in (0, 1).
 _POINTS = (np.arange(2000) + 0.5) / 2000
 
 
 @dataclass(frozen=True)
 class InaccurateLinker:
-    """Links through resources of which a share says what is right; see `Linkage.inaccurate`.
+    """Linker whose resources have some wrong entries; see `Linkage.inaccurate`.
 
     Parameters
     ----------
     linker : Linker
-        With everything right.
+        Linker for resources without wrong entries.
     accuracy : float
-        Share of right entries in truth, above 0.
+        True share of correct entries, in (0, 1].
     expected_accuracy : float
-        The same as the adversary believes, above 0.
+        Share of correct entries that the adversary expects, in (0, 1].
     """
 
     linker: Linker
@@ -38,26 +38,28 @@ class InaccurateLinker:
 
     @property
     def looked_at(self) -> tuple[str, ...] | None:
-        """Attributes on which linkage depends, if the linker says so."""
+        """Attributes on which linkage depends; None if the linker does not list them."""
         return getattr(self.linker, "looked_at", None)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Link all records, or those of `rows`, shared as `strategy`; see `Linker`."""
+        """Link all records, or only `rows`, released with `strategy`; see `Linker`."""
         return self.linker.link(strategy, rows).inaccurate(self.accuracy, self.expected_accuracy)
 
 
 class AccuracyBelief:
-    """What an adversary believes of the accuracy of its resources: a Beta distribution, and what attempts told since.
+    """Belief of an adversary about the accuracy of its resources.
 
-    The density is kept at points of (0, 1), so that it is exact for attempts that may also fail with a right entry; if
-    none may, it is the Beta distribution that counts successes and failures.
+    The prior is a Beta distribution. Each attack outcome updates it by Bayes' rule. An attack can fail although the
+    entry is correct, so the posterior is not always a Beta distribution; its density is therefore stored on a grid in
+    (0, 1). If attacks fail only because of wrong entries, the posterior is the Beta distribution that counts successes
+    and failures.
 
     Parameters
     ----------
     expected : float
-        Mean of the Beta distribution, in (0, 1).
+        Mean of the Beta prior, in (0, 1).
     experience : float
-        Number of attempts that it counts as, above 0.
+        Number of attempts that the prior is worth, above 0.
     """
 
     def __init__(self, expected: float, experience: float) -> None:
@@ -66,19 +68,19 @@ class AccuracyBelief:
 
     @property
     def mean(self) -> float:
-        """Share of right entries to expect."""
+        """Expected share of correct entries."""
         density = np.exp(self._log_density - self._log_density.max())
         return dot(density, _POINTS) / float(density.sum())
 
     def learn(self, success_if_right: Floats, attempts: Floats, successes: Floats) -> None:
-        """Learn from attempts.
+        """Update the belief with the outcomes of attempts.
 
         Parameters
         ----------
         success_if_right : ndarray of float64, shape (n_cells,)
-            Probability that an attempt succeeds if the entry is right.
+            Probability that an attempt succeeds if the entry is correct.
         attempts, successes : ndarray of float64, shape (n_cells,)
-            How many there were; expected numbers will do.
+            Number of attempts and of successes per cell; expected numbers are allowed.
         """
         self._log_density += successes.sum() * np.log(_POINTS)
         distinct, position = np.unique(success_if_right, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The adversary as an agent: what it holds and expects, what it does in a round, and what it learns."""
+"""The adversary agent: its resources, its plan for a round, and its learning."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ if TYPE_CHECKING:
 
 
 class Adversary(mesa.Agent):
-    """One type of adversary.
+    """Agent for one type of adversary.
 
     Parameters
     ----------
     model : ReidentificationModel
+        The model to which the agent belongs.
     profile : AdversaryProfile
+        Fixed characteristics of the type.
 
     Attributes
     ----------
     holds : frozenset of str
         Resources held.
     expected_accuracy : float
-        Share of what its resources say that it takes to be right.
+        Share of correct entries in its resources, as the adversary expects it.
     acts : float
-        Probability that it is there in this round; 0 or 1 where that is drawn.
+        Probability that the adversary is present in this round; 0 or 1 if presence is drawn.
     was_free : float
-        Probability that no contract excluded it from this round.
+        Probability that the adversary was not excluded from this round.
     """
 
     model: ReidentificationModel
@@ -59,15 +61,21 @@ class Adversary(mesa.Agent):
 
     @property
     def free(self) -> float:
-        """Probability that no contract excludes it from the round."""
+        """Probability that the adversary is not excluded from the round."""
         return float(self._exclusion[0])
 
     def equipment(self, *, believed: bool = False) -> Equipment | None:
-        """Return how it links and plans with what it holds, in truth or as the publisher believes."""
+        """Return the adversary's true linker and planner, or the believed ones.
+
+        Parameters
+        ----------
+        believed : bool
+            Whether to return the equipment that the publisher believes in.
+        """
         return self.profile.equip(self.holds, self.expected_accuracy, believed=believed)
 
     def attack(self) -> None:
-        """Plan purchases and attacks, and buy if it is there."""
+        """Plan purchases and attacks; buy the planned resources if present."""
         model = self.model
         self.was_free = self.free
         if not (self.acts or model.needs_all_plans):
@@ -84,7 +92,10 @@ class Adversary(mesa.Agent):
             self.holds = self.holds | self.plan.buys
 
     def _reply_with(self, holds: Holdings) -> Replies:
-        """Return the reply to the round's release with some resources; it is kept while the release stays the same."""
+        """Return the reply to the round's release, given the resources held.
+
+        Replies are cached until the release, the profile or the expected accuracy changes.
+        """
         strategies = self.model.setting.released(self.model.publisher.strategies)
         now = self.profile, self.expected_accuracy, strategies.tobytes()
         if self._replied_to != now:
@@ -96,7 +107,7 @@ class Adversary(mesa.Agent):
         return self._replies[holds]
 
     def answer_for(self) -> None:
-        """Have exploits detected, and be excluded for it."""
+        """Determine detected exploits, update the exclusion state and the measures."""
         self.detections = 0.0
         detected = 0.0
         setting = self.model.setting
@@ -106,24 +117,27 @@ class Adversary(mesa.Agent):
             detected = detection_of_any(self.outcome.exploits, setting.enforcement.detection)
             if self.outcome.attacked is not None:
                 detected = float(self.detections > 0)
-        # `acts` is the probability that it is both free and there; exclusion starts from whoever is free.
+        # `acts` is the probability of being both free and present; `next_state` needs presence given free.
         there = self.acts / self.free if self.free > 0 else 0.0
         self._exclusion = next_state(self._exclusion, detected * there)
         self.measures = self._measure()
 
     def learn(self) -> None:
-        """Learn from successes how right the resources are."""
+        """Update the expected accuracy of the resources from the attack outcomes."""
         if self._accuracy is None or self.plan is None or self.outcome is None or not self.acts:
             return
         success_if_right = np.minimum(self.plan.replies.success / self.profile.accuracy, 1.0)
-        # Expected attempts and successes are those of a round in which it is there.
+        # The outcome is conditional on presence; `acts` makes its counts unconditional.
         attempts, successes = self.acts * self.outcome.attempts, self.acts * self.outcome.successes
         if attempts.any():
             self._accuracy.learn(success_if_right, attempts, successes)
             self.expected_accuracy = self._accuracy.mean
 
     def _measure(self) -> dict[str, Any]:
-        """Return the measures of the round; amounts are expected values over whether the adversary is there."""
+        """Return the adversary's measures of the round.
+
+        Counts and amounts are expected values over the adversary's presence.
+        """
         acts, plan, outcome = self.acts, self.plan, self.outcome
         found = dict.fromkeys(("attacks", "exploits", "breaches", "spent", "payoff"), 0.0)
         if outcome is not None:
@@ -137,7 +151,7 @@ class Adversary(mesa.Agent):
         if outcome is not None and acts:
             payoff, expected_fine = outcome.payoff, self.profile.expected_fine
             if outcome.attacked is not None and self.profile.single_exploit and expected_fine > 0:
-                # Plans account for expected fines; the fines drawn replace them.
+                # The planned payoff contains the expected fines; replace them by the drawn fines.
                 payoff += expected_fine * outcome.exploits - fines
             found["payoff"] = acts * payoff
         return {
@@ -154,7 +168,7 @@ class Adversary(mesa.Agent):
         }
 
     def _found_through(self, attacks: float, breaches: float) -> dict[str, tuple[float, float]]:
-        """Return records attacked and re-identified through each combination of resources."""
+        """Return records attacked and re-identified, by combination of resources."""
         if self.outcome is None or self.plan is None or not self.acts:
             return {}
         attempts, successes = self.outcome.attempts, self.outcome.successes

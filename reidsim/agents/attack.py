@@ -1,4 +1,4 @@
-"""What an adversary does about the forms in which records are shared: whom it attacks, and what it buys for that."""
+"""An adversary's reply to a release: records attacked and resources bought."""
 
 from __future__ import annotations
 
@@ -22,29 +22,32 @@ from reidsim.releases.strategy_space import Rows, Strategies
 
 Floats = NDArray[np.float64]
 
-# Share of a record by which a budget may seem too small for it by rounding.
+# Relative tolerance of budget comparisons, and tolerance in records: rounding must not cost the adversary a target.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Replies:
-    """An adversary's reply to the form in which each cell is shared; arrays of shape (n_cells,).
+    """An adversary's reply to the strategy of each cell; arrays of shape (n_cells,).
 
     Parameters
     ----------
     attacks : ndarray of bool
+        Whether the adversary attacks the records of the cell.
     success, payoff, exploits : ndarray of float64
-        Per record attacked: true probability of success, expected payoff in truth, expected number of exploits.
+        Per record attacked: true probability of success, expected payoff under that probability in currency units,
+        expected number of exploits.
     worth : ndarray of float64
-        Payoff that the adversary expects of attacking a record; 0 where it does not attack.
+        Payoff that the adversary expects from attacking a record, in currency units; 0 without attack.
     outlay : ndarray of float64
-        What attacking a record costs, fines apart.
+        Cost of attacking a record without fines, in currency units.
     frequency : ndarray of float64 or float
-        How often it attacks where it does.
+        Probability of attacking a record where `attacks` is true.
     invited : ndarray of bool, optional
-        Where an attack pays, if it may attack where it does not; where it attacks, if not given.
+        Whether an attack is profitable as the adversary believes; differs from `attacks` for an adversary who errs.
+        Default: `attacks`.
     used : ndarray of int64, optional
-        The stages that infer something before it links, as `PlannedResponse` has them; none, if not given.
+        Inference stages used before linkage, as bits; see `PlannedResponse`. Default: no stage.
     """
 
     attacks: NDArray[np.bool_]
@@ -60,19 +63,20 @@ class Replies:
 
 @dataclass(frozen=True, eq=False)
 class AttackPlan:
-    """What an adversary does in a round.
+    """An adversary's plan for a round.
 
     Parameters
     ----------
     buys : frozenset of str
         Resources bought.
     spent : float
-        What they cost.
+        Price of these resources, in currency units.
     replies : Replies
+        Reply to the release with the resources held after the purchase.
     targets : ndarray of float64, shape (n_cells,)
-        Records of each cell that it attacks.
+        Number of records attacked in each cell.
     drawn : bool
-        Whether these are expected numbers of a random sample of the records that pay.
+        Whether the targets are a random sample of the profitable records; `targets` then holds expected numbers.
     """
 
     buys: Holdings
@@ -83,26 +87,29 @@ class AttackPlan:
 
     @property
     def invited(self) -> Floats:
-        """Records of each cell that it attacks as that pays, rather than by mistake; shape of `targets`."""
+        """Targets whose attack is profitable as the adversary believes, shape (n_cells,)."""
         return self.targets if self.replies.invited is None else np.where(self.replies.invited, self.targets, 0.0)
 
 
 def no_plan(n_cells: int) -> AttackPlan:
-    """Return the plan of an adversary who does nothing."""
+    """Return the plan of an adversary who buys and attacks nothing."""
     nothing = np.zeros(n_cells)
     replies = Replies(np.zeros(n_cells, dtype=np.bool_), *(nothing,) * 5)
     return AttackPlan(frozenset(), 0.0, replies, nothing)
 
 
 def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
-    """Work out the reply to one strategy per cell; nobody is attacked without equipment.
+    """Return an adversary's reply to a release.
 
     Parameters
     ----------
     profile : AdversaryProfile
+        Fixed characteristics of the adversary.
     equipment : Equipment or None
+        Linker and planner; None for an adversary who can attack no record.
     strategies : ndarray of int64, shape (n_cells,)
-        -1 where a record is withheld, so that only its earlier releases can be linked, if adversaries remember any.
+        Strategy of each cell. -1 means that the record is withheld; adversaries with a memory can then link only its
+        earlier releases.
     """
     n = len(strategies)
     if equipment is None:
@@ -110,7 +117,7 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     linker, adversary = equipment
     planner = adversary.adversary if isinstance(adversary, RememberingAdversary) else adversary
     if isinstance(linker, (PopulationLinker, RememberingLinker)) and type(planner) is OneShotAdversary:
-        # Whoever replies to each record on its own replies to all at once.
+        # A one-shot adversary decides record by record, so one call can handle cells with different strategies.
         rows = np.flatnonzero((strategies != WITHHELD) | _has_past(linker))
         response = adversary.respond(linker.link_each(strategies[rows], rows), rows)
         return _of_response(profile, response if len(rows) == n else _spread(response, rows, n))
@@ -137,7 +144,10 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
 
 
 def _has_past(linker: Linker) -> NDArray[np.bool_] | bool:
-    """Return the records of which adversaries remember an earlier release, shape (n_cells,); False if they do not."""
+    """Return which cells have a remembered earlier release, shape (n_cells,).
+
+    Returns False if adversaries have no memory.
+    """
     return linker.past != WITHHELD if isinstance(linker, RememberingLinker) else False
 
 
@@ -149,7 +159,7 @@ def _of_response(profile: AdversaryProfile, response: Response) -> Replies:
 
 
 def _spread(response: Response, rows: Rows, n: int) -> Response:
-    """Return a reply to n records, given that to those of `rows`; no other is attacked."""
+    """Expand a reply to the records in `rows` to n records; no other is attacked."""
     arrays: dict[str, Any] = {}
     for name, array in arrays_of(response).items():
         arrays[name] = np.zeros(n, dtype=array.dtype)
@@ -158,8 +168,8 @@ def _spread(response: Response, rows: Rows, n: int) -> Response:
 
 
 def of_attacked(response: Response) -> Response:
-    """Return a reply that is made with some frequency as it is where it is made."""
-    assert response.frequency is not None  # noqa: S101 - as its caller has seen
+    """Return a reply with payoff and exploits per attack made, without its frequency."""
+    assert response.frequency is not None  # noqa: S101 - checked by the caller
     often = response.frequency
     return replace(
         response, adversary_payoff=response.adversary_payoff / often, exploits=response.exploits / often, frequency=None
@@ -167,10 +177,13 @@ def of_attacked(response: Response) -> Response:
 
 
 def worth_and_outlay(profile: AdversaryProfile, response: Response) -> tuple[Floats, Floats]:
-    """Return what an adversary expects of attacking each record and what that costs, fines apart; 0 without attack."""
+    """Return the expected payoff and the cost of attacking each record.
+
+    Both are in currency units, and 0 without attack. The cost excludes fines; the payoff includes them.
+    """
     fines = profile.expected_fine * response.exploits
     if profile.access_outlay is None:
-        # All that a payoff lacks to the gain hoped for was paid.
+        # The outlay is not given: it is the expected gain less payoff and fines.
         paid = profile.gain * response.success - response.adversary_payoff - fines
         hoped = profile.gain * response.believed_success - paid - fines
     else:
@@ -181,7 +194,7 @@ def worth_and_outlay(profile: AdversaryProfile, response: Response) -> tuple[Flo
 
 
 def money_rate(worth: Floats, outlay: Floats) -> Floats:
-    """Return what an adversary expects of each record per unit of money spent; infinite where it is free."""
+    """Return the expected payoff per currency unit spent; infinite for free attacks."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(outlay > 0, worth / outlay, np.inf)
 
@@ -189,19 +202,26 @@ def money_rate(worth: Floats, outlay: Floats) -> Floats:
 def targets_within(
     replies: Replies, participants: NDArray[np.int64], budget: float, *, at_random: bool = False
 ) -> Floats:
-    """Return how many records of each cell an adversary attacks if it can spend no more than a budget.
+    """Return the number of records of each cell that an adversary attacks.
 
-    It attacks first what it expects most of per unit of money spent; of equal records, those of the first cell.
+    The adversary attacks records in decreasing order of expected payoff per currency unit until the budget is spent.
+    Ties go to the cell with the lower index.
 
     Parameters
     ----------
     replies : Replies
+        Reply to the release.
     participants : ndarray of int64, shape (n_cells,)
-        Records of each cell that are shared.
+        Number of released records of each cell.
     budget : float
+        Maximum outlay, in currency units.
     at_random : bool
-        Whether it attacks a random sample instead, as many records as the budget covers at their mean outlay. Then the
-        expected number of records of each cell is returned.
+        Whether the adversary attacks a random sample instead, of as many records as the budget covers at their mean
+        outlay. The function then returns the expected number of records of each cell.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_cells,)
     """
     wanted = np.where(replies.attacks, participants, 0) * replies.frequency
     total = dot(wanted, replies.outlay)
@@ -229,22 +249,24 @@ def plan_attack(
     rounds_left: int,
     reply: Callable[[Holdings], Replies],
 ) -> AttackPlan:
-    """Plan purchases and attacks of a round.
+    """Return an adversary's plan of purchases and attacks for a round.
 
-    The adversary expects the same release in all rounds that are left. Of the sets of resources that its budget
-    allows it buys the one with the highest expected payoff over them, less the price; only if that is more than it
-    expects without.
+    The adversary expects the same release in all remaining rounds. Among the sets of resources that its budget allows,
+    it buys the set with the highest expected payoff over the remaining rounds, net of the price. It buys nothing if no
+    purchase raises that payoff.
 
     Parameters
     ----------
     profile : AdversaryProfile
+        Fixed characteristics of the adversary.
     holds : frozenset of str
         Resources held.
     participants : ndarray of int64, shape (n_cells,)
+        Number of released records of each cell.
     rounds_left : int
-        This one included.
+        Number of remaining rounds, including this one.
     reply : callable
-        Returns the reply to the release with some resources; see `replies_to`.
+        Returns the reply to the release, given a set of resources; see `replies_to`.
     """
     best: AttackPlan | None = None
     best_worth = -np.inf
@@ -264,7 +286,10 @@ def plan_attack(
 
 
 def _affordable(profile: AdversaryProfile, holds: Holdings) -> Iterator[tuple[Holdings, float]]:
-    """Yield the sets of resources that can be bought, and what they cost: nothing first, then smaller sets."""
+    """Yield each affordable set of resources with its price, in order of set size.
+
+    The empty set comes first.
+    """
     offered = [name for name in profile.prices if name not in holds]
     for size in range(len(offered) + 1):
         for names in combinations(offered, size):

@@ -1,4 +1,7 @@
-"""What adversaries attempt in a round, apart by who is there: what the number of people re-identified is made of."""
+"""Attacks of a round, by set of adversaries present.
+
+They determine the distribution of the number of people re-identified.
+"""
 
 from __future__ import annotations
 
@@ -18,31 +21,32 @@ from reidsim.portable_math import dot
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-# Targets may miss a whole number by rounding.
+# Relative tolerance for whole numbers of targets, which are computed in floating point.
 _ROUNDING = 1e-9
 
 
 def cases_of_round(
     setting: Setting, plans: Sequence[AttackPlan], acting: Floats, participants: Counts, utility: Floats
 ) -> Iterator[Case]:
-    """Yield what happens in a round in each case of who is there.
+    """Yield the outcome distribution of a round for each set of adversaries present.
 
-    A budget that covers some of a cell's records has a fixed number of them attacked. Where the budgets of two who are
-    there each cover a part of the same cell, the parts overlap at random, and every record counts as attacked with the
-    probability of its share: the expected number is the same, and its spread no smaller. Targets that an adversary
-    draws count as attacked independently, too.
+    If a budget covers only some of a cell's records, a fixed number of them is attacked. If the budgets of two present
+    adversaries each cover a part of the same cell, the two parts overlap at random. Each record is then treated as
+    attacked independently, with probability equal to the attacked share of the cell: the expected number is the same,
+    and its spread is no smaller. Randomly drawn targets are also treated as attacked independently.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     plans : sequence of AttackPlan
-        One for each type.
+        One plan for each adversary type.
     acting : ndarray of float64, shape (n_types,)
-        Probability that each is there.
+        Probability that each adversary is present.
     participants : ndarray of int64, shape (n_cells,)
-        Records of each cell that are shared.
+        Number of released records of each cell.
     utility : ndarray of float64, shape (n_cells,)
-        Of the form in which they are.
+        Utility of the released record of each cell.
     """
     shares = target_shares(plans, participants)
     success = np.stack([plan.replies.success for plan in plans])
@@ -54,7 +58,7 @@ def cases_of_round(
         hits = [_hits(*each, participants) for each in zip(there, shares[who], gains, strict=True)]
         earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
         if len(there) == 1 and ((shares[who] == 0.0) | (shares[who] == 1.0)).all():
-            # People are re-identified as attempts succeed.
+            # Each record is attacked at most once, so each success is one re-identified person.
             people = Tries(hits[0].chance, hits[0].numbers, setting.loss)
         else:
             people = _people(setting, there, shares[who], success[who], participants)
@@ -64,7 +68,7 @@ def cases_of_round(
 def _people(
     setting: Setting, plans: Sequence[AttackPlan], shares: Floats, success: Floats, participants: Counts
 ) -> Tries:
-    """Return whether each record is re-identified by anybody of those who are there."""
+    """Return the trials for whether any present adversary re-identifies each record."""
     chance = (shares * success)[0] if len(plans) == 1 else 1.0 - np.prod(1.0 - shares * success, axis=0)
     in_part = (shares > 0) & (shares < 1)
     fixed = np.array([_is_whole(plan, participants) for plan in plans], dtype=np.bool_).reshape(shares.shape)
@@ -84,7 +88,7 @@ def _people(
 
 
 def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -> Tries:
-    """Return whether each attempt of an adversary is made, and succeeds."""
+    """Return the trials for whether an adversary makes each attack and succeeds."""
     whole, numbers = _is_whole(plan, participants), np.round(plan.targets).astype(np.int64)
     success = plan.replies.success
     gains = np.broadcast_to(gain, success.shape)
@@ -96,7 +100,7 @@ def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -
 
 
 def _is_whole(plan: AttackPlan, participants: Counts) -> NDArray[np.bool_]:
-    """Tell for which cells a certain number of records is attacked, and not each with some probability."""
+    """Return for which cells the number of attacked records is fixed, not random."""
     whole = np.abs(plan.targets - np.round(plan.targets)) <= _ROUNDING * np.maximum(plan.targets, 1.0)
     if plan.drawn:
         whole &= (plan.targets <= 0.0) | (plan.targets >= participants)

@@ -1,9 +1,10 @@
-"""How a publisher learns from noticed attacks which types of adversary it faces.
+"""The publisher's belief about adversary types, updated by noticed attacks.
 
-Beliefs about the weights of types are a Dirichlet distribution. Once the type of a round's attacker is known, its
-parameter rises by one: the conjugate update. A round in which several types could have attacked as observed leaves a
-mixture of such updates; it is replaced by the Dirichlet distribution with the same means and the same sum of second
-moments. So a round that tells nothing changes nothing, and one that tells the type is updated exactly.
+The belief about the weights of the types is a Dirichlet distribution. If the type of a round's attacker is known, the
+type's parameter rises by one: the conjugate update. If several types could have made the noticed attacks, the posterior
+is a mixture of such updates. It is replaced by the Dirichlet distribution with the same means and the same sum of
+second moments. An uninformative round therefore leaves the belief unchanged, and a round that identifies the type gives
+the exact posterior.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# An attack is never noticed for certain, or a type that makes one attack more than was noticed would be impossible.
+# Upper limit of the probability that an attack is noticed. At 1, a type that makes one more attack than was noticed
+# would be impossible.
 MOST_NOTICED = 1.0 - 1e-12
 
 
 class Observation(NamedTuple):
-    """What a publisher may notice of a round.
+    """One possible observation of the publisher in a round.
 
     Attributes
     ----------
     probability : float
+        Probability of the observation.
     excluded : ndarray of bool, shape (n_types,)
-        Types that do not make one of the attacks noticed.
+        Types that the observation rules out: at least one noticed attack is not in their plan.
     """
 
     probability: float
@@ -35,14 +38,14 @@ class Observation(NamedTuple):
 
 
 def updated(parameters: Floats, responsibility: Floats) -> Floats:
-    """Return the parameters after one attacker whose type is known with some probabilities.
+    """Return the Dirichlet parameters after one attacker of uncertain type.
 
     Parameters
     ----------
     parameters : ndarray of float64, shape (n_types,)
-        Of the Dirichlet distribution, all above 0.
+        Parameters of the Dirichlet distribution, all above 0.
     responsibility : ndarray of float64, shape (n_types,)
-        Probability of each type given all that was noticed; sums to 1.
+        Probability of each type given the noticed attacks; sums to 1.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def updated(parameters: Floats, responsibility: Floats) -> Floats:
     """
     total = parameters.sum() + 1.0
     mean = (parameters + responsibility) / total
-    # Mean and variance of the mixture, put so that no two large terms are subtracted from each other.
+    # Mean and variance of the mixture, written without subtraction of two large terms, which would lose digits.
     within = mean * (1.0 - mean)
     between = responsibility * (1.0 - responsibility) / total**2
     spread = (within + total * between).sum()
@@ -60,36 +63,39 @@ def updated(parameters: Floats, responsibility: Floats) -> Floats:
 
 
 def attack_overlaps(attacked: Floats) -> Floats:
-    """Count the records that are attacked by exactly each set of types.
+    """Count the records that each set of types attacks, and no other type.
 
-    Of the records of a cell, every type reaches the same ones first.
+    All types attack the records of a cell in the same order.
 
     Parameters
     ----------
     attacked : ndarray of float64, shape (n_types, n_cells)
-        Records of each cell that each type attacks.
+        Number of records of each cell that each type attacks.
 
     Returns
     -------
     ndarray of float64, shape (2 ** n_types,)
-        By the set's bits: bit k for type k.
+        Number of records by set of types; bit k of the index represents type k.
     """
     order = np.argsort(attacked, axis=0, kind="stable")
     ranked = np.take_along_axis(attacked, order, axis=0)
     sizes = np.diff(ranked, axis=0, prepend=0.0)
-    # The records between two neighbours in rank are attacked by all types of the higher ranks.
+    # With types ranked by records attacked, all higher-ranked types attack the records between two neighbouring ranks.
     sets = np.cumsum((1 << order)[::-1], axis=0)[::-1]
     return np.bincount(sets.ravel(), weights=sizes.ravel(), minlength=1 << len(attacked)).astype(np.float64)
 
 
 def observations(overlaps: Floats, actor: int, noticed: float) -> Iterator[Observation]:
-    """Yield what may be noticed when a type acts, with probabilities that sum to 1.
+    """Yield the possible observations when one type attacks.
+
+    Their probabilities sum to 1.
 
     Parameters
     ----------
     overlaps : ndarray of float64, shape (2 ** n_types,)
-        See `attack_overlaps`.
+        Number of records attacked by exactly each set of types; see `attack_overlaps`.
     actor : int
+        Index of the attacking type.
     noticed : float
         Probability that an attack is noticed.
     """
@@ -111,19 +117,21 @@ def observations(overlaps: Floats, actor: int, noticed: float) -> Iterator[Obser
 
 
 def responsibilities(prior: Floats, observation: Observation, overlaps: Floats, noticed: float) -> Floats:
-    """Return the probability of each type, given which attacks were noticed.
+    """Return the posterior probability of each type, given the noticed attacks.
 
-    A type that makes all attacks noticed explains them as well as any other, but for the attacks that it makes and
-    nobody noticed; of these, what all such types make cancels out.
+    All types that make every noticed attack explain the noticed attacks equally well. Their likelihoods differ only in
+    the attacks that the publisher missed; missed attacks common to all these types cancel out.
 
     Parameters
     ----------
     prior : ndarray of float64, shape (n_types,)
-        Probability of each type before; sums to 1.
+        Prior probability of each type; sums to 1.
     observation : Observation
+        Noticed attacks.
     overlaps : ndarray of float64, shape (2 ** n_types,)
-        See `attack_overlaps`.
+        Number of records attacked by exactly each set of types; see `attack_overlaps`.
     noticed : float
+        Probability that an attack is noticed.
 
     Returns
     -------
@@ -139,18 +147,20 @@ def responsibilities(prior: Floats, observation: Observation, overlaps: Floats, 
 
 
 def expected_update(parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float) -> Floats:
-    """Return the expected parameters after a round.
+    """Return the expected Dirichlet parameters after a round.
 
     Parameters
     ----------
     parameters : ndarray of float64, shape (n_types,)
+        Parameters before the round.
     attacked : ndarray of float64, shape (n_types, n_cells)
-        Records that each type attacks if it is there.
+        Number of records that each type attacks if present.
     acting : ndarray of float64, shape (n_types,)
-        Probability that each type is the one there, in truth; what lacks to 1 is that nobody is.
+        True probability that each type is the one present; with probability 1 less their sum, no adversary is present.
     present : ndarray of float64, shape (n_types,)
-        Probability that each type is not excluded from the round, which the publisher knows.
+        Probability that each type is not excluded from the round; known to the publisher.
     noticed : float
+        Probability that an attack is noticed.
 
     Returns
     -------
@@ -172,9 +182,10 @@ def expected_update(parameters: Floats, attacked: Floats, acting: Floats, presen
 def sampled_update(
     parameters: Floats, attacked: Floats, actor: int, present: Floats, noticed: float, draw: float
 ) -> Floats:
-    """Return the parameters after a round in which one type acted; `draw` in [0, 1) tells what was noticed of it.
+    """Return the Dirichlet parameters after a round with a drawn observation.
 
-    Other parameters are those of `expected_update`.
+    `actor` is the index of the present type; `draw`, a uniform number in [0, 1), selects the observation. The other
+    parameters are the parameters of `expected_update`.
     """
     prior = parameters / parameters.sum() * present
     prior = prior / prior.sum()

@@ -1,4 +1,4 @@
-"""Exclusion of detected adversaries: how likely each is still excluded from one round to the next."""
+"""Detection of exploits, and exclusion of detected adversaries from later rounds."""
 
 from __future__ import annotations
 
@@ -12,21 +12,31 @@ Floats = NDArray[np.float64]
 
 
 def no_exclusion(rounds: int) -> Floats:
-    """Return the state of an adversary who is free to act, when exclusion lasts so many rounds; see `next_state`."""
+    """Return the state of an adversary who is not excluded; see `next_state`.
+
+    Parameters
+    ----------
+    rounds : int
+        Duration of an exclusion, in rounds.
+
+    Returns
+    -------
+    ndarray of float64, shape (rounds + 1,)
+    """
     state = np.zeros(rounds + 1)
     state[0] = 1.0
     return state
 
 
 def next_state(state: Floats, detected: float) -> Floats:
-    """Move on to the next round.
+    """Return the exclusion state of an adversary in the next round.
 
     Parameters
     ----------
     state : ndarray of float64, shape (exclusion + 1,)
-        Probability that so many rounds of exclusion are left; at 0 the adversary may act.
+        Entry k is the probability that k rounds of exclusion remain; with k = 0 the adversary is free to act.
     detected : float
-        Probability that an exploit of the adversary was detected in this round, if it was free to act.
+        Probability that an exploit was detected in this round, given that the adversary was free to act.
 
     Returns
     -------
@@ -41,25 +51,37 @@ def next_state(state: Floats, detected: float) -> Floats:
 
 
 def detection_of_any(exploits: float, detection: float) -> float:
-    """Return the probability that at least one of an expected number of exploits is detected."""
+    """Return the probability that at least one exploit is detected.
+
+    Parameters
+    ----------
+    exploits : float
+        Expected number of exploits.
+    detection : float
+        Probability that an exploit is detected.
+    """
     return float(1.0 - (1.0 - detection) ** exploits) if exploits > 0 else 0.0
 
 
 def detections(
     setting: Setting, profile: AdversaryProfile, outcome: AdversaryOutcome, exploits: Floats, round_number: int
 ) -> float:
-    """Return the number of exploits of an adversary that were detected, or the expected number.
+    """Return the expected or drawn number of an adversary's detected exploits.
 
-    Where outcomes are drawn, it is the number of records at which at least one exploit was.
+    If outcomes are drawn, it is the number of records with at least one detected exploit.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     profile : AdversaryProfile
+        Profile of the adversary; its name selects the random stream.
     outcome : AdversaryOutcome
+        Outcome of the adversary's attacks.
     exploits : ndarray of float64, shape (n_cells,)
-        Expected exploits per record attacked.
+        Expected number of exploits per record attacked.
     round_number : int
+        Number of the round, from 1.
     """
     detection = setting.enforcement.detection
     if outcome.attacked is None:

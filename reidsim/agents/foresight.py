@@ -1,18 +1,25 @@
-"""A publisher who foresees what adversaries will buy for its release, and whom their budgets let them attack.
+"""Releases of a publisher who foresees the adversaries' purchases and budgets.
 
-Purchases and budgets tie records together: a resource is bought once for all of them, and money spent on one record is
-not spent on another. So the best release is searched for. The publisher replies to what adversaries hold; plans for
-them what they would do about that release; replies to the plans met so far, each as likely as it was often met; and so
-on, until a reply meets the plan that it answers or the search ends. Where somebody still buys, it also replies as if
-re-identifications cost more, by which a purchase may not pay any more. Of all releases met it takes the one that it
-expects most of, given the plans that they meet.
+Purchases and budgets link the records: a resource is bought once for all records, and money spent on one record cannot
+be spent on another. The best release therefore cannot be found record by record, and a heuristic search is used:
 
-A policy of which no form may be attacked is searched in another way: what nobody would attack with what is held now,
-nor, beyond some worth per unit of money, with all that is for sale; of these worths the highest at which nobody buys.
-If no release met is unattacked, all records are withheld.
+1. Compute the publisher's best reply to the resources that the adversaries hold.
+2. Compute each adversary's plan (purchases and attacks) against that release.
+3. Reply to all plans computed so far, weighted by how often each occurred, and return to step 2. Stop when the new
+   plans are the plans just answered, or after a fixed number of replies.
+4. If an adversary still buys a resource, also compute replies with re-identification losses multiplied by 2, 4 and 8;
+   such a release may make the purchase unprofitable.
 
-A reply takes a budget as a bar: a record is attacked in a form that promises more per unit of money than the last
-record which the budget reaches, and not in one that promises less. One record among many hardly moves that bar.
+The search returns the release with the highest expected payoff against the plans that it provokes.
+
+A policy that permits no profitable attack is searched differently. A candidate release must be unattacked with the
+resources held now. With all resources for sale, a record may be worth attacking only up to a bar, in expected payoff
+per currency unit. The search halves an interval to find the highest bar at which no adversary buys. If no release in
+the search is unattacked, all records are withheld.
+
+Within a reply, a budget acts as a bar: a record is attacked if its released form promises more payoff per currency unit
+than the last record that the budget reaches, and not attacked if it promises less. One record among many hardly moves
+that bar.
 """
 
 from __future__ import annotations
@@ -49,29 +56,30 @@ from reidsim.releases.strategy_space import Rows, Strategies
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-# Replies to plans, and how many times as much a re-identification is then taken to cost.
+# Maximum number of replies to plans, and the loss multipliers of the deterrent replies.
 _MOST_REPLIES = 8
 _DETERRENTS = (2.0, 4.0, 8.0)
 
-# Halvings of the worth up to which their forms may be attractive to a buyer.
+# Bisection steps for the highest expected payoff per currency unit that a buyer may be offered.
 _HALVINGS = 6
 
-# Share by which two rates or payoffs are equal up to rounding.
+# Relative tolerance within which two rates or payoffs are equal.
 _ROUNDING = 1e-9
 
 
 class Foreseen(NamedTuple):
-    """What a plan says about forms other than those that it was made for.
+    """Attack rule that extrapolates a plan to releases it was not computed for.
 
     Attributes
     ----------
     buys : frozenset of str
+        Resources bought.
     bar : float
-        Worth per unit of money above which a record is attacked.
+        Expected payoff per currency unit above which a record is attacked.
     share_at_bar : float
-        Share of the records at the bar that are.
+        Share of the records exactly at the bar that are attacked.
     share : float
-        Share of the records above the bar that are, of an adversary who draws its targets.
+        Share of the records above the bar that are attacked; below 1 for an adversary who draws its targets.
     """
 
     buys: Holdings
@@ -85,18 +93,20 @@ _AS_HELD = Foreseen(frozenset())
 
 @dataclass(frozen=True)
 class Opponent:
-    """One type of adversary as a publisher sees it before it shares.
+    """One adversary type, as the publisher sees it before the release.
 
     Parameters
     ----------
     profile : AdversaryProfile
-        As the publisher believes it to be.
+        Profile that the publisher believes in.
     weight : float
-        Probability that it is there.
+        Probability that the adversary is present.
     holds : frozenset of str
+        Resources held before the round's purchases.
     expected_accuracy : float
+        Share of correct entries in the resources, as the adversary expects it.
     believed : bool
-        Whether it links as the publisher believes, instead of as it does in truth.
+        Whether to use the linker that the publisher believes in, instead of the true one.
     """
 
     profile: AdversaryProfile
@@ -107,20 +117,20 @@ class Opponent:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is more to foresee than what it holds."""
+        """Whether a budget or a possible purchase affects the adversary's plan."""
         return bool(np.isfinite(self.profile.budget)) or self.is_buyer
 
     @property
     def is_buyer(self) -> bool:
-        """Whether there is a resource that it may buy."""
+        """Whether the adversary can buy a resource that it does not hold."""
         return bool(set(self.profile.prices) - self.holds)
 
     def equip(self, holds: Holdings) -> Equipment | None:
-        """Return its equipment with some resources."""
+        """Return the adversary's equipment, given the resources held."""
         return self.profile.equip(holds, self.expected_accuracy, believed=self.believed)
 
     def plan(self, strategies: Strategies, participants: Counts, rounds_left: int) -> AttackPlan:
-        """Plan what it would do about a release."""
+        """Return the adversary's plan against a release."""
         if self.weight <= NEGLIGIBLE:
             return no_plan(len(strategies))
 
@@ -130,7 +140,7 @@ class Opponent:
         return plan_attack(self.profile, self.holds, participants, rounds_left, reply)
 
     def following(self, foreseen: Foreseen) -> Equipment | None:
-        """Return its equipment if it follows a plan."""
+        """Return the adversary's equipment, restricted to the attacks of a plan."""
         equipment = self.equip(self.holds | foreseen.buys)
         if equipment is None or (foreseen.bar == -np.inf and foreseen.share == 1.0):
             return equipment
@@ -139,18 +149,18 @@ class Opponent:
 
 @dataclass(frozen=True)
 class _WithinBudget:
-    """Attacks only what lies above the bar of a plan."""
+    """Planner that attacks only the records at or above the bar of a plan."""
 
     adversary: Adversary
     profile: AdversaryProfile
     foreseen: Foreseen
 
     def of(self, adversary: Adversary) -> _WithinBudget:
-        """Return the same bar for another adversary."""
+        """Return the same rule for another planner."""
         return replace(self, adversary=adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply, less what the budget does not reach; see `Adversary`."""
+        """Return the reply, without records beyond the budget; see `Adversary`."""
         reply = self.adversary.respond(linkage, rows)
         made = reply if reply.frequency is None else of_attacked(reply)
         rate = money_rate(*worth_and_outlay(self.profile, made))
@@ -170,7 +180,15 @@ class _WithinBudget:
 
 
 def foreseen_by(plan: AttackPlan, participants: Counts) -> Foreseen:
-    """Return what a plan says about other forms; `participants` (n_cells,) are the records shared."""
+    """Return the attack rule that extrapolates a plan to other releases.
+
+    Parameters
+    ----------
+    plan : AttackPlan
+        Plan against one release.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of released records of each cell.
+    """
     replies, targets = plan.replies, plan.targets
     wanted = np.where(replies.attacks, participants, 0) * replies.frequency
     missed = targets < wanted
@@ -193,7 +211,10 @@ def expected_payoff(
     plans: Sequence[AttackPlan],
     participants: Counts,
 ) -> float:
-    """Return what a publisher expects of a release that meets some plans, over all records, in currency units."""
+    """Return the publisher's expected payoff of a release against given plans.
+
+    It is the benefit less the expected loss, summed over all records, in currency units.
+    """
     weights = np.array([opponent.weight for opponent in opponents])
     success = np.stack([plan.replies.success for plan in plans])
     risk = together(setting.meeting, weights, target_shares(plans, setting.exposed(participants)) * success)
@@ -205,17 +226,22 @@ def expected_payoff(
 def foreseeing_choice(
     setting: Setting, policy: str, opponents: Sequence[Opponent], participants: Counts, rounds_left: int
 ) -> Choice:
-    """Return the release of a publisher who foresees plans; the search is told above.
+    """Return the release of a publisher who foresees purchases and budgets.
+
+    The module's docstring describes the search.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     policy : str
+        Name of the publisher's policy.
     opponents : sequence of Opponent
+        Adversary types as the publisher sees them.
     participants : ndarray of int64, shape (n_cells,)
-        Records of each cell that are shared.
+        Number of released records of each cell.
     rounds_left : int
-        This one included.
+        Number of remaining rounds, including this one.
 
     Returns
     -------
@@ -231,7 +257,7 @@ def foreseeing_choice(
 
 
 class _Search:
-    """Releases met in a search, and what the publisher expects of each."""
+    """State of a search: the releases evaluated, and the best one so far."""
 
     def __init__(
         self,
@@ -253,7 +279,10 @@ class _Search:
         self._for_sale = [frozenset(opponent.profile.prices) for opponent in opponents]
 
     def mutual(self) -> None:
-        """Search for a release and plans that answer each other, and for releases that deter from buying."""
+        """Search for a release and plans that are replies to each other.
+
+        If an adversary buys in the end, also evaluate releases that may deter the purchase.
+        """
         met: list[tuple[Foreseen, ...]] = []
         release = self._reply([Counter([_AS_HELD]) for _ in self._opponents])
         for _ in range(_MOST_REPLIES):
@@ -268,12 +297,13 @@ class _Search:
                 self._consider(self._reply([Counter([foreseen]) for foreseen in last], times))
 
     def unattacked(self) -> None:
-        """Search for a release that nobody attacks."""
+        """Search for a release without a profitable attack."""
         release = self._reply([Counter([_AS_HELD]) for _ in self._opponents])
         self._consider(release)
         if np.isfinite(self._payoff):
             return
-        # Whoever holds all that it could buy attacks whatever it would attack with a part of it.
+        # An adversary with all resources attacks every record that it would attack with fewer. A release that is safe
+        # against all resources is therefore safe after any purchase.
         self._consider(self._reply([Counter([Foreseen(everything)]) for everything in self._for_sale]))
         low, high = 0.0, self._highest_rate(release)
         for _ in range(_HALVINGS):
@@ -284,11 +314,14 @@ class _Search:
             else:
                 low = bar
         if not np.isfinite(self._payoff):
-            # Whatever is shared would be attacked; nobody attacks what is withheld.
+            # Every release considered is attacked; withheld records are not.
             self._consider(replace(release, strategies=np.full_like(release.strategies, WITHHELD)))
 
     def _highest_rate(self, release: Choice) -> float:
-        """Return the most that a record promises per unit of money to anybody who buys all that it can."""
+        """Return the highest payoff per currency unit of any attack with all resources.
+
+        Only finite rates count: free attacks are excluded.
+        """
         highest = 0.0
         for opponent, everything in zip(self._opponents, self._for_sale, strict=True):
             released = self._setting.released(release.strategies)
@@ -298,7 +331,10 @@ class _Search:
         return highest
 
     def _reply(self, plans: Sequence[Counter[Foreseen]], times: float = 1.0) -> Choice:
-        """Return the policy's reply to plans of each type, each as likely as it was often met; losses `times` high."""
+        """Return the policy's reply to plans of each type, weighted by their counts.
+
+        `times` multiplies the publisher's loss.
+        """
         setting = replace(self._setting, believed_loss=times * self._setting.believed_loss)
         weights = np.array([opponent.weight for opponent in self._opponents])
         equipment = [
@@ -309,7 +345,7 @@ class _Search:
         return choice
 
     def _consider(self, release: Choice) -> tuple[Foreseen, ...]:
-        """Return what each type would do about a release, and keep the release if it is the best so far."""
+        """Return each type's plan against a release; keep the release if it is best."""
         key = release.strategies.tobytes()
         if key in self._plans:
             return self._plans[key]
@@ -317,7 +353,7 @@ class _Search:
         plans = [opponent.plan(released, out, self._rounds_left) for opponent in self._opponents]
         self._plans[key] = tuple(foreseen_by(plan, out) for plan in plans)
         payoff = expected_payoff(self._setting, self._opponents, release.strategies, plans, self._participants)
-        # Whoever left may be attacked whatever is shared now.
+        # Attacks on cells without participants use earlier releases, which this release cannot undo.
         taking_part = self._participants > 0
         if self._setting.forbids_attacks(self._policy) and any(plan.invited[taking_part].any() for plan in plans):
             payoff = -np.inf
@@ -326,13 +362,13 @@ class _Search:
         return self._plans[key]
 
     def best(self) -> Choice:
-        """Return the best release considered; of equal ones the first."""
+        """Return the best release evaluated; the first one among ties."""
         assert self._found is not None  # noqa: S101 # asked for after a release was considered
         return replace(self._found, evaluated=self._evaluated, exact=False)
 
 
 def _mixed(opponent: Opponent, plans: Counter[Foreseen], n_cells: int) -> Equipment | None:
-    """Return the equipment of an adversary who follows one of several plans."""
+    """Return the equipment of an adversary who follows one plan drawn by its count."""
     total = sum(plans.values())
     each = [(count / total, opponent.following(foreseen)) for foreseen, count in plans.items()]
     if len(each) == 1 or all(equipment is None for _, equipment in each):
@@ -345,7 +381,7 @@ def _mixed(opponent: Opponent, plans: Counter[Foreseen], n_cells: int) -> Equipm
 
 
 def _equal(rate: Floats, bar: float) -> NDArray[np.bool_]:
-    """Tell which rates are at the bar."""
+    """Return which rates equal the bar, up to rounding."""
     if np.isinf(bar):
         return np.asarray(rate == bar)
     return np.asarray(np.abs(rate - bar) <= _ROUNDING * abs(bar))

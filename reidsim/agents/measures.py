@@ -1,4 +1,4 @@
-"""Measures of a round: averages over records, participation, quantiles of risk."""
+"""Measures of a round: averages over records, participation and quantiles of risk."""
 
 from __future__ import annotations
 
@@ -29,20 +29,32 @@ from reidsim.validation import read_toml
 
 Floats = NDArray[np.float64]
 
-# Measures of rounds only, in the order of columns.
+# Measures that exist only for rounds, in column order.
 _OWN = measures_worded(read_toml(Path(__file__).with_suffix(".toml")))
 PARTICIPATION, BREACHES, DISTINCT = _OWN["participation"], _OWN["breaches"], _OWN["distinct_reidentified"]
 # Levels of the quantiles of risk over released records, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
-# Measures of run tables of every kind; from participation on only with agents.
+# Measures of all run tables; the measures from participation on exist only in models with agents.
 RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, DISTINCT, _OWN["risk_90"], _OWN["risk_99"])
-# Measures of a round, in the order of columns.
+# Measures of a round, in column order.
 ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 
 
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:
-    """Return utility and generalization intensity of the strategy of each cell, two arrays of shape (n_cells,)."""
-    # With one row per subject, the tables of the cells' space are reused.
+    """Return the utility and the generalization intensity of each cell's strategy.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    strategies : ndarray of int64, shape (n_cells,)
+        Strategy of each cell; -1 for withheld records.
+
+    Returns
+    -------
+    utility, intensity : ndarray of float64, shape (n_cells,)
+    """
+    # If adversaries remember releases, rows replace cells; the loss tables of the original cells are reused.
     space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
     cells = np.arange(len(strategies)) if known is None else known.cells
     if isinstance(space, GeneralizationLattice) and space.size <= len(strategies):
@@ -56,7 +68,10 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
 
 
 def _utility_in_lattice(lattice: GeneralizationLattice, strategies: Strategies, cells: Rows) -> Floats:
-    """Return the utility of cells, each generalized to a node; 0 if withheld. See the lattice's `utility`."""
+    """Return the utility of cells, each generalized to its own lattice node.
+
+    The utility of a withheld record is 0. See the lattice's `utility`.
+    """
     loss = np.zeros(len(strategies))
     for levels, losses in zip(lattice.level_columns, lattice.record_losses, strict=True):
         _add_losses(levels, losses, strategies, cells, loss)
@@ -65,7 +80,7 @@ def _utility_in_lattice(lattice: GeneralizationLattice, strategies: Strategies, 
 
 @numba.njit(cache=True)
 def _add_losses(levels: NDArray[np.int64], losses: Floats, strategies: Strategies, cells: Rows, loss: Floats) -> None:
-    """Add the loss of each cell's value of an attribute, given the attribute's level at each node."""
+    """Add the information loss of one attribute to `loss`, in place."""
     for place in range(len(strategies)):
         if strategies[place] >= 0 and levels[strategies[place]] > 0:
             loss[place] += losses[levels[strategies[place]], cells[place]]
@@ -79,25 +94,34 @@ def record_measures(
     outcome: RoundOutcome,
     adversary_payoff: float,
 ) -> dict[str, float]:
-    """Return the measures of a round over all records, by the functions of games without rounds.
+    """Return the measures of a round, averaged over all records.
 
-    The record of a data subject who does not take part is withheld: utility 0, generalization intensity 1. It may
-    still be attacked if it was released before.
+    The averages are computed by the functions for games without rounds. The record of a data subject who does not take
+    part is withheld: utility 0, generalization intensity 1. It can still be attacked if it was released in an earlier
+    round.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     strategies : ndarray of int64, shape (n_cells,)
+        Strategy of each cell.
     release : tuple of ndarray of float64, shape (n_cells,)
         Utility and generalization intensity; see `release_of`.
     participants : ndarray of int64, shape (n_cells,)
-        Records shared in each cell.
+        Number of released records of each cell.
     outcome : RoundOutcome
+        Outcome of the round's attacks.
     adversary_payoff : float
-        Of all adversaries together, in currency units.
+        Total payoff of all adversaries, in currency units.
+
+    Returns
+    -------
+    dict of str to float
+        Value of each measure, by column.
     """
     n, exposed = setting.n_subjects, setting.exposed(participants)
-    # Two rows per cell, of records shared now and records shared before only; one row for all others.
+    # Two rows per cell, for records released now and records released only earlier; one row for all other records.
     weights = np.concatenate([participants, exposed - participants, [n - int(exposed.sum())]])
     attacked, breaches = outcome.records_attacked, outcome.breaches
     frequency = np.divide(attacked, exposed, out=np.zeros_like(attacked), where=exposed > 0)
@@ -111,7 +135,7 @@ def record_measures(
     shared = Equilibrium(
         strategies=rows(strategies, WITHHELD, WITHHELD).astype(np.int64),
         publisher_payoff=rows(setting.benefit * utility - lost, -lost, 0.0),
-        # Purchases are of no single record.
+        # A purchase belongs to no single record, so the payoff is divided evenly among all records.
         adversary_payoff=np.full(len(weights), adversary_payoff / n),
         attacked=rows(attacked > 0, attacked > 0, 0).astype(np.bool_),
         success_probability=rows(success, success, 0.0),
@@ -126,7 +150,20 @@ def record_measures(
 
 
 def risk_quantiles(risk: Floats, participants: NDArray[np.int64]) -> dict[str, float]:
-    """Return quantiles of the re-identification probability over released records; NaN without records."""
+    """Return quantiles of the re-identification probability of released records.
+
+    Parameters
+    ----------
+    risk : ndarray of float64, shape (n_cells,)
+        Re-identification probability of the records of each cell.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of released records of each cell.
+
+    Returns
+    -------
+    dict of str to float
+        Quantile by column; NaN if no record is released.
+    """
     return dict(zip(RISK_QUANTILES, weighted_quantiles(risk, participants, RISK_QUANTILES.values()), strict=True))
 
 
@@ -141,7 +178,10 @@ def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Itera
 
 @numba.njit(cache=True)
 def _weighted_quantiles(values: Floats, weights: NDArray[np.int64], reached: Floats) -> Floats:
-    """Return the lowest values up to which the given weights accumulate, by selection in place of sorting."""
+    """Return the lowest value with each cumulative weight in `reached`.
+
+    Uses selection, because only a few quantiles are needed and sorting all values takes longer.
+    """
     lowest, of_lowest, n = np.inf, 0, 0
     for place in range(len(values)):
         if weights[place] > 0:
@@ -149,7 +189,7 @@ def _weighted_quantiles(values: Floats, weights: NDArray[np.int64], reached: Flo
             if values[place] < lowest:
                 lowest, of_lowest = values[place], 0
             of_lowest += weights[place] * (values[place] == lowest)
-    # Most risks are 0.
+    # Most risks are 0, the lowest value: counting these first leaves few values to search.
     above, of_above = np.empty(n), np.empty(n, dtype=np.int64)
     n = 0
     for place in range(len(values)):
@@ -192,7 +232,24 @@ def _selected(values: Floats, weights: NDArray[np.int64], reached: float) -> flo
 def outcomes_of_records(
     setting: Setting, utility: Floats, outcome: RoundOutcome, adversary: Floats
 ) -> dict[str, Floats]:
-    """Return per-cell outcomes whose distribution is kept, by column, shape (n_cells,) each."""
+    """Return the per-cell outcomes whose distribution is stored.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    utility : ndarray of float64, shape (n_cells,)
+        Utility of each released record.
+    outcome : RoundOutcome
+        Outcome of the round's attacks.
+    adversary : ndarray of float64, shape (n_cells,)
+        Expected payoff of all adversaries from a record of each cell, in currency units.
+
+    Returns
+    -------
+    dict of str to ndarray of float64, shape (n_cells,)
+        Outcomes by column.
+    """
     return {
         PUBLISHER_PAYOFF.column: setting.benefit * utility - setting.loss * outcome.risk,
         ADVERSARY_PAYOFF.column: adversary,
@@ -201,17 +258,26 @@ def outcomes_of_records(
 
 
 def equilibrium_of(setting: Setting, choice: Choice, outcome: RoundOutcome, adversary_payoff: Floats) -> Equilibrium:
-    """Return the outcome of a round for the released records of each cell, arrays of shape (n_cells,).
+    """Return the outcome of a round for the released records of each cell.
 
-    `success_probability` is that of an attack by the adversaries who are present, whether or not it is made.
+    If records of the cell are attacked, `success_probability` is the probability that an attack succeeds. Otherwise,
+    it is the probability that an attack by the adversaries present would succeed.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     choice : Choice
+        Strategies of the publisher.
     outcome : RoundOutcome
+        Outcome of the round's attacks.
     adversary_payoff : ndarray of float64, shape (n_cells,)
-        Expected payoff of all adversaries together from a record, purchases apart.
+        Expected payoff of all adversaries from a record, without purchases, in currency units.
+
+    Returns
+    -------
+    Equilibrium
+        Its arrays have shape (n_cells,).
     """
     utility, intensity = release_of(setting, choice.strategies)
     attacked = outcome.attacked > 0

@@ -1,7 +1,8 @@
-"""What adversaries remember of each data subject from one round to the next, and the world of a round that follows.
+"""Adversaries' memory of earlier releases, and the resulting setting of a round.
 
-Subjects whose records are alike part ways once different things are out about them: one took part in a round that the
-other stayed away from. So the rows of a round are the distinct pairs of a record and what is out about it.
+Two data subjects with identical records differ as soon as different information about them has been released, for
+example because only one of them took part in an earlier round. The rows of a round are therefore the distinct pairs of
+a record and the information released about it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Counts = NDArray[np.int64]
 
 
 class _Key(NamedTuple):
-    """Values that define the rows of a round: arrays of shape (n_subjects,)."""
+    """Values that define the rows of a round; arrays of shape (n_subjects,)."""
 
     past: Strategies
     gone: Bools
@@ -34,25 +35,25 @@ class _Key(NamedTuple):
 
 
 class Memory:
-    """Earlier releases of each data subject, and the participants among whom each of them was made.
+    """Earlier releases of each data subject, and the participants of their rounds.
 
-    Where records hide among participants, the candidates of a record are the subjects who took part in every round in
+    If group sizes count participants only, the candidates of a record are the subjects who took part in every round in
     which the record was released. Only distinct sets of participants matter, so rounds are stored as such sets.
 
     Parameters
     ----------
     world : Setting
-        Before the first round.
+        Setting before the first round.
 
     Attributes
     ----------
     form : ndarray of int64, shape (n_subjects,)
-        What was released of each subject is as much as this strategy; -1 if nothing was.
+        Strategy that is as informative as all earlier releases of the subject together; -1 without an earlier release.
 
     Raises
     ------
     InputError
-        If the strategies of the world do not tell what two of them tell together.
+        If the strategies have no meet, that is, no strategy as informative as two of them together.
     """
 
     def __init__(self, world: Setting) -> None:
@@ -63,7 +64,7 @@ class Memory:
             )  # fmt: skip
         self._world, self._meet = world, world.meet
         self.form: Strategies = np.full(world.n_subjects, WITHHELD, dtype=np.int64)
-        # Distinct sets of participants, sets of these by number, and the number of each subject's.
+        # Distinct sets of participants; the number of each combination of such sets; the combination of each subject.
         self._participants: list[Bools] = []
         self._sets: dict[frozenset[int], int] = {frozenset(): 0}
         self._released_in: Counts = np.zeros(world.n_subjects, dtype=np.int64)
@@ -71,9 +72,20 @@ class Memory:
         self._last: tuple[_Key, Bools, Setting] | None = None
 
     def setting(self, taking_part: Bools, planned: Strategies | None = None) -> Setting | None:
-        """Return the world of a round in which some subjects take part, (n_subjects,); None if nothing is out yet.
+        """Return the setting of a round, with one row per distinct record and memory.
 
-        Where it was planned before the first round what is released of each, (n_subjects,), rows differ in that, too.
+        Parameters
+        ----------
+        taking_part : ndarray of bool, shape (n_subjects,)
+            Whether each subject takes part in the round.
+        planned : ndarray of int64, shape (n_subjects,), optional
+            Strategy of each subject's record in this round, if all releases were planned before the first round. Rows
+            then also differ in the planned strategy.
+
+        Returns
+        -------
+        Setting or None
+            None if no record has been released yet and no release was planned.
         """
         if planned is None and (self.form == WITHHELD).all():
             return None
@@ -101,7 +113,7 @@ class Memory:
         setting = self._with_solver(known, row, participants if taking_part.any() else people)
         earlier = self._released_in[first]
         now = np.where(participants > 0, self._with_round(taking_part)[earlier], earlier)
-        # A record without an earlier release has no candidates of one.
+        # A record without an earlier release has no earlier candidates; its current ones are used.
         earlier = np.where(known.past == WITHHELD, now, earlier)
         profiles, which, unreleased = self._profiles(now, earlier)
         remembering = tuple(
@@ -112,7 +124,15 @@ class Memory:
         return setting
 
     def add(self, strategies: Strategies, taking_part: Bools) -> None:
-        """Remember what is released of each subject who takes part, (n_subjects,) both; -1 where nothing is."""
+        """Add the releases of a round to the memory.
+
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n_subjects,)
+            Strategy of each subject's record; -1 if it is withheld.
+        taking_part : ndarray of bool, shape (n_subjects,)
+            Whether each subject takes part in the round.
+        """
         now = np.where(taking_part, strategies, WITHHELD)
         self._released_in = np.where(
             now == WITHHELD, self._released_in, self._with_round(taking_part)[self._released_in]
@@ -120,14 +140,14 @@ class Memory:
         self.form = known_of(now, self.form, self._meet)
 
     def _alone(self, taking_part: Bools) -> Setting:
-        """Return the world of a round on cells, as if nothing were out."""
+        """Return the setting of a round on cells, without any earlier release."""
         world = self._world
         if world.among is None or not taking_part.any():
             return world
         return world.among(world, np.bincount(world.cell_of_subject[taking_part], minlength=world.n_cells))
 
     def _with_solver(self, known: Known, row: Rows, participants: Counts) -> Setting:
-        """Return the world with rows in place of cells."""
+        """Return the setting with rows in place of cells."""
         world, cells = self._world, known.cells
         if len(cells) == world.n_cells and np.array_equal(cells, np.arange(world.n_cells)):
             return known.alone
@@ -145,7 +165,7 @@ class Memory:
         )  # fmt: skip
 
     def _with_round(self, taking_part: Bools) -> Counts:
-        """Return for each set in use the number of the set with this round's participants added, shape (n_sets,)."""
+        """Return the number of each set with this round's participants added, (n_sets,)."""
         if self._world.profiles_among is None:
             return np.zeros(1, dtype=np.int64)
         known = (number for number, each in enumerate(self._participants) if np.array_equal(each, taking_part))
@@ -159,7 +179,20 @@ class Memory:
         return following
 
     def _profiles(self, now: Counts, before: Counts) -> tuple[list[tuple[AdversaryProfile, ...]], Rows, Rows]:
-        """Return the profiles by set of candidates, and the position of each row's if it is released and if not."""
+        """Return the adversary profiles for each set of candidates, and each row's set.
+
+        Parameters
+        ----------
+        now, before : ndarray of int64, shape (n_rows,)
+            Number of the row's set of candidates if its record is released in this round, and if it is not.
+
+        Returns
+        -------
+        profiles : list of tuple of AdversaryProfile
+            Profiles of all types, one tuple per set of candidates in use.
+        which, unreleased : ndarray of int, shape (n_rows,)
+            Position in `profiles` for `now` and for `before`.
+        """
         world = self._world
         if world.profiles_among is None:
             return [world.profiles], np.zeros(len(now), dtype=np.intp), np.zeros(len(now), dtype=np.intp)
@@ -167,7 +200,7 @@ class Memory:
         used = np.flatnonzero(np.bincount(np.concatenate([now, before])))
         position = np.zeros(len(rounds), dtype=np.intp)
         position[used] = np.arange(len(used))
-        # Candidates of earlier releases stay the same.
+        # The candidates of a set never change, so profiles computed in the previous round are reused.
         earlier, self._versions = self._versions, {}
         for number in used.tolist():
             if number in earlier:
@@ -182,7 +215,15 @@ class Memory:
 
 
 def part_of(setting: Setting, rows: Rows) -> Setting:
-    """Return the world of some rows of a round in which adversaries remember, without its subjects."""
+    """Return the setting restricted to some rows, with one subject per row.
+
+    Parameters
+    ----------
+    setting : Setting
+        Setting of a round in which adversaries remember earlier releases.
+    rows : ndarray of int
+        Rows to keep.
+    """
     known = setting.known
     assert known is not None and known.alone.split is not None  # noqa: S101, PT018 # as rows were told apart
     part = replace(
@@ -208,7 +249,11 @@ def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryPro
 
 
 def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows, unreleased: Rows) -> AdversaryProfile:
-    """Return a type of adversary who remembers, given its profiles by set of candidates."""
+    """Return the profile of a type with a memory.
+
+    `versions` holds the type's profile without a memory for each set of candidates; `which` and `unreleased` give the
+    position of each row's profile if its record is released in the round and if it is not.
+    """
     believed = [each.believed for each in versions if each.believed is not None]
     return replace(
         versions[0],
@@ -219,7 +264,7 @@ def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows
 
 @dataclass(frozen=True, eq=False)
 class _Equip:
-    """Equips a type who remembers; see `reidsim.agents.profile.Equip`."""
+    """Equipment of a type with a memory; see `reidsim.agents.profile.Equip`."""
 
     versions: tuple[Equip, ...]
     known: Known

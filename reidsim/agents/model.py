@@ -1,4 +1,4 @@
-"""Publishers, data subjects and adversaries who meet round after round, as a mesa model."""
+"""Multi-round model of a publisher, data subjects and adversaries, based on mesa."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
 
-# Records attacked and re-identified, by the resources through which.
+# Column with the records attacked and re-identified, by the resources used.
 THROUGH = "through"
 # Columns of the table of adversaries and rounds; see `Adversary.measures`.
 ADVERSARY_MEASURES = (
@@ -69,39 +69,42 @@ ADVERSARY_MEASURES = (
 
 
 class ReidentificationModel(mesa.Model):
-    """One policy of a world of agents, round after round.
+    """Multi-round simulation of one publisher policy.
 
-    Each step is a round: publish, attack, resolve, enforce, learn (`reidsim.agents.phases.PHASES`). With one
-    publisher, one adversary, one round and expected outcomes it is the analytic game.
+    Each step is a round with five phases: publish, attack, resolve, enforce, learn (`reidsim.agents.phases.PHASES`).
+    With one publisher, one adversary, one round and expected outcomes, the model equals the analytic game.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     policy : str
-        By which the publisher decides.
+        Name of the publisher's policy.
 
     Attributes
     ----------
     publisher : Publisher
+        The publisher agent.
     adversaries : list of Adversary
+        The adversary agents, one per type.
     columns : SubjectColumns
-        Their state.
+        State of the data subjects.
     participants : ndarray of int64, shape (n_cells,)
-        How many of each cell take part in the round.
+        Number of subjects of each cell who take part in the round.
     shared_in_last_round : ndarray of bool, shape (n_subjects,)
-        Who took part in the round played last.
+        Whether each subject took part in the latest round.
     reidentified : list of Reidentified
-        How many people are re-identified in each round played.
+        Distribution of the number of people re-identified, for each round.
     by_record : list of dict of str to ndarray of float64, shape (n_cells,)
-        Outcomes of the records of each cell in each round, by column.
+        Outcomes of the records of each cell, by column, for each round.
     shared : list of ndarray of int64, shape (n_cells,)
-        How many of each cell took part in each round.
+        Number of exposed records of each cell, for each round; see `exposed`.
     planned : PlannedReleases, optional
-        Of a policy that plans all rounds before the first.
+        Releases of a policy that plans all rounds before the first.
     datacollector : mesa.DataCollector
-        Measures of every round, and of every adversary in it.
+        Measures of every round, and of every adversary in every round.
     running : bool
-        Whether rounds are left to play, as mesa's `run_model` needs to know.
+        Whether rounds remain; read by mesa's `run_model`.
 
     Raises
     ------
@@ -110,7 +113,7 @@ class ReidentificationModel(mesa.Model):
     """
 
     def __init__(self, setting: Setting, policy: str) -> None:
-        # As `rng`, which every version of mesa takes without a warning.
+        # Every supported version of mesa accepts `rng` without a warning.
         super().__init__(rng=int(agent_stream(setting.seed, "mesa").integers(2**31)))
         if not setting.n_subjects:
             raise InputError("no data subjects", expected="one record or more")
@@ -142,18 +145,18 @@ class ReidentificationModel(mesa.Model):
 
     @property
     def needs_all_plans(self) -> bool:
-        """Whether it matters what adversaries would do who are not there: only to a publisher who learns."""
+        """Whether plans of absent adversaries are needed: only if the publisher learns."""
         return self.setting.learning is not None
 
     def subject(self, number: int) -> DataSubject:
-        """Return the agent of a data subject; it is made when it is first asked for."""
+        """Return the agent of a data subject, created at the first call."""
         if number not in self._views:
             self._views[number] = DataSubject(self, number)
         return self._views[number]
 
     @functools.cached_property
     def subjects(self) -> AgentSet:
-        """Return all data subjects as agents; they are made when this is first read."""
+        """All data subjects as agents, created at the first access."""
         return AgentSet([self.subject(number) for number in range(self.setting.n_subjects)], random=self.random)
 
     def run(self) -> ReidentificationModel:
@@ -163,9 +166,9 @@ class ReidentificationModel(mesa.Model):
         return self
 
     def release(self) -> None:
-        """Let go of what mesa keeps of a finished model, so that its memory is free once nobody holds it."""
+        """Remove mesa's references to this model, so that its memory can be freed."""
         self.remove_all_agents()
-        # mesa 3.3 counts agents in a table of all models.
+        # mesa 3.3 keeps an agent counter per model in a class attribute, which would keep the model alive.
         counters: Any = getattr(mesa.Agent, "_ids", None)
         if counters is not None:
             counters.pop(self, None)
@@ -177,10 +180,10 @@ class ReidentificationModel(mesa.Model):
             getattr(self, phase.name)()
         self.running = self.round_number < self.setting.rounds
 
-    # The phases.
+    # Phases of a round.
 
     def publish(self) -> None:
-        """Let the publisher share the records of those who take part."""
+        """Run the publish phase: release the records of the participants."""
         schedule = self.setting.schedule
         if schedule is not None:
             before, now = self.columns.participates, schedule[self.round_number - 1]
@@ -199,13 +202,13 @@ class ReidentificationModel(mesa.Model):
             self._memory.add(self.publisher.strategies[self.columns.cell], self.columns.participates)
 
     def attack(self) -> None:
-        """Let adversaries come, plan, buy and attack."""
+        """Run the attack phase: adversaries plan, buy resources and attack."""
         for adversary, acts in zip(self.adversaries, self._who_acts().tolist(), strict=True):
             adversary.acts = acts
         self.agents_by_type[Adversary].do("attack")
 
     def resolve(self) -> None:
-        """Work out or draw what comes of the attacks."""
+        """Run the resolve phase: compute or draw the outcomes of the attacks."""
         acting = np.array([adversary.acts for adversary in self.adversaries])
         plans = self._plans
         if self.setting.mode == "expectation":
@@ -216,28 +219,31 @@ class ReidentificationModel(mesa.Model):
             adversary.outcome = outcome
 
     def enforce(self) -> None:
-        """Have exploits detected, fined and answered by exclusion; collect the round."""
+        """Run the enforce phase: detect, fine and exclude; collect the measures."""
         self.agents_by_type[Adversary].do("answer_for")
         self._measure_round()
         self.datacollector.collect(self)
 
     def learn(self) -> None:
-        """Let everybody learn from the round."""
+        """Run the learn phase: update the beliefs of all agents."""
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
         if self.setting.participation is not None:
             self._subjects_learn(self.columns)
 
-    # What is made of them.
+    # Results.
 
     def equilibrium(self) -> Equilibrium:
-        """Return the outcome of the last round for the records of each cell, if they are shared."""
+        """Return the latest round's outcome for the released records of each cell."""
         assert self.outcome is not None  # noqa: S101 # asked for after a round
         assert self.publisher.choice is not None  # noqa: S101
         return equilibrium_of(self.setting, self.publisher.choice, self.outcome, self._payoff_of_records())
 
     def _payoff_of_records(self) -> Floats:
-        """Return the expected payoff of all adversaries together from a record of each cell, purchases apart."""
+        """Return the total expected payoff of all adversaries from a record, (n_cells,).
+
+        It excludes purchases and is in currency units.
+        """
         payoff = np.zeros(self.setting.n_cells)
         for adversary in self.adversaries:
             if adversary.acts and adversary.plan is not None:
@@ -248,22 +254,28 @@ class ReidentificationModel(mesa.Model):
 
     @property
     def exposed(self) -> NDArray[np.int64]:
-        """How many records of each cell are out, in the round or before it where that is remembered, (n_cells,)."""
+        """Number of exposed records of each cell, shape (n_cells,).
+
+        A record is exposed if it is released in this round, or if adversaries remember an earlier release of it.
+        """
         return self.setting.exposed(self.participants)
 
     @property
     def is_out(self) -> NDArray[np.bool_]:
-        """Of whom something is out, in the round or before it where that is remembered, (n_subjects,)."""
+        """Whether each subject's record is exposed, shape (n_subjects,); see `exposed`."""
         known, taking_part = self.setting.known, self.columns.participates
         return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
 
     @property
     def _plans(self) -> list[AttackPlan]:
-        """Plans of all adversaries; plans of absent ones matter only for the publisher's belief update."""
+        """Plans of all adversaries.
+
+        Plans of absent adversaries are needed only for the publisher's belief update.
+        """
         return [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
 
     def _who_acts(self) -> Floats:
-        """Return the probability that each adversary is there; where that is drawn, who is."""
+        """Return the probability that each adversary is present; 0 or 1 if drawn."""
         setting = self.setting
         weights = np.array([profile.weight for profile in setting.profiles])
         free = np.array([adversary.free for adversary in self.adversaries])
@@ -285,7 +297,7 @@ class ReidentificationModel(mesa.Model):
         return np.bincount(columns.cell[columns.participates], minlength=self.setting.n_cells).astype(np.int64)
 
     def _link_among_participants(self) -> None:
-        """Let records hide among those who take part in the round, where that matters."""
+        """Recompute linkage among this round's participants, if the setting requires it."""
         setting, taking_part = self.setting, self.participants
         if setting.among is None or not taking_part.any():
             return
@@ -296,7 +308,7 @@ class ReidentificationModel(mesa.Model):
             adversary.profile = profile
 
     def _remember(self, memory: Memory) -> None:
-        """Tell apart subjects of whom different things are out."""
+        """Split cells into rows by the information that adversaries remember."""
         planned = None if self.planned is None else self.planned.strategies[self.round_number - 1]
         setting = memory.setting(self.columns.participates, planned)
         if setting is None or setting is self.setting:
@@ -308,12 +320,12 @@ class ReidentificationModel(mesa.Model):
             adversary.profile = profile
 
     def _subjects_learn(self, columns: SubjectColumns) -> None:
-        """Let subjects learn what to expect, and decide on the next round, all in one call."""
+        """Update the subjects' expected risks and decide who takes part next."""
         rule, outcome = self.setting.participation, self.outcome
         assert rule is not None  # noqa: S101 # as the caller has seen
         assert outcome is not None  # noqa: S101
         shared = int(self.participants.sum())
-        # Of those who left, nobody tells the others.
+        # Subjects hear only of breaches of current participants.
         taking_part = self.columns.participates
         found = (
             (self.participants * outcome.risk).sum()
@@ -330,14 +342,15 @@ class ReidentificationModel(mesa.Model):
         self._moved = decided.joined, decided.left
 
     def _newly_exposed(self) -> int:
-        """Count the subjects whose record may be attacked and might not before."""
+        """Count the subjects whose record may be attacked for the first time."""
         assert self.outcome is not None  # noqa: S101 # resolved before
         return newly_exposed(self.columns.cell, self.is_out, self.outcome.attacked > 0, self._was_exposed)
 
     def _reidentify(self) -> float:
-        """Return the expected number of subjects re-identified at least once up to this round; counted if drawn.
+        """Return the number of subjects re-identified at least once up to this round.
 
-        Given what is released and who attacks what, re-identifications of different rounds are independent.
+        It is a count if outcomes are drawn, else the expected number. Given the releases and the attacks,
+        re-identifications in different rounds are independent.
         """
         assert self.outcome is not None  # noqa: S101 # resolved before
         if self.outcome.breached is not None:
@@ -374,7 +387,10 @@ class ReidentificationModel(mesa.Model):
         }
 
     def _reidentified(self, utility: Floats) -> Reidentified:
-        """Return how many people are re-identified in the round, given who is there if that is drawn."""
+        """Return the distribution of the number of people re-identified in the round.
+
+        It is conditional on the adversaries present, if presence is drawn.
+        """
         setting = self.setting
         acting = np.array([adversary.acts for adversary in self.adversaries])
         cases = cases_of_round(setting, self._plans, acting, self.exposed, utility)
@@ -383,7 +399,7 @@ class ReidentificationModel(mesa.Model):
 
 
 def _columns(setting: Setting) -> SubjectColumns:
-    """Make the subjects' columns before the first round."""
+    """Return the subjects' columns before the first round."""
     n, rule = setting.n_subjects, setting.participation
     if rule is None:
         taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]

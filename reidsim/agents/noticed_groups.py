@@ -1,8 +1,9 @@
-"""What a publisher may notice of a round in which any number of adversaries may come: groups of attacks without names.
+"""Publisher's possible observations of a round with any number of adversaries.
 
-Of each adversary's attacks it learns which types could not have made them. With few ways in which that may turn out,
-all are listed. Of more a sample stands for all: whose attacks are noticed at all is listed even then, and what is
-noticed of them is drawn. So no way is left out, and means over the sample are right on average.
+The publisher notices groups of attacks; all attacks in a group have the same, unknown adversary. From each group it
+learns which types cannot have made these attacks. If there are few possible outcomes, all are listed. Otherwise,
+a sample represents them: every set of noticed adversaries is still listed, and the types excluded for each noticed
+adversary are drawn. The sample covers every possible set, and its means are unbiased.
 """
 
 from __future__ import annotations
@@ -17,28 +18,29 @@ from reidsim.agents.beliefs import MOST_NOTICED
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# In a row of groups: nothing was noticed of an adversary, or it was not there.
+# Entry of a row of groups for an adversary who was absent or not noticed.
 NO_GROUP = -1
 
-# Ways that are listed in full, and rows of a sample, to which one for each set of adversaries may be added.
+# Maximum number of outcomes listed in full, and the approximate number of rows of a sample. Every set of noticed
+# adversaries gets at least one row, so a sample can be larger.
 _MOST_LISTED = 4096
 _SAMPLED = 8192
 
-# What is noticed of an adversary with a lower probability is left out; the rest is scaled up for each of them.
+# Observations of an adversary below this probability are omitted; the probabilities of the others are rescaled.
 _NEGLIGIBLE = 1e-9
 
 
 class Noticed(NamedTuple):
-    """What may be noticed of an adversary who is there.
+    """Possible observations of a present adversary.
 
     Attributes
     ----------
     missed : float
         Probability that none of its attacks is noticed.
     excluded : ndarray of int64, shape (n_outcomes,)
-        Otherwise: the types, as bits, that do not make one of the attacks noticed.
+        Types ruled out by each set of noticed attacks, as bits: at least one noticed attack is not in their plan.
     probability : ndarray of float64, shape (n_outcomes,)
-        Of each; with `missed` they sum to 1.
+        Probability of each outcome; the sum with `missed` is 1.
     """
 
     missed: float
@@ -47,16 +49,18 @@ class Noticed(NamedTuple):
 
 
 def noticed_of(overlaps: Floats, actor: int, noticed: float) -> Noticed:
-    """Return what may be noticed of an adversary who is there.
+    """Return the possible observations of a present adversary.
 
-    That all attacks noticed are made by every type of a set as well is that the others were missed, a product; what is
-    noticed of exactly each set follows by inclusion and exclusion.
+    For a set of types, consider the event that every noticed attack is in the plan of every type of the set. It occurs
+    if all other attacks are missed, so its probability is a product. Inclusion and exclusion over the sets then gives
+    the probability that a set is exactly the set of types not ruled out.
 
     Parameters
     ----------
     overlaps : ndarray of float64, shape (2 ** n_types,)
-        Records attacked by exactly each set of types; see `attack_overlaps`.
+        Number of records attacked by exactly each set of types; see `attack_overlaps`.
     actor : int
+        Index of the adversary.
     noticed : float
         Probability that an attack is noticed.
     """
@@ -74,7 +78,7 @@ def noticed_of(overlaps: Floats, actor: int, noticed: float) -> Noticed:
         pairs = exactly.reshape(-1, 2, 1 << bit)
         pairs[:, 0] -= pairs[:, 1]
     missed = float(np.exp(attacks * log_missed))
-    # That nothing was noticed excludes nobody either.
+    # The event that no attack is noticed rules out no type either, but is reported separately.
     exactly[everybody] -= missed
     sets = np.flatnonzero(own & (exactly > _NEGLIGIBLE))
     probability = exactly[sets]
@@ -86,36 +90,39 @@ def noticed_of(overlaps: Floats, actor: int, noticed: float) -> Noticed:
 def groups_of_round(
     overlaps: Floats, acting: Floats, noticed: float, stream: np.random.Generator
 ) -> tuple[Ints, Floats]:
-    """Return what may be noticed of a round, or a sample of it.
+    """Return the possible observations of a round, or a sample of them.
 
     Parameters
     ----------
     overlaps : ndarray of float64, shape (2 ** n_types,)
+        Number of records attacked by exactly each set of types; see `attack_overlaps`.
     acting : ndarray of float64, shape (n_types,)
-        Probability that each adversary is there.
+        Probability that each adversary is present.
     noticed : float
+        Probability that an attack is noticed.
     stream : numpy.random.Generator
-        For the sample; not used if all ways are listed.
+        Source of the sample; not used if all outcomes are listed.
 
     Returns
     -------
     groups : ndarray of int64, shape (n_rows, n_types)
-        In each row the types, as bits, excluded for each group, ascending; `NO_GROUP` where there is none.
+        One observation per row: the types ruled out for each group, as bits, in ascending order; `NO_GROUP` fills the
+        row.
     weight : ndarray of float64, shape (n_rows,)
-        They sum to 1.
+        Probability of each row; the sum is 1.
     """
     each = [noticed_of(overlaps, actor, noticed) for actor in range(len(acting))]
     ways = 1
     for acts, of_actor in zip(acting.tolist(), each, strict=True):
         ways *= 1 + (len(of_actor.excluded) if acts > 0.0 else 0)
     groups, weight = _all_ways(acting, each) if ways <= _MOST_LISTED else _sample(acting, each, stream)
-    # Groups have no names, so that rows are alike whose groups are.
+    # The publisher cannot name the groups, so rows with the same groups in another order are the same observation.
     distinct, row = np.unique(np.sort(groups, axis=1), axis=0, return_inverse=True)
     return distinct, np.bincount(row.ravel(), weights=weight, minlength=len(distinct)).astype(np.float64)
 
 
 def _all_ways(acting: Floats, each: list[Noticed]) -> tuple[Ints, Floats]:
-    """Return all that may be noticed, by adversary, and how probable it is."""
+    """Return all possible observations, one column per adversary, with probabilities."""
     groups, weight = np.empty((1, 0), dtype=np.int64), np.ones(1)
     for acts, (missed, excluded, probability) in zip(acting.tolist(), each, strict=True):
         outcomes = np.concatenate([[NO_GROUP], excluded if acts > 0.0 else excluded[:0]])
@@ -126,7 +133,7 @@ def _all_ways(acting: Floats, each: list[Noticed]) -> tuple[Ints, Floats]:
 
 
 def _sample(acting: Floats, each: list[Noticed], stream: np.random.Generator) -> tuple[Ints, Floats]:
-    """Return rows drawn for every set of adversaries of whom something is noticed, and the weights of the rows."""
+    """Return drawn rows for every set of noticed adversaries, with their weights."""
     seen, weight = np.zeros((1, 0), dtype=np.bool_), np.ones(1, dtype=np.float64)
     for acts, of_actor in zip(acting.tolist(), each, strict=True):
         share = acts * (1.0 - of_actor.missed)
@@ -138,7 +145,7 @@ def _sample(acting: Floats, each: list[Noticed], stream: np.random.Generator) ->
     first = np.cumsum(rows) - rows
     groups = np.full((len(of_row), len(each)), NO_GROUP, dtype=np.int64)
     for actor, (_, excluded, probability) in enumerate(each):
-        # In every set's rows the draws are spread evenly, in an order of their own for each adversary.
+        # Stratified draws within the rows of each set, in an independent order per adversary, reduce the variance.
         order = np.lexsort((stream.random(len(of_row)), of_row))
         place = np.empty(len(of_row))
         place[order] = np.arange(len(of_row)) - first[of_row]

@@ -1,4 +1,4 @@
-"""What comes of a round's attacks: expected values, or draws."""
+"""Outcomes of a round's attacks, as expected values or as draws."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class AdversaryOutcome:
-    """What comes of the attacks of one adversary if it is there.
+    """Outcome of one adversary's attacks, given that it is present.
 
     Parameters
     ----------
     attempts, successes : ndarray of float64, shape (n_cells,)
-        Records attacked and records re-identified.
+        Number of records attacked and of records re-identified.
     exploits : float
         Number of exploits.
     payoff : float
-        Its payoff, less what it bought, in currency units; fines as expected.
+        Payoff net of purchases and of expected fines, in currency units.
     attacked : ndarray of bool, shape (n_subjects,), optional
-        Whom it attacked, where that is drawn.
+        Whether each subject's record is attacked, if outcomes are drawn.
     """
 
     attempts: Floats
@@ -41,21 +41,22 @@ class AdversaryOutcome:
 
 @dataclass(frozen=True, eq=False)
 class RoundOutcome:
-    """What comes of a round.
+    """Outcome of a round.
 
     Parameters
     ----------
     by_adversary : tuple of AdversaryOutcome
+        Outcome of each adversary.
     acting : ndarray of float64, shape (n_types,)
-        Probability that each adversary is there; 0 or 1 where that is drawn.
+        Probability that each adversary is present; 0 or 1 if presence is drawn.
     attacked, risk : ndarray of float64, shape (n_cells,)
-        Probability that a record shared is attacked, and re-identified.
+        Probability that a released record is attacked, and that it is re-identified.
     exposure : ndarray of float64, shape (n_cells,)
-        Probability that it would be re-identified if whoever is there attacked it.
+        Probability that a released record would be re-identified if all present adversaries attacked it.
     breaches, records_attacked : ndarray of float64, shape (n_cells,)
-        Records re-identified and records attacked, by anybody.
+        Number of records re-identified and of records attacked by any adversary.
     breached : ndarray of bool, shape (n_subjects,), optional
-        Who was re-identified, where that is drawn.
+        Whether each subject is re-identified, if outcomes are drawn.
     """
 
     by_adversary: tuple[AdversaryOutcome, ...]
@@ -69,15 +70,20 @@ class RoundOutcome:
 
 
 def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
-    """Return the probability that something happens to a record through anybody.
+    """Return the probability of an event for each cell, over all adversaries.
 
     Parameters
     ----------
     meeting : {"one-of", "all"}
-        One adversary is there at most, or each of them independently.
+        Whether at most one adversary is present, or each one independently.
     acting : ndarray of float64, shape (n_types,)
+        Probability that each adversary is present.
     probability : ndarray of float64, shape (n_types, n_cells)
-        That it happens if the adversary is there.
+        Probability that a present adversary causes the event.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_cells,)
     """
     if meeting == "one-of":
         total = acting[0] * probability[0]
@@ -90,17 +96,18 @@ def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
 def expected_outcome(
     setting: Setting, plans: Sequence[AttackPlan], acting: Floats, participants: NDArray[np.int64]
 ) -> RoundOutcome:
-    """Work out the expected outcome of a round.
+    """Compute the expected outcome of a round.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     plans : sequence of AttackPlan
-        One for each type.
+        One plan for each adversary type.
     acting : ndarray of float64, shape (n_types,)
-        Probability that each is there.
+        Probability that each adversary is present.
     participants : ndarray of int64, shape (n_cells,)
-        Records of each cell that are shared.
+        Number of released records of each cell.
     """
     shares = target_shares(plans, participants)
     success = np.stack([plan.replies.success for plan in plans])
@@ -128,10 +135,25 @@ def sampled_outcome(
     participates: Bools,
     round_number: int,
 ) -> RoundOutcome:
-    """Draw the outcome of a round; `acting` is 0 or 1, `participates` (n_subjects,) tells who takes part.
+    """Draw the outcome of a round.
 
-    Every subject has a number of its own for every adversary and decision, whoever else takes part and however
-    records are shared; an exploit hits where the number is below the probability.
+    Each subject has one uniform random number per adversary and decision. The number does not depend on the other
+    participants or on the release. An exploit succeeds if the number is below the success probability.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    plans : sequence of AttackPlan
+        One plan for each adversary type.
+    acting : ndarray of float64, shape (n_types,)
+        1 for each adversary who is present, else 0.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of released records of each cell.
+    participates : ndarray of bool, shape (n_subjects,)
+        Whether each subject's record can be attacked.
+    round_number : int
+        Number of the round, from 1.
     """
     cells, n = setting.cell_of_subject, setting.n_subjects
     shares = target_shares(plans, participants)
@@ -169,23 +191,25 @@ def survive(
     is_out: Bools,
     never: Floats,
 ) -> None:
-    """Multiply the probabilities that subjects were never re-identified by those of a round of expected outcomes.
+    """Update each subject's probability of never being re-identified, in place.
 
-    Where a budget covers a part of a cell, the first subjects of the cell are attacked, as `sampled_outcome` has it.
+    Multiplies it by the probability that the subject is not re-identified in this round, for expected outcomes. If a
+    budget covers only a part of a cell, the first subjects of the cell are attacked, as in `sampled_outcome`.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     plans : sequence of AttackPlan
-        One for each type.
+        One plan for each adversary type.
     outcome : RoundOutcome
-        Of these plans.
+        Expected outcome of these plans.
     exposed : ndarray of int64, shape (n_cells,)
-        Records of each cell that are out.
+        Number of exposed records of each cell: released now, or earlier and remembered.
     is_out : ndarray of bool, shape (n_subjects,)
-        Whose records these are.
+        Whether each subject's record is exposed.
     never : ndarray of float64, shape (n_subjects,)
-        Changed in place.
+        Probability that each subject was never re-identified; changed in place.
     """
     cells, shares = setting.cell_of_subject, target_shares(plans, exposed)
     in_part = np.stack(
@@ -206,19 +230,31 @@ def survive(
 
 
 def _is_by_chance(plan: AttackPlan) -> Bools:
-    """Return for which cells each record is attacked with some probability, rather than the first ones, (n_cells,)."""
+    """Return for which cells targets are random, not the first records, (n_cells,)."""
     return np.asarray((np.broadcast_to(plan.replies.frequency, plan.targets.shape) < 1.0) | plan.drawn)
 
 
 def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:
-    """Return the number in [0, 1) that each subject has for a decision of an agent in a round, (n_subjects,)."""
+    """Return each subject's uniform number in [0, 1) for a decision, (n_subjects,).
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    decision : str
+        Name of the decision, such as ``"exploits"``.
+    agent : str
+        Name of the deciding agent.
+    round_number : int
+        Number of the round, from 1.
+    """
     return setting.stream(decision, agent, round_number).random(setting.n_subjects)
 
 
 def _drawn(
     setting: Setting, profile: AdversaryProfile, plan: AttackPlan, attacked: Bools, hit: Bools
 ) -> AdversaryOutcome:
-    """Put together what was drawn; the gain expected is replaced by the one drawn."""
+    """Return an adversary's outcome, with the drawn gain in place of the expected one."""
     replies = plan.replies
     attempts, successes = _per_cell(setting, attacked), _per_cell(setting, hit)
     lucky = float(successes.sum()) - dot(attempts, replies.success)
@@ -231,9 +267,9 @@ def _per_cell(setting: Setting, subjects: Bools) -> Floats:
 
 
 def target_shares(plans: Sequence[AttackPlan], participants: NDArray[np.int64]) -> Floats:
-    """Return the share of each cell's records that each plan attacks, shape (n_types, n_cells)."""
+    """Return the attacked share of each cell for each plan, shape (n_types, n_cells)."""
     targets = np.stack([plan.targets for plan in plans])
-    # Floats are divided by floats in half the time.
+    # Division of floats by floats takes half the time of division by integers.
     return np.divide(targets, participants.astype(np.float64), out=np.zeros_like(targets), where=participants > 0)
 
 
@@ -245,10 +281,11 @@ def _targets_drawn(
     participates: Bools,
     round_number: int,
 ) -> Bools:
-    """Return which subjects an adversary attacks: of a cell that its budget covers in part, the first ones.
+    """Return which subjects an adversary attacks, shape (n_subjects,).
 
-    An adversary who draws its targets attacks a random sample of the subjects whose records pay. Where an adversary
-    attacks with some frequency, it attacks each subject with the probability that is the share of its cell.
+    If its budget covers only a part of a cell, the adversary attacks the first subjects of the cell. An adversary who
+    draws its targets attacks a random sample of the subjects with profitable records. If the adversary attacks with a
+    frequency below 1, it attacks each subject independently, with probability equal to the attacked share of the cell.
     """
     cells, partly = setting.cell_of_subject, (shares > 0.0) & (shares < 1.0)
     attacked = participates & (shares >= 1.0)[cells]

@@ -1,4 +1,4 @@
-"""Participation of data subjects: harm of a breach, expected risk, and learning from a round."""
+"""Participation of data subjects: harm of a breach, expected risk and learning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Decided(NamedTuple):
     participates : ndarray of bool, shape (n,)
         Whether the subject takes part.
     joined, left : int
-        Subjects who take part after a round without, and the other way round.
+        Number of subjects who take part after a round without participation, and number who stop.
     """
 
     participates: Bools
@@ -34,7 +34,10 @@ class Decided(NamedTuple):
 
 
 def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floats:
-    """Draw the harm of a breach to each subject: lognormal with the rule's mean and spread, shape (n,)."""
+    """Draw each subject's harm of a breach, in currency units, shape (n,).
+
+    The harm is lognormal with the rule's mean; `spread` is the standard deviation of its logarithm.
+    """
     if rule.spread == 0:
         return np.full(n, rule.harm)
     logarithm = rng.standard_normal(n)
@@ -44,19 +47,21 @@ def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floa
 
 
 def takes_part(rule: ParticipationRule, harm: Floats, expected_risk: Floats) -> Bools:
-    """Return which subjects take part: their reward is at least the expected harm."""
+    """Return which subjects take part: the reward is at least the expected harm."""
     return np.asarray(harm * expected_risk <= rule.reward)
 
 
 def newly_exposed(cells: NDArray[np.intp], is_out: Bools, attacked: Bools, was_exposed: Bools) -> int:
-    """Count the subjects whose record is out and may be attacked for the first time, and mark them.
+    """Count and mark the subjects whose record may be attacked for the first time.
 
     Parameters
     ----------
     cells : ndarray of int, shape (n,)
+        Cell of each subject's record.
     is_out : ndarray of bool, shape (n,)
+        Whether the subject's record is exposed: released now, or earlier and remembered.
     attacked : ndarray of bool, shape (n_cells,)
-        Records of which cells may be attacked.
+        Whether records of the cell may be attacked.
     was_exposed : ndarray of bool, shape (n,)
         Subjects already marked; changed in place.
     """
@@ -72,22 +77,24 @@ def learn_and_decide(
     rate: float,
     drawn: tuple[Bools, Bools] | None = None,
 ) -> Decided:
-    """Move expected risks towards the outcome of a round, in place, and decide on participation in the next round.
+    """Update the expected risks in place; decide on participation in the next round.
 
-    Participants observe whether they were breached themselves. Subjects who hear of the breaches of a round learn the
-    share of participants who were breached; participants who hear of them take the mean of both.
+    A participant observes whether its own record was breached. A subject who hears of the round's breaches learns the
+    share of participants who were breached. A participant who also hears of the breaches uses the mean of both. The
+    expected risk moves towards the observed value by the learning rate.
 
     Parameters
     ----------
     rule : ParticipationRule
+        Parameters of the subjects' decision.
     columns : SubjectColumns
-        With harm and expected risk, which is changed.
+        State of the subjects, with harm and expected risk; the expected risk is changed.
     risk : ndarray of float64, shape (n_cells,)
         Probability of a breach of a participant.
     rate : float
         Share of participants who were breached.
     drawn : pair of ndarray of bool, shape (n,), optional
-        Subjects who were breached and subjects who hear of breaches, if that is drawn.
+        Whether each subject was breached, and whether each subject hears of breaches, if outcomes are drawn.
     """
     assert columns.harm is not None and columns.expected_risk is not None  # noqa: S101, PT018 # as subjects decide
     breached, heard = drawn or (np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_))
@@ -121,7 +128,11 @@ def _learn_and_decide(
     rule: Floats,
     worth: Bools,
 ) -> None:
-    """Write expected risk and participation; `rule` holds the share who hear, the learning rate and the reward."""
+    """Write each subject's expected risk and decision to `expected_risk` and `worth`.
+
+    `rule` holds the probability of hearing of breaches, the learning rate and the reward. `met_by_cell` is the expected
+    observation of a participant, used if outcomes are not drawn.
+    """
     hears, learning_rate, reward = rule
     for i in range(len(cell)):
         was = expected_risk[i]

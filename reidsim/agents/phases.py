@@ -1,4 +1,4 @@
-"""The phases of a round in order: who acts in each, what it decides, on what information, and what is drawn."""
+"""Phases of a round in order: actors, decision, information and random streams."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ class Phase(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the model's method.
+        Name of the phase and of the model's method.
     actors : str
+        Agents who act.
     decision : str
+        Decision that they make.
     information : str
-        What the decision rests on.
+        Information on which the decision is based.
     streams : tuple of str
-        Decisions that are drawn; each agent has a stream of its own for each, in every round.
+        Random decisions of the phase. Each agent has a separate random stream for each of them in every round.
     """
 
     name: str
@@ -63,5 +65,5 @@ PHASES = (
         ("notices", "hearing"),
     ),
 )
-# Drawn once, before the first round.
+# Random decisions drawn once, before the first round.
 FIRST_STREAMS = ("valuations",)

@@ -1,11 +1,14 @@
-"""How a publisher learns how often each of several adversaries is there, if any number of them may come in a round.
+"""The publisher's belief about the presence of each adversary.
 
-Beliefs about each adversary's probability of being there are a Beta distribution. The publisher tells the attacks of
-one adversary from those of another, but not who is behind them: it notices groups of attacks. Bayes' rule weighs every
-way to put names to the groups, given that whoever has none was not there or was not noticed. An adversary known to be
-there, or not to be, is the conjugate update; a mixture of both is replaced by the Beta distribution with the same mean
-and the same second moment. So a round that tells nothing of an adversary changes nothing, and if attacks tell the
-adversaries apart, the parameters count the rounds with and without each.
+It applies if any number of adversaries can be present in a round. The belief about an adversary's probability of
+presence is a Beta distribution. The publisher can separate the attacks of different adversaries, but cannot identify
+the adversary behind them: it notices groups of attacks. Bayes' rule weights every assignment of adversaries to groups;
+an adversary without a group was absent or was not noticed.
+
+If the adversary is known to be present or absent, the update is conjugate. Otherwise the posterior is a mixture of both
+updates, which is replaced by the Beta distribution with the same mean and the same second moment. A round without
+information about an adversary therefore leaves its belief unchanged. If the attacks identify the adversaries, the
+parameters count the rounds with and without each adversary.
 """
 
 from __future__ import annotations
@@ -23,14 +26,14 @@ Ints = NDArray[np.int64]
 
 
 def updated_presence(parameters: Floats, probability: Floats) -> Floats:
-    """Return the parameters after a round in which each adversary was there with some probability.
+    """Return the Beta parameters after a round with uncertain presence.
 
     Parameters
     ----------
     parameters : ndarray of float64, shape (n_types, 2)
-        Of the Beta distributions, all above 0: rounds with the adversary and rounds without it.
+        Parameters of the Beta distributions, all above 0: rounds with the adversary and rounds without it.
     probability : ndarray of float64, shape (..., n_types)
-        That each was there, given all that was noticed.
+        Probability that each adversary was present, given the noticed attacks.
 
     Returns
     -------
@@ -39,36 +42,36 @@ def updated_presence(parameters: Floats, probability: Floats) -> Floats:
     there, away = parameters[:, 0], parameters[:, 1]
     total = there + away + 1.0
     more, less = there + probability, away + 1.0 - probability
-    # Mean and variance of the mixture, put so that no two large terms are subtracted from each other.
+    # Mean and variance of the mixture, written without subtraction of two large terms, which would lose digits.
     known = there * away + there * (1.0 - probability) + away * probability
     size = total * known / (more * less + total * probability * (1.0 - probability))
     return np.stack([more / total * size, less / total * size], axis=-1)
 
 
 def presence_given(prior: Floats, groups: Ints, overlaps: Floats, noticed: float) -> Floats:
-    """Return the probability that each adversary was there, given which groups of attacks were noticed.
+    """Return the posterior probability of presence, given the noticed groups.
 
     Parameters
     ----------
     prior : ndarray of float64, shape (n_types,)
-        That each is there, before the round.
+        Prior probability that each adversary is present.
     groups : ndarray of int64, shape (n_rows, n_groups)
-        For each group the types, as bits, that cannot be behind it.
+        Types ruled out for each group, as bits; one observation per row.
     overlaps : ndarray of float64, shape (2 ** n_types,)
-        Records attacked by exactly each set of types; see `attack_overlaps`.
+        Number of records attacked by exactly each set of types; see `attack_overlaps`.
     noticed : float
         Probability that an attack is noticed.
 
     Returns
     -------
     ndarray of float64, shape (n_rows, n_types)
-        The prior where nobody who may come attacks like this.
+        The prior for rows that no set of possible adversaries explains.
     """
     bits = np.arange(len(prior))
     sets = np.arange(len(overlaps))
     members = (sets[:, None] >> bits & 1).astype(np.bool_)
     size = members.sum(axis=1)
-    # By the set of adversaries who are named: in how many ways the groups can be put down to them.
+    # For each set of adversaries: the number of ways to assign one of them to each group so far.
     named, ways = sets[:1], np.ones((1, len(groups)))
     for number, excluded in enumerate(groups.T):
         larger = sets[size == number + 1]
@@ -78,7 +81,7 @@ def presence_given(prior: Floats, groups: Ints, overlaps: Floats, noticed: float
             reached = np.searchsorted(larger, named[without] | 1 << member)
             following[reached] += ways[without] * (excluded >> member & 1 == 0)
         named, ways = larger, following
-    # Attacks noticed weigh alike under all names; those that nobody noticed do not.
+    # Noticed attacks have the same likelihood under all assignments; missed attacks do not.
     log_missed = (overlaps @ members) * np.log1p(-min(noticed, MOST_NOTICED))
     with np.errstate(divide="ignore"):
         log_unnoticed = np.log(prior) + log_missed
@@ -96,23 +99,25 @@ def presence_given(prior: Floats, groups: Ints, overlaps: Floats, noticed: float
 def expected_presence_update(
     parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float, stream: np.random.Generator
 ) -> Floats:
-    """Return the parameters of the beliefs that are expected after a round.
+    """Return the expected Beta parameters after a round.
 
-    Their means are the expected means, so that beliefs which are right are expected to stay; their sums, which tell how
-    many rounds a belief counts as, are the expected sums.
+    The mean of each returned belief is the expected posterior mean, so a correct belief is expected to stay unchanged.
+    The sum of its two parameters, the number of rounds that the belief is worth, is the expected posterior sum.
 
     Parameters
     ----------
     parameters : ndarray of float64, shape (n_types, 2)
+        Parameters before the round.
     attacked : ndarray of float64, shape (n_types, n_cells)
-        Records that each adversary attacks if it is there.
+        Number of records that each adversary attacks if present.
     acting : ndarray of float64, shape (n_types,)
-        Probability that each is there, in truth.
+        True probability that each adversary is present.
     present : ndarray of float64, shape (n_types,)
-        Probability that each is not excluded from the round, which the publisher knows.
+        Probability that each adversary is not excluded from the round; known to the publisher.
     noticed : float
+        Probability that an attack is noticed.
     stream : numpy.random.Generator
-        If more may be noticed than can be listed, for the sample that stands for it; see `groups_of_round`.
+        Source of the sample if there are too many observations to list; see `groups_of_round`.
     """
     overlaps = attack_overlaps(attacked)
     groups, weight = groups_of_round(overlaps, acting, noticed, stream)
@@ -121,7 +126,7 @@ def expected_presence_update(
     means, size = np.zeros_like(parameters), np.zeros(len(parameters))
     for n_groups in np.unique(number).tolist():
         rows = number == n_groups
-        # In ascending order whatever is no group comes first.
+        # `NO_GROUP` is the lowest entry, so the groups are the last columns of a sorted row.
         named = groups[rows][:, len(parameters) - n_groups :]
         after = _after(parameters, named, overlaps, present, noticed)
         counted = after.sum(axis=-1)
@@ -133,16 +138,16 @@ def expected_presence_update(
 def sampled_presence_update(
     parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float, draws: Sequence[float]
 ) -> Floats:
-    """Return the parameters after a round of which it was drawn who came; `acting` and `present` are 0 or 1.
+    """Return the Beta parameters after a round with a drawn observation.
 
-    `draws`, one in [0, 1) for each type, tell what was noticed of its attacks. Other parameters are those of
-    `expected_presence_update`.
+    `acting` and `present` are 0 or 1. `draws` holds one uniform number in [0, 1) per type, which selects the noticed
+    attacks of that type. The other parameters are the parameters of `expected_presence_update`.
     """
     overlaps = attack_overlaps(attacked)
     groups: list[int] = []
     for actor in np.flatnonzero(acting).tolist():
         missed, excluded, probability = noticed_of(overlaps, actor, noticed)
-        # The first outcome is that nothing was noticed.
+        # In the first outcome, no attack is noticed.
         place = int(np.searchsorted(missed + np.cumsum([0.0, *probability]), draws[actor], side="right"))
         if place and len(excluded):
             groups.append(int(excluded[min(place, len(excluded)) - 1]))
@@ -151,7 +156,10 @@ def sampled_presence_update(
 
 
 def _after(parameters: Floats, groups: Ints, overlaps: Floats, present: Floats, noticed: float) -> Floats:
-    """Return the parameters for each row of groups; a round with an excluded adversary tells nothing of it."""
+    """Return the parameters after each observation in the rows of `groups`.
+
+    A round from which an adversary is excluded gives no information about its presence.
+    """
     belief = parameters[:, 0] / parameters.sum(axis=1)
     there = presence_given(belief * present, groups, overlaps, noticed)
     away = 1.0 - belief * present

@@ -1,4 +1,4 @@
-"""What is fixed about a world of agents before its first round: adversary types, prices, rules of the environment."""
+"""Fixed parameters of a multi-round model: adversary types, prices, rules."""
 
 from __future__ import annotations
 
@@ -19,80 +19,85 @@ Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
 Foresight = Literal["holdings", "plans"]
 Holdings = frozenset[str]
-# How a policy takes what was released before: it replies to it, finding what pays most of each record or otherwise; it
-# decides as if nothing were, it changes nothing; or it was all planned before the first round.
+# How a policy uses earlier releases. "each-to-past": best reply to them, found record by record; "to-past": reply to
+# them, found otherwise; "alone": ignore them; "hold": keep the earlier release; "planned": all rounds were planned
+# before the first.
 Reply = Literal["each-to-past", "to-past", "alone", "hold", "planned"]
-# Picks the strategies of a policy in a game.
+# Returns the strategies that a policy chooses in a game.
 Solve = Callable[[str, RecordGame], Choice]
 
 
 class Equipment(NamedTuple):
-    """How an adversary links and plans with what it holds."""
+    """Linker and planner of an adversary with given resources."""
 
     linker: Linker
     adversary: Adversary
 
 
 class Equip(Protocol):
-    """Tells how an adversary links and plans with some resources."""
+    """Callable that returns an adversary's equipment, given its resources."""
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
-        """Return the equipment; None if nothing can be attacked with these resources.
+        """Return the equipment; None if no record can be attacked with the resources.
 
         Parameters
         ----------
         holds : frozenset of str
             Resources held.
         expected_accuracy : float
-            Share of what resources say that the adversary takes to be right.
+            Share of correct entries in the resources, as the adversary expects it.
         believed : bool
-            As the publisher believes it to be, instead of as it is.
+            Whether to return the equipment that the publisher believes in, instead of the true one.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class AdversaryProfile:
-    """What is fixed about one type of adversary.
+    """Fixed parameters of one adversary type.
 
     Parameters
     ----------
     name : str
+        Name of the type.
     equip : Equip
+        Returns linker and planner, given the resources held.
     weight : float
-        Probability that the adversary of a round is of this type, or that this adversary is there in a round.
+        Probability that the adversary of a round has this type; if several adversaries can be present, probability
+        that this adversary is present in a round.
     gain : float
-        Worth of naming the right person, in currency units per record.
+        Gain from a successful re-identification, in currency units per record.
     cheapest : float
-        Price of the cheapest attack on one record.
+        Cost of the cheapest attack on one record, in currency units.
     holds : frozenset of str
         Resources held before the first round.
     prices : mapping of str to float
-        Of the resources that it may buy.
+        Price of each resource that the adversary can buy, in currency units.
     budget : float
-        What it can spend in a round; infinite without a limit.
+        Maximum spending per round, in currency units; infinite without a limit.
     expected_accuracy : float
-        Share of what its resources say that it takes to be right before the first round.
+        Share of correct entries in its resources that the adversary expects before the first round.
     accuracy : float
-        That share in truth.
+        True share of correct entries.
     learns : bool
-        Whether it learns that share from its successes; then the expected one is below 1.
+        Whether the adversary learns the accuracy from its successes; requires an expected accuracy below 1.
     experience : float
-        Number of attempts that its expectation counts as.
+        Number of attempts that the expected accuracy is worth.
     expected_fine : float
-        Expected fine per exploit that its plans account for.
+        Expected fine per exploit that the adversary's plans include, in currency units.
     access_outlay, exploit_outlay : float, optional
-        What an attack and each exploit cost. If not given, all that a payoff is below the expected gain is cost.
+        Cost of an attack and of each exploit, in currency units. Without `access_outlay`, the cost is the expected gain
+        less payoff and fines.
     single_exploit : bool
-        Whether an attack is exactly one exploit.
+        Whether an attack consists of exactly one exploit.
     draws_targets : bool
-        Whether it attacks a random sample of the records that pay where its budget does not cover all, drawn anew in
-        each round; otherwise those of the highest expected payoff per unit of money.
+        Whether an adversary with too small a budget attacks a random sample of the profitable records, drawn anew in
+        each round. Otherwise it attacks the records with the highest expected payoff per currency unit.
     believed : AdversaryProfile, optional
-        What the publisher takes the profile to be, if that is another.
+        Profile that the publisher believes in, if it differs.
     lists : callable, optional
-        Returns the resources through which it re-identifies somebody, given what it holds and the stages that infer
-        something (as `Replies.used`); all that it holds, if not given.
+        Returns the resources used for a re-identification, given the resources held and the inference stages (see
+        `Replies.used`). Default: all resources held.
     """
 
     name: str
@@ -116,28 +121,31 @@ class AdversaryProfile:
     lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
 
     def through(self, holds: Holdings, used: int) -> str:
-        """Return in words the resources through which it re-identifies somebody; empty where it needs none."""
+        """Return the names of the resources used for a re-identification, as text.
+
+        The text is empty if no resource is used.
+        """
         names = tuple(sorted(holds)) if self.lists is None else self.lists(holds, used)
         return " and ".join(names)
 
     @property
     def can_attack(self) -> bool:
-        """Whether the budget allows one attack."""
+        """Whether the budget covers the cheapest attack."""
         return self.budget >= self.cheapest
 
 
 @dataclass(frozen=True)
 class Enforcement:
-    """What the environment does about exploits.
+    """Detection of exploits and its consequences.
 
     Parameters
     ----------
     detection : float
         Probability that an exploit is detected.
     fine : float
-        Paid by the adversary for each exploit detected, in currency units.
+        Fine for each detected exploit, in currency units.
     exclusion : int
-        Rounds for which a contract excludes an adversary of whom an exploit was detected.
+        Number of rounds from which an adversary is excluded by contract after a detected exploit.
     """
 
     detection: float = 0.0
@@ -147,13 +155,13 @@ class Enforcement:
 
 @dataclass(frozen=True)
 class Learning:
-    """How the publisher learns which types it faces.
+    """Parameters of the publisher's learning about adversary types.
 
     Parameters
     ----------
     prior : ndarray of float64, shape (n_types,) or (n_types, 2)
-        Number of observed attackers of each type that the belief before the first round counts as; where any number
-        of adversaries may come, number of rounds with and without each.
+        Weight of the belief before the first round: number of observed attackers of each type, or, if any number of
+        adversaries can be present, number of rounds with and without each adversary.
     noticed : float
         Probability that the publisher notices an attack on a record.
     """
@@ -164,20 +172,20 @@ class Learning:
 
 @dataclass(frozen=True)
 class ParticipationRule:
-    """When data subjects take part.
+    """Parameters of the data subjects' decision to take part.
 
     Parameters
     ----------
     reward : float
-        What taking part in a round is worth to a subject, in currency units.
+        Reward to a subject for participation in a round, in currency units.
     harm : float
-        Mean harm of a breach to a subject.
+        Mean harm of a breach to a subject, in currency units.
     spread : float
         Standard deviation of the logarithm of harm among subjects.
     expected_risk : float
         Probability of a breach that subjects expect before the first round.
     learning_rate : float
-        Weight of the latest round in what they expect.
+        Weight of the latest round in the expected probability.
     hears : float
         Probability that a subject hears of the breaches of a round.
     """
@@ -192,22 +200,23 @@ class ParticipationRule:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What adversaries who remember know of the rows of a round before it; see `reidsim.agents.memory`.
+    """Adversaries' knowledge of earlier releases, by row; see `reidsim.agents.memory`.
 
     Parameters
     ----------
     cells : ndarray of int, shape (n_rows,)
-        The distinct record that each row is of.
+        Cell (distinct record) of each row.
     past : ndarray of int64, shape (n_rows,)
-        What was released before is as much as this strategy; -1 where nothing was.
+        Strategy that is as informative as all earlier releases of the row together; -1 without an earlier release.
     gone : ndarray of int64, shape (n_rows,)
-        Subjects of rows of whom something is out, and who do not take part; a row is of such or of others.
+        Number of subjects of the row with an earlier release who do not take part in the round. It is either 0 or
+        the number of all subjects of the row.
     meet : callable
-        Returns the strategies that tell as much as two together.
+        Returns the meet of strategies: the strategy that is as informative as two strategies together.
     alone : Setting
-        The world of the round on cells, as if nothing were out.
+        Setting of the round on cells, without any earlier release.
     planned : ndarray of int64, shape (n_rows,), optional
-        What was planned for the round.
+        Strategy planned for the round.
     """
 
     cells: Rows
@@ -224,10 +233,10 @@ class PlannedReleases(NamedTuple):
     Attributes
     ----------
     strategies : ndarray of int64, shape (rounds, n_subjects)
-        -1 where nothing is released.
+        Strategy of each subject's record in each round; -1 if it is withheld.
     counterfeits : ndarray of int64, shape (n_counterfeits, 3)
-        The round of each counterfeit record, from 0; a subject whose generalization it has; and one whose sensitive
-        value it has.
+        For each counterfeit record: the round, from 0; a subject with the same generalization; a subject with the same
+        sensitive value.
     """
 
     strategies: Strategies
@@ -236,68 +245,75 @@ class PlannedReleases(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Everything fixed about a world of agents.
+    """Fixed parameters of a multi-round model.
 
-    Records that are alike share a cell: strategies and replies are computed per cell, subjects count in cells.
+    Identical records form a cell. Strategies and replies are computed per cell, and subjects are counted per cell.
 
     Parameters
     ----------
     space : StrategySpace
-        The forms in which the records of cells can be shared.
+        Strategies for the records of the cells.
     cell_of_subject : ndarray of int, shape (n_subjects,)
+        Cell of each subject's record.
     benefit, loss : ndarray of float64, shape (n_cells,)
-        The publisher's, in currency units per record.
+        The publisher's benefit from a release and true loss from a re-identification, in currency units per record.
     believed_loss : ndarray of float64, shape (n_cells,)
-        The loss that the publisher plans with.
+        Loss that the publisher uses for its decisions, in currency units per record.
     profiles : tuple of AdversaryProfile
+        Adversary types.
     solve : callable
-        Picks the strategies of a policy in the game that the publisher believes in.
+        Returns the strategies that a policy chooses in the game that the publisher believes in.
     is_fixed : callable
-        Tells whether a policy is a rule that does not depend on adversaries.
+        Returns whether a policy is a rule that does not depend on adversaries.
     forbids_attacks : callable
-        Tells whether a policy releases only what is never attacked.
+        Returns whether a policy releases only records that no adversary attacks.
     meeting : {"one-of", "all"}
-        Whether one adversary is there in a round, of a type drawn by weights, or every one with its own probability.
+        Whether one adversary is present in a round, with a type drawn by weight, or each one with its own probability.
     rounds : int
+        Number of rounds.
     mode : {"expectation", "sampling"}
+        Whether outcomes are expected values or draws.
     enforcement : Enforcement
+        Detection, fines and exclusion.
     learning : Learning, optional
-        The publisher knows the weights, if not given.
+        The publisher's learning. Default: the publisher knows the weights.
     participation : ParticipationRule, optional
-        Everybody takes part, if not given.
+        The subjects' decision to take part. Default: all subjects take part.
     foresees : {"holdings", "plans"}
-        Whether the publisher expects what adversaries hold, or what they will buy and can pay for, too.
+        Whether the publisher considers only the adversaries' current resources, or also their purchases and budgets.
     tolerance : float
-        The publisher keeps its choice while nothing that it believes of an adversary has moved by more than this.
+        The publisher keeps its choice while no belief about an adversary has changed by more than this amount.
     among : callable, optional
-        Returns the world as it is if only some take part, of each cell (n_cells,), where that changes linkage or the
-        publisher's choice: profiles in the same order, and `solve`. Not given where who stays away changes neither.
+        Returns the setting for a given number of participants per cell, shape (n_cells,): `profiles`, in the same
+        order, and `solve`. Omitted if absent subjects change neither linkage nor the publisher's choice.
     remembers : bool
-        Whether adversaries keep what they saw in the rounds before.
+        Whether adversaries remember the releases of earlier rounds.
     meet : callable, optional
-        Returns the strategies that tell as much as two together. Not given where strategies do not tell.
+        Returns the meet of strategies: the strategy that is as informative as two strategies together. Omitted if the
+        strategies have no meet.
     split : callable, optional
-        Returns the space of strategies, and `solve`, of other rows than cells, given the cell of each and how many
-        subjects of it take part. Not given where each subject has a cell of its own.
+        Returns the strategy space and `solve` for rows that replace the cells, given each row's cell and number of
+        participants. Omitted if each subject has its own cell.
     profiles_among : callable, optional
-        Returns the profiles if people hide among some subjects only, so many of each cell. Not given where it does
-        not matter who takes part.
+        Returns the profiles if group sizes count only some subjects, given their number per cell. Omitted if group
+        sizes do not depend on participation.
     reply_of : callable
-        Tells how a policy takes what was released before, where adversaries remember it.
+        Returns how a policy uses earlier releases that adversaries remember; see `Reply`.
     schedule : ndarray of bool, shape (rounds, n_subjects), optional
-        Who takes part in each round, where that is given.
+        Whether each subject takes part in each round, if that is an input.
     planned : callable, optional
         Returns the releases of a policy that plans all rounds before the first.
     waves : tuple of str
-        Names of the rounds, where they have some.
+        Names of the rounds, if they have names.
     knows_truth : bool
         Whether the publisher plans with the true payoff parameters, risks and lists instead of the believed ones.
     expected_purchases : mapping of str to frozenset of str
-        Resources that the publisher expects an adversary to hold besides those it holds when a round begins.
+        Resources that the publisher expects each adversary to have in addition to the resources held when a round
+        begins.
     known : Known, optional
-        What is out about the rows, which then take the place of cells.
+        Information released earlier about the rows, which then replace the cells.
     seed, replication : int
-        Root of all draws, and which of several runs of all rounds this is.
+        Root seed of all draws, and number of this replication of the run.
     """
 
     space: StrategySpace
@@ -333,7 +349,7 @@ class Setting:
     replication: int = 0
 
     def stream(self, decision: str, agent: str = "", round_number: int = 0) -> np.random.Generator:
-        """Return the generator of a decision of an agent in a round; see `agent_stream`."""
+        """Return the random generator of an agent's decision; see `agent_stream`."""
         return agent_stream(self.seed, decision, agent, replication=self.replication, round_number=round_number)
 
     @property
@@ -343,21 +359,24 @@ class Setting:
 
     @property
     def n_cells(self) -> int:
-        """Number of distinct records."""
+        """Number of cells: distinct records, or rows if releases are remembered."""
         return self.space.n_records
 
     def released(self, strategies: Strategies) -> Strategies:
-        """Return the strategies of a round, -1 for the records of subjects who left, shape (n_cells,)."""
+        """Return the strategies of a round, with -1 for subjects who left, (n_cells,)."""
         return strategies if self.known is None else np.where(self.known.gone > 0, WITHHELD, strategies)
 
     def seen(self, strategies: Strategies) -> Strategies:
-        """Return what is known of each cell's records once they are shared as `strategies`, shape (n_cells,).
+        """Return the information known about each cell after a release, (n_cells,).
 
-        That is as much as one strategy: of records shared before and now, of what both tell.
+        The result is a strategy. For records released before and now, it is as informative as both releases together.
         """
         known = self.known
         return strategies if known is None else known_of(self.released(strategies), known.past, known.meet)
 
     def exposed(self, participants: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many records of each cell are out, of so many who take part; with those who left, (n_cells,)."""
+        """Return the number of exposed records of each cell, shape (n_cells,).
+
+        These are the records of the participants and of subjects who left after an earlier release.
+        """
         return participants if self.known is None else participants + self.known.gone

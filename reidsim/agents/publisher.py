@@ -1,4 +1,4 @@
-"""The publisher as an agent: what it believes of adversaries, what it shares, and what it learns."""
+"""The publisher agent: beliefs about adversaries, releases and learning."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Floats = NDArray[np.float64]
 
 
 class _Met(NamedTuple):
-    """What a choice was made for, beliefs apart: if any of it changes, the choice is made again.
+    """Inputs of a choice other than beliefs; any change triggers a new choice.
 
     Attributes
     ----------
     holdings : tuple of frozenset of str
-        Of each adversary.
+        Resources that each adversary is expected to hold.
     setting : Setting
-        Another one if other people take part and records hide among those who do.
+        Setting of the round; it changes with the participants if group sizes count participants only.
     participants : tuple of int, optional
-        Records shared of each cell, where budgets or purchases are foreseen.
+        Number of released records of each cell, if budgets or purchases are foreseen.
     round_number : int, optional
-        Where purchases are.
+        Number of the round, if purchases are foreseen.
     """
 
     holdings: tuple[Holdings, ...]
@@ -47,26 +47,31 @@ class _Met(NamedTuple):
 
 
 def of_rows(choice: Choice, cells: Rows) -> Choice:
-    """Return a choice for rows, given that for their cells."""
+    """Return the choice for rows, given the choice for their cells."""
     return Choice(choice.strategies[cells], choice.solver, choice.evaluated[cells], choice.exact)
 
 
 class Publisher(mesa.Agent):
-    """Whoever decides in what form each record is shared: a publisher, or data subjects one by one.
+    """Agent that chooses the strategy of each record.
+
+    It represents a publisher, or data subjects who decide individually.
 
     Parameters
     ----------
     model : ReidentificationModel
+        The model to which the agent belongs.
     policy : str
+        Name of the policy.
 
     Attributes
     ----------
     choice : Choice or None
-        The form of each cell's records; None before the first round.
+        Strategy of each cell; None before the first round.
     parameters : ndarray of float64, shape (n_types,) or (n_types, 2), optional
-        Where the publisher learns: of the Dirichlet belief about the types, or of the Beta belief about each.
+        Parameters of the Dirichlet belief about the types, or of the Beta belief about each adversary's presence; None
+        if the publisher does not learn.
     changed : ndarray of float64, shape (n_cells,)
-        Share of the records whose form is another than in the round before.
+        Share of the cell's records with another strategy than in the previous round.
     """
 
     model: ReidentificationModel
@@ -79,20 +84,20 @@ class Publisher(mesa.Agent):
         self.choice: Choice | None = None
         self.changed = np.zeros(model.setting.n_cells)
         self._rule: Choice | None = None
-        # Of each subject, the cell and whether it took part when the choice was made.
+        # Cell and participation of each subject at the time of the choice.
         self._released = model.setting.cell_of_subject, model.columns.participates
         self._solved_for: tuple[Floats, _Met] | None = None
         self._found: tuple[tuple[object, ...], Choice] | None = None
 
     @property
     def strategies(self) -> Strategies:
-        """The form of each cell's records, shape (n_cells,)."""
+        """Strategy of each cell, shape (n_cells,)."""
         assert self.choice is not None  # noqa: S101 # asked for after publishing
         return self.choice.strategies
 
     @property
     def beliefs(self) -> Floats:
-        """Probability given to each type, shape (n_types,)."""
+        """Expected weight of each type, shape (n_types,)."""
         if self.parameters is None:
             return np.array([profile.weight for profile in self.model.setting.profiles])
         if self.parameters.ndim == 1:
@@ -100,7 +105,7 @@ class Publisher(mesa.Agent):
         return np.asarray(self.parameters[:, 0] / self.parameters.sum(axis=1))
 
     def publish(self) -> None:
-        """Share each record in the form that the policy picks, given what is believed of the adversaries."""
+        """Choose the release by the policy, given the beliefs about the adversaries."""
         model, setting = self.model, self.model.setting
         adversaries = model.adversaries
         weights = self.beliefs * np.array([adversary.free for adversary in adversaries])
@@ -110,7 +115,7 @@ class Publisher(mesa.Agent):
         opponents = self._opponents(weights)
         met = _Met(holdings, setting)
         if opponents:
-            # What they buy and can pay for depends on how many records there are, and a purchase on for how long.
+            # Purchases and affordable attacks depend on the number of records; purchases also on the rounds left.
             for_sale = any(opponent.is_buyer for opponent in opponents)
             met = met._replace(
                 participants=tuple(model.participants.tolist()), round_number=model.round_number if for_sale else None
@@ -135,7 +140,7 @@ class Publisher(mesa.Agent):
         self._released = setting.cell_of_subject, model.columns.participates
 
     def _reply(self, weights: Floats) -> Choice:
-        """Return the best reply to the adversaries, and to what was released before as the policy takes that."""
+        """Return the policy's choice, given the adversaries and the earlier releases."""
         setting = self.model.setting
         known, reply = setting.known, setting.reply_of(self.policy)
         if known is not None and known.planned is not None:
@@ -151,14 +156,18 @@ class Publisher(mesa.Agent):
         return replace(choice, strategies=held, exact=False)
 
     def _completed(self, choice: Choice, weights: Floats) -> Choice:
-        """Return the best reply to what was released before, given that to adversaries who do not remember it.
+        """Return the best reply to the earlier releases.
 
-        It is the same of every record of whom `choice` tells all that is known. Why: let p be what is known, h another
-        release, and g what both tell. What adversaries do about h follows from g, which is no more general than h, so
-        that h pays no more than g alone would; that pays no more than the best release w if nothing is known. If w is
-        no more general than p, all that is known after it is w, and it pays as if nothing had been known. Of equal
-        ones it is the first: were h equal and before it, g would be, too. What a constraint allows of h follows from
-        g, which is as general as the minimum if h and w, and with w p, are.
+        `choice` is the best reply to adversaries without a memory. It stays the best reply for every record whose
+        `choice` contains all information known about it; only the other records are solved again.
+
+        Proof. Let p be the information known before, w the strategy in `choice`, h another strategy, and g the meet of
+        p and h: the information known after h. The adversaries' reply to h depends on g only, and g is no more general
+        than h, so the payoff of h is at most the payoff of g without a memory. The payoff of g without a memory is at
+        most the payoff of w, the best release without a memory. If w is no more general than p, the information known
+        after w is w, so the payoff of w is the same with and without a memory. Ties: w is the first of the best
+        strategies. If h had the same payoff and came before w, so would g. Constraints: whether h is permitted depends
+        on g, and g is as general as the minimum if h and w are, and with w also p.
         """
         setting = self.model.setting
         assert setting.known is not None  # noqa: S101 # as something was released before
@@ -173,7 +182,7 @@ class Publisher(mesa.Agent):
         return replace(choice, strategies=strategies, evaluated=evaluated)
 
     def _solved(self, setting: Setting, weights: Floats) -> Choice:
-        """Return the policy's choice in a world; it is found once as long as nothing that is believed changes."""
+        """Return the policy's choice in a setting, cached until setting or beliefs change."""
         adversaries = self.model.adversaries
         held = [(self._expected_holdings(each), each.expected_accuracy) for each in adversaries]
         given = setting, held, weights.tolist()
@@ -182,7 +191,10 @@ class Publisher(mesa.Agent):
         return self._found[1]
 
     def _game(self, weights: Floats, setting: Setting) -> RecordGame:
-        """Return the game that it believes in in a world, given the probability that each adversary is there."""
+        """Return the game that the publisher believes in.
+
+        `weights` holds the probability that each adversary is present.
+        """
         equipment = [
             profile.equip(self._expected_holdings(each), each.expected_accuracy, believed=not setting.knows_truth)
             for each, profile in zip(self.model.adversaries, setting.profiles, strict=True)
@@ -194,7 +206,10 @@ class Publisher(mesa.Agent):
         return adversary.holds | self.model.setting.expected_purchases.get(adversary.name, frozenset())
 
     def _changes(self, before: Strategies) -> Floats:
-        """Return the share of each cell's records whose form is another than in `before`, of the cells then."""
+        """Return the share of each cell's records with another strategy than before.
+
+        `before` holds the previous strategies, by the cells of the previous choice.
+        """
         model, now, columns = self.model, self.strategies, self.model.columns
         rows, took_part = self._released
         if rows is model.setting.cell_of_subject:
@@ -204,7 +219,7 @@ class Publisher(mesa.Agent):
         return np.divide(counts, model.participants, out=np.zeros(len(now)), where=model.participants > 0)
 
     def learn(self) -> None:
-        """Update beliefs on the attacks noticed."""
+        """Update the beliefs with the noticed attacks."""
         model, setting = self.model, self.model.setting
         if self.parameters is None or setting.learning is None:
             return
@@ -227,7 +242,7 @@ class Publisher(mesa.Agent):
             self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
 
     def _opponents(self, weights: Floats) -> list[Opponent]:
-        """Return the adversaries if there is more to foresee than what they hold, else none."""
+        """Return the adversaries if budgets or purchases must be foreseen, else none."""
         setting = self.model.setting
         if setting.foresees == "holdings" or setting.is_fixed(self.policy):
             return []

@@ -1,4 +1,4 @@
-"""The game that a publisher believes in: adversary types with what it thinks of them."""
+"""The game that a publisher believes in, by its beliefs about adversary types."""
 
 from __future__ import annotations
 
@@ -19,35 +19,36 @@ Floats = NDArray[np.float64]
 
 _NOBODY = "nobody"
 
-# Below this probability a type, or that nobody comes, is left out of the game.
+# Adversary types, and the absence of all adversaries, are omitted from the game below this probability.
 NEGLIGIBLE = 1e-12
 
 
 class NoLinker:
-    """Links nothing, for an adversary who never attacks."""
+    """Linker without any match, for an adversary who never attacks."""
 
     def __init__(self, n: int) -> None:
         self._n = n
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return groups too large to find anybody; see `Linker`."""
+        """Return infinite group sizes; see `Linker`."""
         sizes = np.full(self._n if rows is None else len(rows), np.inf)
         return Linkage(sizes, sizes)
 
 
 def believed_game(setting: Setting, weights: Floats, equipment: Sequence[Equipment | None]) -> RecordGame:
-    """Return the game that a publisher plays.
+    """Return the game that a publisher believes in.
 
     Parameters
     ----------
     setting : Setting
+        Fixed parameters of the model.
     weights : ndarray of float64, shape (n_types,)
-        Probability that each type is there, as the publisher believes; for "one-of" they sum to at most 1.
+        Probability that each type is present, as the publisher believes; for "one-of", the sum is at most 1.
     equipment : sequence of Equipment or None
-        Of each type, as the publisher believes.
+        Equipment of each type, as the publisher believes; None for a type who can attack no record.
     """
     n = setting.n_cells
-    # The name of a type is the user's, and only told apart here.
+    # Types are named by number: a name chosen by the user might equal `_NOBODY`.
     types = [
         AdversaryType(str(number), float(min(weight, 1.0)), means.linker, means.adversary)
         for number, (weight, means) in enumerate(zip(weights.tolist(), equipment, strict=True))

@@ -1,4 +1,4 @@
-"""One random stream for every decision of every agent in every round."""
+"""A separate random stream for each decision of each agent in each round."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from reidsim.random_streams import nested_stream, word_of
 def agent_stream(
     seed: int, decision: str, agent: str = "", *, replication: int = 0, round_number: int = 0
 ) -> np.random.Generator:
-    """Return the generator of a decision of an agent in a round.
+    """Return the random generator of an agent's decision in a round.
 
-    It depends on these names and numbers alone: not on the publisher's policy, the order of agents, or what others
-    drew. So two policies played under one seed meet the same adversaries, and the same exploits succeed.
+    The generator depends only on the arguments, not on the publisher's policy, the order of the agents or the draws of
+    other agents. Two policies run with the same seed therefore meet the same adversaries and the same random numbers
+    for exploits.
 
     Parameters
     ----------
     seed : int
         Root seed of the run.
     decision : str
-        Such as ``"exploits"``: whether each exploit hits.
+        Name of the decision, such as ``"exploits"`` for the success of each exploit.
     agent : str
-        Whose decision it is, such as an adversary's name; empty for the environment.
-    replication, round_number : int
-        Rounds are numbered from 1; 0 is before the first.
+        Name of the deciding agent, such as an adversary; empty for the environment.
+    replication : int
+        Number of the replication.
+    round_number : int
+        Number of the round, from 1; 0 means before the first round.
     """
     return nested_stream(seed, "agents", (word_of(decision), word_of(agent), replication, round_number))

@@ -22,13 +22,13 @@ class SubjectColumns:
     Parameters
     ----------
     cell : ndarray of int, shape (n,)
-        Which of the distinct records the subject's is.
+        Cell (distinct record) of each subject's record.
     participates : ndarray of bool, shape (n,)
         Whether the subject takes part in the round.
     harm : ndarray of float64, shape (n,), optional
-        What a breach is to the subject, in currency units; where taking part is a decision.
+        Harm of a breach to the subject, in currency units; None if participation is not a decision.
     expected_risk : ndarray of float64, shape (n,), optional
-        Probability of a breach that the subject expects.
+        Probability of a breach that the subject expects; None if participation is not a decision.
     """
 
     cell: NDArray[np.intp]
@@ -41,13 +41,14 @@ class SubjectColumns:
 
 
 class DataSubject(mesa.Agent):
-    """One person whose record may be shared: a view of a row of the subjects' columns.
+    """Agent for one data subject: a view of a row of the subjects' columns.
 
     Parameters
     ----------
     model : ReidentificationModel
+        The model to which the agent belongs.
     number : int
-        Of the row, from 0.
+        Number of the row, from 0.
     """
 
     model: ReidentificationModel
@@ -63,17 +64,17 @@ class DataSubject(mesa.Agent):
 
     @property
     def harm(self) -> float | None:
-        """What a breach is to the subject; None where taking part is not a decision."""
+        """Harm of a breach, in currency units; None if participation is not a decision."""
         harm = self.model.columns.harm
         return None if harm is None else float(harm[self.number])
 
     @property
     def expected_risk(self) -> float | None:
-        """Probability of a breach that the subject expects; None where taking part is not a decision."""
+        """Expected probability of a breach; None if participation is not a decision."""
         expected = self.model.columns.expected_risk
         return None if expected is None else float(expected[self.number])
 
     @property
     def strategy(self) -> int:
-        """Form in which the record is shared by whoever takes part; -1 if it is withheld."""
+        """Strategy of the record if the subject takes part; -1 if it is withheld."""
         return int(self.model.publisher.strategies[self.model.columns.cell[self.number]])

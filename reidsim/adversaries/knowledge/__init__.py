@@ -1,1 +1,1 @@
-"""Adversaries who know some attributes of some people, from sources such as voter lists and social media."""
+"""Adversaries with partial knowledge, from sources such as voter lists."""

@@ -1,7 +1,8 @@
-"""An adversary with partial knowledge in games: success against shared records if only some attributes are known.
+"""Linkage by an adversary who knows only some attributes of each person.
 
-An attribute that the adversary does not know is to it as if it were not shared. So under one knowledge set a strategy
-is the strategy with the unknown attributes suppressed, and its success probability the mean of theirs over the sets.
+A released attribute that the adversary does not know is useless to it. Under one knowledge set, a strategy is therefore
+equivalent to the same strategy with the unknown attributes suppressed. The success probability is the mean over the
+knowledge sets.
 """
 
 from __future__ import annotations
@@ -29,28 +30,28 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 
 class KnowledgeLinker:
-    """Links shared records to the people of a population, by the attributes that the adversary knows.
+    """Linker of released records to people, by the attributes the adversary knows.
 
-    It returns effective group sizes: of the group in which a uniform guess succeeds as often as the adversary does on
-    average over its knowledge sets. So an adversary that weighs one attempt (`OneShotAdversary`) needs no change, and
-    with full knowledge the sizes are the group sizes themselves.
+    It returns effective group sizes: a uniform guess in a group of this size succeeds as often as the adversary does on
+    average over its knowledge sets. An adversary who makes one attempt (`OneShotAdversary`) can use them unchanged.
+    With full knowledge, they are the actual group sizes.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Forms of the records; of the masking game see `masking_lattice`.
+        Strategies for the records; for the masking game, see `masking_lattice`.
     people : Population
-        All people who may be taken for a record's person: a population, or the released records.
+        All candidates for a record's person: a population, or the released records.
     knowledge : Knowledge
-        About the persons of the lattice's records.
+        Knowledge about the persons of the lattice's records.
     registered : ndarray of bool, shape (n_records,), optional
-        Whether the person of each record is among the people; by default all are. The adversary does not know it: it
-        takes one of the people who match, if there are any, and never succeeds if the person is not among them.
+        Whether the person of each record is among `people`. Default: all are. The adversary does not know this: it
+        chooses one of the matching people, if there are any, and never succeeds if the person is not among them.
     own : ndarray of int32, shape (n_records, n_attributes), optional
-        With `registered`: values of each record's person there, if they may be wrong. The adversary succeeds
-        only where they agree with the values shared and known.
+        With `registered`: values of each record's person in `people`, if they may be wrong. The adversary succeeds
+        only if they agree with the values that are both released and known.
     coverage : float
-        Probability that a person is one of the people, as the adversary believes.
+        Probability that a person is among `people`, as the adversary believes.
 
     """
 
@@ -79,11 +80,11 @@ class KnowledgeLinker:
 
     @cached_property
     def group_sizes(self) -> GroupSizes:
-        """Sizes of the groups themselves: linkage of an adversary with full knowledge."""
+        """Actual group sizes: linkage of an adversary with full knowledge."""
         return sizes_among(self._people, self._lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return effective group sizes of all records, or of `rows`, shared as `strategy`."""
+        """Link all records, or only `rows`, released with `strategy`; see `Linker`."""
         believed = self.believed_success(strategy, rows)
         effective = one_over(believed)
         if self._registered is None:
@@ -91,18 +92,24 @@ class KnowledgeLinker:
         return Linkage(one_over(self.success(strategy, rows)), effective, by_chance=True)
 
     def success(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the probability that an attack on each record shared as `strategy` names the right person."""
+        """Return the true success probability of an attack on each record."""
         if self._registered is None:
             return self.believed_success(strategy, rows)
         registered = self._registered if rows is None else self._registered[rows]
         return np.asarray(np.where(registered, self._chance(strategy, rows, as_told=self._own is not None), 0.0))
 
     def believed_success(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the same for an adversary who takes any person with a match to be registered."""
+        """Return the success probability of an attack on each record as believed.
+
+        The adversary believes that the record's person is among the people with probability `coverage`.
+        """
         return self._coverage * self._chance(strategy, rows)
 
     def _chance(self, strategy: int, rows: Rows | None, *, as_told: bool = False) -> Floats:
-        """Return the probability to name one of the matching people; if `as_told`, only where the own entry matches."""
+        """Return the probability that a uniform guess among matching people is right.
+
+        With `as_told`, it is 0 if the person's own entry does not match.
+        """
         kinds = self._kinds if rows is None else self._kinds[rows]
         success = np.zeros(len(kinds))
         for node, probability in self._nodes(strategy):
@@ -114,14 +121,17 @@ class KnowledgeLinker:
         return success
 
     def _agrees(self, node: int, rows: Rows | None) -> NDArray[np.bool_]:
-        """Return whether the entry of a record's person agrees with the shared record."""
+        """Return whether the entry of each record's person agrees with the release."""
         assert self._own is not None  # noqa: S101 # asked for only where it may not
         chosen = slice(None) if rows is None else rows
         levels = self._with_suppression.levels(node)
         return agreeing(self._with_suppression, levels, self._lattice.codes[chosen], self._own[chosen])
 
     def _nodes(self, strategy: int) -> Iterator[tuple[int, Floats]]:
-        """Yield the strategies that a strategy is to the adversary, with the probability of each by kind of person."""
+        """Yield the equivalent strategies of a strategy under all knowledge sets.
+
+        Each item is a strategy with unknown attributes suppressed and its probability for each kind of person.
+        """
         levels = np.array(self._lattice.levels(strategy))
         suppressed = np.array(self._with_suppression.shape) - 1
         node_of_set = np.where(self._known, levels, suppressed) @ np.array(self._with_suppression.strides)
@@ -132,15 +142,18 @@ class KnowledgeLinker:
 
 
 def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> GeneralizationLattice:
-    """Return the lattice whose strategies are those of a masking space, number by number.
+    """Return the lattice with the same strategies as a masking space.
+
+    Equal strategies have equal numbers.
 
     Parameters
     ----------
     space : MaskingSpace
+        Masking space of the records.
     domain : Domain
-        Of the space's attributes, in its order.
+        Domain of the space's attributes, in the same order.
     codes : ndarray of int32, shape (n_records, n_attributes)
-        The records.
+        Codes of the records.
     """
     hierarchies = []
     for position, attribute in enumerate(domain.attributes):
@@ -152,7 +165,19 @@ def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> Genera
 
 
 def agreeing(lattice: GeneralizationLattice, levels: Sequence[int], shared: Codes, said: Codes) -> NDArray[np.bool_]:
-    """Return whether records, shared at some levels, agree with the entry of their person, -1 if missing, (n,)."""
+    """Return whether released records agree with given entries, shape (n,).
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+        Lattice of the records.
+    levels : sequence of int
+        Generalization level of each attribute.
+    shared : ndarray of int32, shape (n, n_attributes)
+        Codes of the records.
+    said : ndarray of int32, shape (n, n_attributes)
+        Codes of the entries; -1 for a missing value, which agrees with every value.
+    """
     agrees = np.ones(len(shared), dtype=np.bool_)
     for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, levels, strict=True)):
         groups, own = hierarchy.groups[level], said[:, position]

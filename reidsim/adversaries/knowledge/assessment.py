@@ -1,4 +1,4 @@
-"""How identifiable released records are to an adversary with some knowledge: the risks of every person."""
+"""Risks of every person behind released records, for an adversary with knowledge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from reidsim.populations.domain import Codes, distinct_rows
 Method = Literal["auto", "exact", "monte-carlo"]
 RiskName = Literal["prosecutor", "journalist", "marketer"]
 
-# Beyond these, sets are drawn rather than listed: about a minute's work.
+# Limits for the exact method, about a minute of computation: number of knowledge sets, and sets times persons. Beyond
+# either limit, sets are drawn.
 _MOST_SETS = 2**16
 _MOST_WORK = 4 * 10**9
 
@@ -41,20 +42,20 @@ class Assessment:
     Parameters
     ----------
     risks : Risks
-        Of each person.
+        Risks of each person.
     sets : tuple of tuple of str
-        Attributes known, for each knowledge set that counted.
+        Names of the known attributes, for each knowledge set used.
     probability : ndarray of float64, shape (n_sets,)
-        Of each set, averaged over persons.
+        Probability of each set, averaged over persons.
     chances : ndarray of float64, shape (3, n_sets)
-        Chance of being unique in the population for who is unique on the set among the records, and the two ends of its
-        interval; missing where the population is known.
+        Probability that a sample unique on the set is a population unique, and the two ends of its interval; NaN if
+        the population is known.
     uniqueness : tuple of UniquenessEstimate or None
-        Estimate behind each chance; None where nothing was estimated.
+        Estimate of each probability; None for sets without an estimate.
     n_cells : int
-        Distinct persons: by values and by kind of knowledge.
+        Number of distinct persons, by values and by kind of knowledge.
     drawn : ndarray of int, shape (n_kinds, n_trials), optional
-        Position in `sets` of the sets drawn for each kind of person; None when the risks are exact.
+        Position in `sets` of the set drawn for each kind of person in each trial; None if the risks are exact.
     """
 
     risks: Risks
@@ -71,7 +72,7 @@ class Assessment:
         Parameters
         ----------
         risk : {"prosecutor", "journalist", "marketer"} or Network
-            A network means the overall risk through it.
+            A network selects the overall risk through the network.
         """
         totals = self.risks.totals
         if self.drawn is None or totals is None:
@@ -99,42 +100,43 @@ def assess(
     people: NDArray[np.int64] | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
-    """Work out the risks of every person behind some released records (Xia et al. 2021).
+    """Compute the risks of every person behind released records (Xia et al. 2021).
 
     Parameters
     ----------
     persons : ndarray of int32, shape (n, n_attributes)
-        True values, over ``knowledge.attributes``; nodes of the value tree where an attribute has one.
+        Codes of the true values, over ``knowledge.attributes``; nodes of the value tree for attributes with a tree.
     knowledge : Knowledge
-        Knowledge of the adversary about each of the persons.
+        Knowledge of the adversary about each person.
     uniqueness : FixedUniqueness, EstimatedUniqueness or KnownPopulation
-        Behind journalist risk.
+        Source of the probabilities of population uniqueness, for journalist risk.
     released : ndarray of int32, shape (n, n_attributes), optional
-        The persons' records as released, in the same order; their true values, if not given.
+        Codes of the persons' released records, in the same order. Default: the true values.
     trees : mapping of str to ValueTree, optional
-        By attribute; without one, only equal values match.
+        Value tree by attribute. Without a tree, only equal values match.
     method : {"auto", "exact", "monte-carlo"}
-        By default exact, unless there are more than 65,536 knowledge sets, or 4 * 10**9 of them times different
-        persons.
+        "auto" is exact, unless there are more than 65,536 knowledge sets, or the number of sets times the number of
+        distinct persons exceeds 4 * 10**9.
     trials : int
-        Knowledge sets drawn by Monte Carlo.
+        Number of knowledge sets drawn by the Monte Carlo method.
     rng : numpy.random.Generator, optional
-        Of the Monte Carlo.
+        Generator of the Monte Carlo method.
     person : ndarray of int, shape (n,), optional
-        Whose each record is, in numbers from 0 on, where people have several: then different people who match are
-        counted, and each record has its own risks. By default each record has a person of its own.
+        Number of the person behind each record, from 0, if people can have several records. Matches then count
+        distinct people, and each record has its own risks. Default: one record per person.
     people : ndarray of int64, shape (n,), optional
-        Persons that each row represents, equal in all values; one, if not given. Not where people have several records.
+        Number of persons that each row represents, equal in all values. Default: 1. Not allowed if people have
+        several records.
     progress : callable, optional
-        Called with knowledge sets done and in all.
+        Called with the number of knowledge sets done and their total number.
 
     Raises
     ------
     InputError
-        If persons, records and knowledge do not fit together, a person's record does not include its values, the
-        population is known and records are generalized, there are too many sets to list for the exact method, or the
-        Monte Carlo lacks a generator; or people have several records that are generalized in different ways, or sets
-        are drawn.
+        If persons, records and knowledge do not fit together; if a person's record does not include the person's
+        values; if the population is known and records are generalized; if there are too many sets for the exact
+        method; if the Monte Carlo method has no generator; or if people have several records, and these are generalized
+        in different ways or sets are drawn.
     """
     n = knowledge.n_persons
     by_position = {knowledge.attributes.index(name): tree for name, tree in (trees or {}).items()}
@@ -143,7 +145,7 @@ def assess(
     asked = _what_matters(persons, knowledge, sets)
     relevant = _known_by_some(sets)
     given = asked if released is None else [*asked, *(released[:, position] for position in relevant)]
-    # Persons equal in all relevant values share a question; equal records, of any persons, share a row.
+    # Persons with equal relevant values are assessed once; equal records share a row.
     first, cell = distinct_rows(asked, n)
     loads = np.bincount(cell, weights=people).astype(np.int64)
     record, record_of = distinct_rows(given, n)
@@ -187,7 +189,7 @@ def _known_by_some(sets: KnowledgeSets) -> list[int]:
 
 
 def _what_matters(persons: Codes, knowledge: Knowledge, sets: KnowledgeSets) -> list[NDArray[np.integer]]:
-    """Return columns on which persons agree whose risks are the same, if their records are."""
+    """Return the columns that determine a person's risks, given the records."""
     return [knowledge.kind_of_person, *(persons[:, position] for position in _known_by_some(sets))]
 
 
@@ -195,7 +197,7 @@ def _sets(
     persons: Codes, knowledge: Knowledge, method: Method, trials: int, rng: np.random.Generator | None
 ) -> KnowledgeSets:
     """Return the knowledge sets, listed or drawn."""
-    # Who is known by one set only, as in the worst case, needs no drawing.
+    # A single knowledge set, as in the worst case, needs no draws.
     if method == "exact" or count_sets(knowledge) == 1:
         return enumerate_sets(knowledge)
     if method == "auto" and count_sets(knowledge) <= _MOST_SETS:
@@ -219,7 +221,10 @@ def _with_known_population(
     trees: Mapping[int, ValueTree],
     loads: NDArray[np.int64],
 ) -> Risks:
-    """Return the risks with journalist risk counted in the population: the person is its only match there."""
+    """Return the risks, with journalist risk counted in the known population.
+
+    Journalist risk is then the probability that the person is the only match in the population.
+    """
     everybody = make_elements(persons, population.cells, population.counts.astype(np.int64), trees)
     try:
         there = risks_of(everybody, kinds, sets, np.zeros(sets.n_sets), loads=loads)
@@ -227,7 +232,7 @@ def _with_known_population(
         raise InputError(
             "a person whom the known population lacks", expected="everybody of the records in it"
         ) from None
-    # Records that are no sample of the population may show two of a kind that it has one of.
+    # If the records are not a sample of the population, a value combination can be unique there but not here.
     alone = np.minimum(there.prosecutor, risks.prosecutor)
     counted = replace(risks, journalist=alone, journalist_square=alone, journalist_low=alone, journalist_high=alone)
     if risks.totals is None or there.totals is None:
@@ -237,11 +242,14 @@ def _with_known_population(
 
 
 def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int, ValueTree]) -> None:
-    """Check that the records of a person are generalized to equal levels, so that a match is counted once."""
+    """Raise InputError unless each person's records have equal levels.
+
+    Otherwise, a match could be counted more than once.
+    """
     first = np.unique(person, return_index=True)[1][person]
     for position, tree in trees.items():
         depth, is_group = tree.depth[released[:, position]], released[:, position] >= tree.attribute.size
-        # Of values that are no groups, no two include the same.
+        # Ungeneralized values are disjoint, so only groups at different levels can overlap.
         differs = (depth != depth[first]) & (np.bincount(person, weights=is_group)[person] > 0)
         if differs.any():
             row = int(differs.argmax())

@@ -1,8 +1,9 @@
-"""Expected prosecutor, journalist and marketer risk of every person, over all that an adversary may know.
+"""Expected prosecutor, journalist and marketer risk of every person.
 
-Sets of known attributes are visited as a tree: from a set to those with one attribute more, groups of people who agree
-only split. A person's only match stays so whatever else is known, and leaves the tree with the probability of all
-sets below; people who cannot be known by any set below are not looked for.
+The expectation is over the knowledge sets. The sets are visited as a tree: each step adds one attribute, and adding
+an attribute can only split the groups of matching people. If a person has a single match, it stays the only match for
+all sets below; the person then leaves the tree with the total probability of these sets. People who have no knowledge
+set below a node are skipped.
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class SetTotals:
-    """Sums over persons of the quantity behind each risk; arrays of shape (n_kinds, n_sets).
+    """Sums over persons of the quantity behind each risk, by kind and knowledge set.
 
     Parameters
     ----------
-    prosecutor, journalist, marketer : ndarray of float64
-        Over the persons of a kind, if they are known by a set; defined where the kind can be known by it.
+    prosecutor, journalist, marketer : ndarray of float64, shape (n_kinds, n_sets)
+        Sum over the persons of a kind, given that the adversary knows the set; defined for the possible sets of the
+        kind only.
     """
 
     prosecutor: Floats
@@ -53,25 +55,25 @@ class SetTotals:
 
 @dataclass(frozen=True)
 class Risks:
-    """Risks of each person, arrays of shape (n_persons,) in [0, 1] (Xia et al. 2021).
+    """Risks of each person (Xia et al. 2021); arrays of shape (n_persons,) in [0, 1].
 
     Parameters
     ----------
     prosecutor : ndarray of float64
         Probability that only the person's own record matches the known values.
     journalist : ndarray of float64
-        Probability that, besides, nobody else in the population has the known values.
+        Probability that, in addition, no other person in the population has the known values.
     marketer : ndarray of float64
-        Expectation of 1 / number of records that match.
+        Expectation of 1 / number of matching records.
     journalist_square, marketer_square : ndarray of float64
-        Expectations of the squares behind the two risks.
+        Expectations of the squares of the quantities behind the two risks.
     journalist_low, journalist_high : ndarray of float64
-        Interval of `journalist`: its values if every probability of being unique in the population, given that one is
-        unique in the sample, is at the end of its interval.
+        Interval of `journalist`: its values if every probability that a sample unique is a population unique is at the
+        lower or upper end of its interval.
     trials : int, optional
-        Knowledge sets drawn; None when the expectation is exact.
+        Number of knowledge sets drawn; None if the expectation is exact.
     totals : SetTotals, optional
-        By knowledge set, where sets are drawn.
+        Sums by knowledge set, if sets are drawn.
     """
 
     prosecutor: Floats
@@ -86,7 +88,7 @@ class Risks:
 
     @property
     def method(self) -> Literal["exact", "monte-carlo"]:
-        """How the risks were computed."""
+        """Method by which the risks were computed."""
         return "exact" if self.trials is None else "monte-carlo"
 
     def overall(self, network: Network) -> Floats:
@@ -94,11 +96,12 @@ class Risks:
         return network.overall(self.prosecutor, self.journalist, self.marketer)
 
     def standard_error(self, risk: Literal["prosecutor", "journalist", "marketer"] | Network) -> Floats:
-        """Return the standard error of a risk, or of the overall probability through a network; 0 when exact.
+        """Return the standard error of each person's risk; 0 if exact.
 
         Parameters
         ----------
         risk : {"prosecutor", "journalist", "marketer"} or Network
+            A network selects the overall probability of re-identification through the network.
 
         Returns
         -------
@@ -134,7 +137,7 @@ def risks_of(
     loads: Integers | None = None,
     progress: Progress | None = None,
 ) -> Risks:
-    """Work out the risks of some persons exactly, over the sets they may be known by.
+    """Compute the expected risks of persons over their knowledge sets.
 
     Parameters
     ----------
@@ -143,14 +146,14 @@ def risks_of(
     kinds : ndarray of int, shape (n_persons,)
         Kind of each person: its row of ``sets.probability``.
     sets : KnowledgeSets
-        Over the attributes of `elements`.
+        Knowledge sets over the attributes of `elements`.
     unique : ndarray of float64, shape (n_sets,) or (3, n_sets)
-        Probability of being unique in the population for who is unique among the records, by knowledge set; with three
-        rows also the ends of its interval.
+        Probability that a sample unique is a population unique, by knowledge set; with three rows, also the ends of
+        its interval.
     loads : ndarray of int64, shape (n_persons,), optional
-        Number of persons each represents in totals; one, if not given.
+        Number of persons that each one represents in totals. Default: 1.
     progress : callable, optional
-        Called with sets done and in all.
+        Called with the number of sets done and their total number.
 
     Returns
     -------
@@ -172,7 +175,7 @@ def risks_of(
 
 
 class _Tree:
-    """A walk over all knowledge sets, depth first."""
+    """Depth-first traversal of all knowledge sets."""
 
     def __init__(
         self,
@@ -191,7 +194,7 @@ class _Tree:
         order = sorted(range(sets.n_sets), key=paths.__getitem__)
         self._paths = [paths[number] for number in order]
         self._order = order
-        # Cumulative sums: the sum over a subtree, whose sets are adjacent, is a difference.
+        # The sets of a subtree are adjacent, so a difference of cumulative sums is the sum over a subtree.
         p = sets.probability[:, order]
         b = unique[:, order]
         weights = np.stack([p, *(p * row for row in b), *([p * b[0]] * (3 - len(b))), p * b[0] ** 2])
@@ -200,25 +203,31 @@ class _Tree:
         self._wanted = np.zeros(elements.n_persons, dtype=np.bool_)
         self._matches = np.zeros(elements.n_persons, dtype=np.int64)
         self._count = [np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64) for column in self._columns]
-        # Rows: unique; 1 / matches and its square; unique here and in the population, with low and high, and squared.
+        # Rows: sample unique; 1 / matches and its square; population unique, its low and high ends, and its square.
         self.sums = np.zeros((7, elements.n_persons))
-        # Persons by kind and set: unique on a set, as steps from the set before; and shares of the others.
+        # By kind and set: uniques, as differences from the previous set; sum of 1 / matches over the other persons.
         n_kinds = 0 if sets.drawn is None else len(p)
         self._steps, self._shares = np.zeros((n_kinds, sets.n_sets + 1)), np.zeros((n_kinds, sets.n_sets))
 
     def totals(self, unique: Floats) -> SetTotals:
-        """Return sums over persons by kind and set; `unique` as given, of shape (n_sets,)."""
+        """Return the sums over persons by kind and set.
+
+        `unique` holds the probability that a sample unique is a population unique, shape (n_sets,).
+        """
         place = np.argsort(self._order)
         alone = np.cumsum(self._steps, axis=1)[:, place]
         return SetTotals(alone, alone * unique, alone + self._shares[:, place])
 
     def visit(self) -> None:
-        """Visit all sets and add up."""
+        """Visit all sets and accumulate the sums."""
         if self._paths:
             self._node(whole(self._elements), 0, len(self._paths), 0)
 
     def _node(self, split: Split, first: int, last: int, depth: int) -> None:
-        """Visit the subtree of the sets from `first` up to `last`, which share their first `depth` parts."""
+        """Visit the subtree of the sets from `first` to `last` (exclusive).
+
+        These sets share their first `depth` parts.
+        """
         elements = self._elements
         ends_here = len(self._paths[first]) == depth
         children = self._children(first + ends_here, last, depth)
@@ -281,30 +290,31 @@ def _add_up(
     Parameters
     ----------
     order, starts, persons : ndarray
-        The node's split.
+        Split of the elements at the node; see `Split`.
     asks, records, kinds : ndarray
-        Of elements and persons.
+        Arrays of the elements and kind of each person.
     holders : Holders
-        Of elements.
+        Holders of the elements' records.
     here : ndarray of float64, shape (n_kinds,)
         Probability of the node's own set.
     below : ndarray of float64, shape (5, n_kinds)
-        Sums over the sets of the subtree: probability, its product with the chance of being unique in the population,
-        with the low and the high end of that, and with its square.
+        Sums over the sets of the subtree: probability; its products with the probability of population uniqueness, with
+        the low and the high end of that probability, and with its square.
     wanted, matches : ndarray, shape (n_persons,)
-        False and 0, to work with.
+        Work arrays, filled with False and 0.
     sums : ndarray of float64, shape (7, n_persons)
+        Sums by person, changed in place.
     loads : ndarray of float64, shape (n_persons,)
-        Number of persons each represents.
+        Number of persons that each one represents.
     steps, shares : ndarray of float64, shape (n_kinds, n_sets + 1) and (n_kinds, n_sets)
-        Sums by kind and set to add to; without rows if not needed.
+        Sums by kind and set, changed in place; without rows if not needed.
     first, last : int
-        The sets of the subtree; the node's own is the first.
+        Range of the subtree's sets; the node's own set is the first.
 
     Returns
     -------
     persons : ndarray of int32
-        Persons who match several records and may be known by a set below.
+        Persons with several matching records and a possible knowledge set below.
     met : bool
         Whether each person matches a record.
     """
@@ -347,7 +357,10 @@ def _add_up(
 
 
 def _parts(elements: Elements, sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return attributes that are always known together, more values first, as they separate people sooner."""
+    """Return the groups of attributes that are always known together.
+
+    Groups with more values come first, because they separate people sooner.
+    """
     holders: dict[int, list[int]] = {}
     for number, known in enumerate(sets):
         for attribute in known:

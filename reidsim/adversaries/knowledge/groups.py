@@ -1,4 +1,7 @@
-"""Sources of knowledge: disjoint groups of attributes, each known with a probability (Xia et al. 2021)."""
+"""Knowledge sources as disjoint groups of attributes (Xia et al. 2021).
+
+Each group is known with a probability.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from reidsim.populations.domain import distinct_rows
 
 Floats = NDArray[np.float64]
 
-# Sets of attributes are bits of a 64-bit number.
+# Sets of attributes are stored as bits of a signed 64-bit number.
 MOST_ATTRIBUTES = 62
 
 
@@ -26,8 +29,9 @@ class AttributeGroup:
     Parameters
     ----------
     attributes : tuple of str
+        Names of the attributes.
     probability : float
-        Probability of being revealed, about a person whom the source knows; in [0, 1].
+        Probability that the group is revealed, given that the source knows the person; in [0, 1].
     """
 
     attributes: tuple[str, ...]
@@ -36,16 +40,18 @@ class AttributeGroup:
 
 @dataclass(frozen=True)
 class SourceProfile:
-    """Attributes that a source reveals about one kind of people, such as the voters of a state.
+    """Attributes that a source reveals about one kind of people.
+
+    An example of a kind is the voters of one state.
 
     Parameters
     ----------
     groups : tuple of AttributeGroup
-        Disjoint; they are revealed independently of each other.
+        Disjoint groups, revealed independently of each other.
     presence : float
-        Probability that the source knows the person at all; if not, it reveals nothing.
+        Probability that the source knows the person; otherwise, it reveals nothing.
     price : float
-        Of the source for people of this kind, paid once, in currency units.
+        Price of the source for people of this kind, paid once, in currency units.
 
     Raises
     ------
@@ -69,11 +75,13 @@ class Source:
     Parameters
     ----------
     name : str
+        Name of the source.
     profiles : tuple of SourceProfile
+        Profiles of the kinds of people.
     profile_of_person : ndarray of int, shape (n_persons,)
         Position in `profiles` of the profile of each person.
     price : float
-        Of the source as a whole, paid once besides the prices of profiles, in currency units.
+        Price of the source as a whole, paid once in addition to the prices of profiles, in currency units.
     """
 
     name: str
@@ -83,12 +91,12 @@ class Source:
 
     @property
     def used(self) -> NDArray[np.intp]:
-        """Profiles that somebody has."""
+        """Positions of the profiles that apply to at least one person."""
         return np.unique(self.profile_of_person)
 
     @property
     def total_price(self) -> float:
-        """Price of the source for all kinds of people present."""
+        """Price of the source for all kinds of people present, in currency units."""
         return self.price + fsum(self.profiles[profile].price for profile in self.used.tolist())
 
     @property
@@ -99,14 +107,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Everything that an adversary may know about some persons: one source or several, which add up.
+    """Knowledge that an adversary may have about persons, from one or several sources.
 
     Parameters
     ----------
     attributes : tuple of str
-        Of the released records.
+        Attributes of the released records.
     sources : tuple of Source
-        Independent of each other. An attribute missing in one may be revealed by another.
+        Sources, independent of each other. An attribute missing in one source may be revealed by another.
 
     Raises
     ------
@@ -129,12 +137,12 @@ class Knowledge:
 
     @property
     def profiles_of_kind(self) -> tuple[tuple[int, ...], ...]:
-        """Kinds of persons with equal knowledge: the number of their profile in each source."""
+        """Profile number in each source, for each kind of persons with equal knowledge."""
         return self._kinds[0]
 
     @property
     def kinds(self) -> tuple[tuple[SourceProfile, ...], ...]:
-        """Kinds of persons with equal knowledge: their profile of each source."""
+        """Profile in each source, for each kind of persons with equal knowledge."""
         return tuple(
             tuple(source.profiles[profile] for source, profile in zip(self.sources, profiles, strict=True))
             for profiles in self.profiles_of_kind
@@ -153,11 +161,11 @@ class Knowledge:
 
     @property
     def total_price(self) -> float:
-        """Price of all sources together."""
+        """Total price of all sources, in currency units."""
         return fsum(source.total_price for source in self.sources)
 
     def mask(self, names: Sequence[str]) -> int:
-        """Return a set of attributes as bits: bit j for the j-th attribute."""
+        """Return a set of attributes as a bit mask: bit j for the j-th attribute."""
         return sum(1 << self.attributes.index(name) for name in names)
 
 

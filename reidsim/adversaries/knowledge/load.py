@@ -1,4 +1,4 @@
-"""From a knowledge recipe and some persons to the knowledge about each of them."""
+"""Computation of the knowledge about each person from a knowledge recipe."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ RECIPES = "populations/knowledge"
 
 Positions = NDArray[np.intp]
 
-# Profile number of people to whom no profile applies.
+# Profile number of people without a profile.
 _NONE = -1
-# Years: a longer life is a mistake in the data, such as a year of two digits.
+# Maximum age in years; a higher age is an error in the data, such as a two-digit year.
 _OLDEST = 130
 
 
 @dataclass(frozen=True)
 class RecordsFile:
-    """The file whose rows are the persons, for messages about their values.
+    """The file with one person per row, for messages about values.
 
     Parameters
     ----------
     path : str or Path
+        Path of the file.
     columns : mapping of str to str
-        Attribute = column, where names differ.
+        Column name by attribute, if the names differ.
     """
 
     path: str | Path
@@ -54,7 +55,7 @@ class RecordsFile:
 
 
 class _ValueOfPersonError(InputError):
-    """A person's value, rather than the recipe, that leaves the knowledge about the person undefined."""
+    """Error in a person's value that leaves the knowledge about the person undefined."""
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class _ValueOfPersonError(InputError):
         super().__init__(problem, found=found, expected=expected, hint=hint)
 
     def in_records(self, records: RecordsFile | None, asked_by: str) -> InputError:
-        """Return the error with the file, row and column at fault, and the source that needs the value."""
+        """Return the error with file, row and column, and the source that needs the value."""
         parts = []
         if records is None and self.attribute is not None:
             parts = [f"attribute {self.attribute!r}"]
@@ -96,20 +97,20 @@ def load_knowledge(
     base: Path | None = None,
     records: RecordsFile | None = None,
 ) -> Knowledge:
-    """Compute the knowledge of a recipe's sources about some persons.
+    """Compute the knowledge of a recipe's sources about persons.
 
     Parameters
     ----------
     recipe : str or Path
         Name of a bundled recipe, such as ``"voter-registration"``, or a TOML file.
     domain : Domain
-        Of the persons.
+        Attributes and values of the persons.
     persons : ndarray of int32, shape (n_persons, n_attributes)
-        Their codes.
+        Codes of the persons' values.
     base : Path, optional
-        Folder where a relative path starts.
+        Folder to which a relative path refers.
     records : RecordsFile, optional
-        Where the persons come from, if they are the rows of a file.
+        File of the persons, if they are the rows of a file.
 
     Returns
     -------
@@ -118,8 +119,8 @@ def load_knowledge(
     Raises
     ------
     InputError
-        If the recipe cannot be used or names an attribute that the persons do not have; or if knowledge depends on a
-        person's value that no source can use, which names the file of the records, row and column.
+        If the recipe cannot be used or names an attribute that the persons do not have; or if the knowledge depends on
+        a person's value that a source cannot use. The message then names the file, row and column of the value.
     """
     path = resolve(recipe, RECIPES, "knowledge recipe", base=base)
     sections = validated(KnowledgeRecipe, read_toml(path), path).sources
@@ -175,7 +176,10 @@ def _groups(section: GroupsSource, domain: Domain, persons: Codes) -> Source:
 
 
 def _is_one_of(attribute: Attribute, members: Sequence[str]) -> NDArray[np.bool_]:
-    """Return the values of an attribute that are named by a list of values and ranges of whole numbers."""
+    """Return which values of an attribute are in a list of values and ranges.
+
+    Ranges are ranges of whole numbers.
+    """
     named = np.zeros(attribute.size, dtype=np.bool_)
     for member in members:
         named[positions_of(attribute, member, f"when.{attribute.name}")] = True
@@ -199,7 +203,7 @@ def _voter_lists(section: VoterListsSource, domain: Domain, persons: Codes) -> S
                 )
     profiles = [_list_profile(_changed(profile, section.overrides), section) for profile in lists]
     ages = _ages(domain, persons, told.age, told.year_of_birth, section.reference_year)
-    # People too young to vote are on no list.
+    # The last profile is for people below voting age, who are on no list.
     minors = len(profiles)
     profile_of_person = np.where(ages < VOTING_AGE, minors, list_of_person)
     return Source(section.name, (*profiles, SourceProfile((), 0.0)), profile_of_person)
@@ -208,7 +212,7 @@ def _voter_lists(section: VoterListsSource, domain: Domain, persons: Codes) -> S
 def _lists_of_states(
     domain: Domain, persons: Codes, attribute: str | None
 ) -> tuple[tuple[VoterProfile, ...], Positions]:
-    """Return the lists of the states that somebody is of, and the list of each person."""
+    """Return the lists of the persons' states, and the list of each person."""
     assert attribute is not None  # noqa: S101 - held by the schema, said for the type checker
     column = _column(domain, persons, attribute)
     first, list_of_person = distinct_rows([column], len(column))
@@ -264,7 +268,7 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
             person, told_by = int((of_persons == error.found).argmax()), section.age or section.year_of_birth
             raise _ValueOfPersonError(error.problem, person, told_by, found=error.found, expected=expected) from None
         raise error.but(source=None, where=place) from None
-    # The model has probabilities for any person, groups have them given presence.
+    # The model's probabilities are unconditional; probabilities of groups are conditional on presence.
     given_use = [np.divide(p, use, out=np.zeros(len(use)), where=use > 0) for p in learnable]
     rows, profile_of_age = np.unique(np.column_stack([use, *given_use]), axis=0, return_inverse=True)
     profiles = tuple(
@@ -280,7 +284,10 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
 def _ages(
     domain: Domain, persons: Codes, age: str | None, year_of_birth: str | None, reference_year: int | None
 ) -> NDArray[np.int64]:
-    """Return the age of each person, in the reference year if only the year of birth is known."""
+    """Return the age of each person, in years.
+
+    If only the year of birth is known, it is the age reached in the reference year.
+    """
     name = age if year_of_birth is None else year_of_birth
     assert name is not None  # noqa: S101 - held by the schemas, said for the type checker
     _position(domain, name, "year_of_birth" if age is None else "age")

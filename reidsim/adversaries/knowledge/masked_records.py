@@ -1,4 +1,4 @@
-"""Linking records with masked attributes to the people of a register, by shared and known attributes."""
+"""Linkage of records with masked attributes to the people of a register."""
 
 from __future__ import annotations
 
@@ -19,35 +19,36 @@ from reidsim.populations.population import Population
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Rows
 
-# Bytes that the replies kept may take together.
+# Memory limit of the cached linkages, in bytes.
 _MEMORY_LIMIT = 128 * 2**20
 
 
 class MaskedRecordLinker:
-    """Links records shared under a masking space to the people of a table, by the attributes that the adversary knows.
+    """Linker of masked records to a register, by the attributes the adversary knows.
 
-    Attributes that the table lacks, or about which nothing can be known, are shared without consequence; strategies
-    that differ in them only are computed once.
+    Attributes that the register lacks, or that the adversary cannot know, do not affect linkage. Strategies that differ
+    only in these attributes are computed once.
 
     Parameters
     ----------
     space : MaskingSpace
+        Masking space of the records.
     targets, register : PersonTable
-        The subjects, and the people who may be taken for them; both with the attributes of the knowledge.
+        The data subjects, and the candidates; both with the attributes of the knowledge.
     knowledge : Knowledge
-        About the subjects: over the attributes linked on, in the order of the space.
+        Knowledge about the subjects, over the linked attributes in the order of the space.
     registered : ndarray of bool, shape (n_records,), optional
-        Who of the subjects is in the register; all, if not given.
+        Whether each subject is in the register. Default: all are.
     listed : ListedTargets, optional
-        Of a register that was drawn as a list.
+        Targets in the register, if the register was drawn as a list.
     guessed : bool
-        Whether no more than the coverage of that list is known of who is in it.
+        Whether only the coverage of that list is known, not its members.
 
     Raises
     ------
     InputError
-        If an attribute or a value of the register is lacking, the knowledge is about other subjects, or groups of a
-        level lack a value or split those of the level before.
+        If an attribute or a value is missing in the register, if the knowledge is about other subjects, or if the
+        groups of a level lack a value or split the groups of the previous level.
     """
 
     def __init__(
@@ -100,7 +101,10 @@ class MaskedRecordLinker:
         return self._linked_space.attributes
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return effective group sizes of all records, or of `rows`, shared as `strategy`; see `KnowledgeLinker`."""
+        """Link all records, or only `rows`, released with `strategy`.
+
+        The result holds effective group sizes; see `KnowledgeLinker`.
+        """
         levels = self._space.levels(strategy)[self._linked]
         linked = int(self._linked_space.number(levels))
         if linked not in self._kept:
@@ -118,7 +122,7 @@ class MaskedRecordLinker:
 
 
 def _require_nested(name: str, levels: Sequence[NDArray[np.int64]]) -> None:
-    """Check that groups only merge from one level between shared and masked to the next."""
+    """Raise InputError if a level splits a group of the previous level."""
     for finer, coarser in pairwise(levels):
         if len(np.unique(np.stack([finer, coarser]), axis=1).T) > finer.max() + 1:
             raise InputError(
@@ -133,5 +137,5 @@ def _codes(columns: list[NDArray[np.intp]]) -> Codes:
 
 
 def _numbered(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return groups numbered from 0 on."""
+    """Return the groups renumbered from 0 without gaps."""
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Knowledge recipes: TOML files of an adversary's sources and the attributes they reveal about people."""
+"""Knowledge recipes: TOML files that describe an adversary's knowledge sources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EverythingSource(Section):
 
 
 class GroupSection(Section):
-    """Attributes revealed together."""
+    """A group of attributes that are revealed together."""
 
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes revealed together")
     probability: Share = Field(
@@ -34,7 +34,7 @@ class GroupSection(Section):
 
 
 class ProfileSection(Section):
-    """What a source reveals about one kind of people."""
+    """The attributes that a source reveals about one kind of people."""
 
     when: dict[str, Members] = Field(
         default={},
@@ -46,7 +46,7 @@ class ProfileSection(Section):
 
 
 class GroupsSource(Section):
-    """A source described by groups of attributes."""
+    """A source that is described by groups of attributes."""
 
     kind: Literal["groups"] = Field(description="groups of attributes")
     name: str = Field(min_length=1, description="name of the source, which no other one has")
@@ -66,7 +66,7 @@ class GroupsSource(Section):
 
 
 class VoterListsSource(Section):
-    """The voter lists of the states, about registered adults."""
+    """The voter lists of the states: a source about registered adults."""
 
     kind: Literal["voter-lists"] = Field(description="voter lists of the states")
     name: str = Field(default="voter lists", description="name of the source, which no other one has")
@@ -85,7 +85,7 @@ class VoterListsSource(Section):
 
 
 class SocialMediaSource(Section):
-    """What can be learned from what people post, by a recipe of kind ``social-media``."""
+    """A social-media source, described by a recipe of kind ``social-media``."""
 
     kind: Literal["social-media"] = Field(description="what people post")
     name: str = Field(default="social media", description="name of the source, which no other one has")
@@ -113,7 +113,7 @@ SourceSection = Annotated[
 
 
 class KnowledgeRecipe(RecipeHead):
-    """Sources of knowledge: what one lacks another may reveal."""
+    """A list of knowledge sources that complement each other."""
 
     sources: tuple[SourceSection, ...] = Field(
         min_length=1, description="sources of knowledge: what one lacks another may reveal"

@@ -1,4 +1,4 @@
-"""Knowledge sets: the sets of attributes that an adversary may know about a person, listed or drawn at random."""
+"""Knowledge sets: sets of attributes that an adversary may know about a person."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class KnowledgeSets:
     Parameters
     ----------
     sets : tuple of tuple of int
-        Positions of the attributes known, ascending. Sets that nobody can be known by are not there.
+        Positions of the known attributes, ascending. Sets that are impossible for every kind are omitted.
     probability : ndarray of float64, shape (n_kinds, n_sets)
-        Each row sums to 1.
+        Probability of each set for each kind of person; each row sums to 1.
     drawn : ndarray of int, shape (n_kinds, n_trials), optional
-        Position of the set of each kind in each trial, where sets are drawn. Kinds are drawn jointly within a trial.
+        Position in `sets` of each kind's set in each trial, if sets are drawn. Kinds are drawn jointly within a trial.
     """
 
     sets: tuple[tuple[int, ...], ...]
@@ -42,7 +42,7 @@ class KnowledgeSets:
 
 
 def count_sets(knowledge: Knowledge) -> int:
-    """Return an upper bound on the number of knowledge sets per kind of person, without making them."""
+    """Return an upper bound on the number of knowledge sets per kind of person."""
     return max((_most_sets(kind) for kind in knowledge.kinds), default=1)
 
 
@@ -57,15 +57,15 @@ def _most_sets(profiles: Sequence[SourceProfile]) -> int:
 
 
 def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
-    """List every set that somebody can be known by.
+    """List every knowledge set that is possible for some person.
 
-    Within a source groups are revealed independently, given that it knows the person; sources are independent, and the
-    knowledge is the union of the groups revealed.
+    If a source knows the person, it reveals its groups of attributes independently of each other. Sources are
+    independent. The knowledge set is the union of the revealed groups.
 
     Raises
     ------
     InputError
-        If one kind of person may be known by more than 1,048,576 sets.
+        If one kind of person may have more than 1,048,576 knowledge sets.
     """
     if count_sets(knowledge) > _MOST_LISTED:
         raise InputError(
@@ -79,7 +79,7 @@ def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
 
 
 def as_knowledge_sets(by_kind: Sequence[dict[int, float]]) -> KnowledgeSets:
-    """Bring the probabilities of each kind's sets, by their bits, into one table."""
+    """Return knowledge sets from each kind's set probabilities, keyed by bit mask."""
     masks = sorted({mask for sets in by_kind for mask in sets}, key=positions_in)
     place = {mask: number for number, mask in enumerate(masks)}
     probability = np.zeros((len(by_kind), len(masks)))
@@ -90,7 +90,7 @@ def as_knowledge_sets(by_kind: Sequence[dict[int, float]]) -> KnowledgeSets:
 
 
 def positions_in(mask: int) -> tuple[int, ...]:
-    """Return the positions of the bits of a set, ascending."""
+    """Return the positions of the 1 bits of a mask, ascending."""
     return tuple(position for position in range(mask.bit_length()) if mask >> position & 1)
 
 
@@ -107,12 +107,12 @@ def _sets_of(knowledge: Knowledge, profiles: Sequence[SourceProfile]) -> dict[in
 
 
 def _told(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
-    """Return the sets that a source reveals, with their probabilities."""
+    """Return the sets that a source can reveal, with their probabilities."""
     told = {0: profile.presence} if profile.presence > 0 else {}
     for group in profile.groups:
         bits, p = knowledge.mask(group.attributes), group.probability
         if p > 0:
-            # Groups are disjoint, so no two ways lead to one set.
+            # Groups are disjoint, so each set arises in one way only and probabilities need not be added.
             without = {mask: q * (1 - p) for mask, q in told.items()} if p < 1 else {}
             told = without | {mask | bits: q * p for mask, q in told.items()}
     if profile.presence < 1:
@@ -121,22 +121,26 @@ def _told(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
 
 
 def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> KnowledgeSets:
-    """Draw knowledge sets; each kind's probabilities are the shares of trials in which a set was drawn.
+    """Draw knowledge sets at random.
 
-    All kinds of persons use the same random numbers in a trial, so they are often known by the same set,
-    which then is computed once. Each person's trials are independent, so its standard errors hold; the errors of
-    two persons are not, so the error of a mean over persons is that of its own values, trial by trial.
+    The probability of a set for a kind of person is the share of trials in which it was drawn. All kinds of persons use
+    the same random numbers in a trial. Their sets are therefore often equal, and equal sets are computed once. The
+    trials of one person are independent, so the person's standard errors are valid. The errors of two persons are
+    dependent, so the standard error of a mean over persons must be computed from the mean's values in each trial.
 
     Parameters
     ----------
     knowledge : Knowledge
+        Knowledge of the adversary.
     trials : int
+        Number of draws.
     rng : numpy.random.Generator
+        Source of the draws.
     """
     told = [np.zeros(trials, dtype=np.int64) for _ in knowledge.kinds]
     for number, source in enumerate(knowledge.sources):
         presence = rng.random(trials)
-        # A group that several profiles have uses the same numbers in all of them.
+        # A group in several profiles uses the same numbers in all of them, so that kinds often have equal sets.
         masks = dict.fromkeys(knowledge.mask(g.attributes) for profile in source.profiles for g in profile.groups)
         uniforms = {mask: rng.random(trials) for mask in masks}
         by_profile = {

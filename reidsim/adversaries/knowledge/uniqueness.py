@@ -1,4 +1,4 @@
-"""Whether a person unique among the records is unique in the population, for every set of known attributes."""
+"""Probability that a sample unique is a population unique, for each knowledge set."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from reidsim.populations.domain import Codes, added_up, distinct_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-# Methods that look at who the unique records are, and not at the sizes of groups alone.
+# Methods that use the values or weights of the unique records, not only the group sizes.
 WeightedMethod = Literal["log-linear", "benedetti-franconi"]
 
 
 @dataclass(frozen=True)
 class EstimatedUniqueness:
-    """Estimate it from the groups of records, for each knowledge set on its own.
+    """Uniqueness estimated from the records, separately for each knowledge set.
 
     Parameters
     ----------
     method : {"pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi"}
-        By the sizes of groups; by the log-linear model that fits (see `fitting_model`); or by the weights of unique
-        records.
+        Estimator: the first four use group sizes, "log-linear" the log-linear model that fits (see `fitting_model`),
+        "benedetti-franconi" the weights of the unique records.
     population_size : int
-        People from whom the records are a random sample.
+        Number of people in the population from which the records are a random sample.
     level : float
         Confidence level of the intervals.
     seed : int
-        Of Zayatz's bootstrap; the other methods draw nothing.
+        Seed of Zayatz's bootstrap; the other methods use no random numbers.
     weights : ndarray of float64, shape (n_records,), optional
-        People that each record represents, for the last two methods; the same number for all, if not given.
+        Number of people that each record represents, for the last two methods. Default: equal weights.
     """
 
     method: UniquenessMethod | WeightedMethod
@@ -53,7 +53,19 @@ class EstimatedUniqueness:
     def cells(
         self, record: NDArray[np.intp], counts: Integers, columns: Sequence[Codes], known: Sequence[int]
     ) -> SampleCells:
-        """Return the cells of records over some columns (n_rows,), given the row of each record."""
+        """Return the sample cells of the records over the known columns.
+
+        Parameters
+        ----------
+        record : ndarray of int, shape (n_records,)
+            Row of each record.
+        counts : ndarray of int64, shape (n_rows,)
+            Number of records of each row.
+        columns : sequence of ndarray, shape (n_rows,)
+            Codes of each attribute.
+        known : sequence of int
+            Positions of the known attributes.
+        """
         people = np.full(len(counts), self.population_size / counts.sum())
         if self.weights is not None:
             people = np.bincount(record, weights=self.weights, minlength=len(counts)) / counts
@@ -62,14 +74,14 @@ class EstimatedUniqueness:
 
 @dataclass(frozen=True, eq=False)
 class KnownPopulation:
-    """Count it in the population, which is known.
+    """Uniqueness counted in a known population.
 
     Parameters
     ----------
     cells : ndarray of int32, shape (n_cells, n_attributes)
-        Values of the people over the attributes of the records, ungeneralized.
+        Codes of the people's values over the attributes of the records, not generalized.
     counts : ndarray of int64, shape (n_cells,)
-        People of each.
+        Number of people in each cell.
 
     """
 
@@ -81,14 +93,14 @@ UniquenessModel = FixedUniqueness | EstimatedUniqueness | KnownPopulation
 
 
 class SetUniqueness(NamedTuple):
-    """Chances of being unique in the population, given that one is unique among the records, by knowledge set.
+    """Probabilities that a sample unique is a population unique, by knowledge set.
 
     Attributes
     ----------
     chances : ndarray of float64, shape (3, n_sets)
-        The chance and the two ends of its interval; 0 for sets on which no record is unique.
+        Probability and the two ends of its interval; 0 for sets on which no record is unique.
     estimates : tuple of UniquenessEstimate or None
-        Behind each chance; None where nothing was estimated.
+        Estimate of each probability; None for sets without an estimate.
     """
 
     chances: Floats
@@ -103,20 +115,23 @@ def uniqueness_by_set(
     record: NDArray[np.intp] | None = None,
     row_sets: RowSets | None = None,
 ) -> SetUniqueness:
-    """Take or estimate the chance of being unique in the population for every knowledge set.
+    """Return the probabilities of population uniqueness for every knowledge set.
 
     Parameters
     ----------
     released : ndarray of int32, shape (n_rows, n_attributes)
-        Distinct released records.
+        Codes of the distinct released records.
     counts : ndarray of int64, shape (n_rows,)
-        Records of each.
+        Number of records of each row.
     sets : KnowledgeSets
+        Knowledge sets.
     model : FixedUniqueness or EstimatedUniqueness
+        Fixed probability or estimator.
     record : ndarray of int, shape (n_records,), optional
-        The row of each record, where these have weights.
+        Row of each record, if records have weights.
     row_sets : RowSets, optional
-        Whose the records are, over the rows of `released`: groups are then of different people.
+        People behind the rows of `released`, if people can have several records: group sizes then count distinct
+        people.
 
     Raises
     ------

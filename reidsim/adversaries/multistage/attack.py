@@ -1,4 +1,4 @@
-"""The adversary who attacks in stages and uses each only if it believes that it pays (Wan et al. 2021)."""
+"""The multi-stage adversary, who uses only profitable stages (Wan et al. 2021)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True)
 class PlanLinkage(Linkage):
-    """Linkage under each plan, that is for each choice of stages to use.
+    """Linkage under each plan, that is, under each set of inference stages.
 
-    Group sizes are the ones of the plan without inference. A plan that is not available has success and believed
-    success 0.
+    Group sizes are the group sizes of the plan without inference. An unavailable plan has success and believed success
+    0.
 
     Parameters
     ----------
     plans : tuple of tuple of int
-        The inference stages that each plan uses; fewer stages first, then in declared order.
+        Inference stages of each plan; plans with fewer stages first, then in declared order.
     plan_believed, plan_success : ndarray of float64, shape (n_plans, n)
-        Probability of naming the right person, as the adversary believes and in truth.
+        Success probability, as the adversary believes and in truth.
     prices : ndarray of float64, shape (n_plans,)
+        Price of the stages of each plan, in currency units per record.
     """
 
     plans: tuple[tuple[int, ...], ...] = field(kw_only=True)
@@ -40,7 +41,10 @@ class PlanLinkage(Linkage):
     prices: Floats = field(kw_only=True)
 
     def inaccurate(self, accuracy: float, expected: float) -> PlanLinkage:
-        """Return the same with the chances of every plan, which ends in the resource that is not all right."""
+        """Return the linkage through a resource with wrong entries, for every plan.
+
+        The resource of the last stage has the wrong entries, so the success probability of every plan changes.
+        """
         sizes = super().inaccurate(accuracy, expected)
         return replace(
             self,
@@ -52,20 +56,20 @@ class PlanLinkage(Linkage):
         )
 
     def as_believed(self) -> Self:
-        """Return the same as it would be if the adversary were right, under every plan."""
+        """Return the linkage as if the adversary's beliefs were true, for every plan."""
         return replace(super().as_believed(), plan_success=self.plan_believed)
 
 
 @dataclass(frozen=True)
 class StagedAttempt(Attempt):
-    """An attempt by the plan of stages that pays most.
+    """An attempt by the plan with the highest payoff; arrays of shape (n,).
 
     Parameters
     ----------
     plan : ndarray of int64
-        Position among the plans of the linkage; 0 infers nothing.
+        Position of the plan in the linkage; plan 0 has no inference.
     used : ndarray of int64
-        The inference stages of that plan: the sum of 2 to the number of each.
+        Inference stages of the plan, as bits: the sum of 2**k over its stages k.
     """
 
     plan: NDArray[np.int64]
@@ -74,14 +78,14 @@ class StagedAttempt(Attempt):
 
 @dataclass(frozen=True)
 class PlannedResponse(Response):
-    """A reply, with the number of the plan behind each.
+    """A reply with the plan used for each record; arrays of shape (n,).
 
     Parameters
     ----------
     plan : ndarray of int64
-        Position among the plans of the linkage; 0 infers nothing.
+        Position of the plan in the linkage; plan 0 has no inference.
     used : ndarray of int64
-        The inference stages of that plan: the sum of 2 to the number of each.
+        Inference stages of the plan, as bits: the sum of 2**k over its stages k.
     """
 
     plan: NDArray[np.int64]
@@ -90,29 +94,29 @@ class PlannedResponse(Response):
 
 @dataclass(frozen=True)
 class MultistageAttack:
-    """An adversary who may infer attributes that were not released before linking to a registry.
+    """Adversary who can infer unreleased attributes before linking to a registry.
 
-    The adversary may leave out any inference stage. A plan is the set of stages used: it is believed to succeed with
-    the product of their confidences over the number of people of the registry who match all values released and
-    inferred. A stage is not available where its confidence is below the threshold, a plan where nobody matches. The
-    plan with the highest believed payoff ``gain x success - prices - cost`` is chosen; one that uses more stages
-    must be strictly better. The adversary attacks if that payoff is above 0. In truth the attack names the right
-    person with probability 1 / matching people if all inferred values are right and the target is in the registry,
-    and else never.
+    The adversary can skip any inference stage. A plan is the set of stages used. Its believed success probability is
+    the product of the stages' confidences, divided by the number of people in the registry who match all released and
+    inferred values. A stage is unavailable if its confidence is below the threshold; a plan is unavailable if no person
+    matches. The adversary chooses the plan with the highest believed payoff ``gain x success - prices - cost``; a plan
+    with more stages must be strictly better. The adversary attacks if that payoff is above 0. The true success
+    probability is 1 / matching people if all inferred values are correct and the target is in the registry, else 0.
 
-    An overconfident adversary believes an inference to be right once its confidence reaches the threshold: plans
-    are believed to succeed with 1 / matching people. This changes its decisions, not the truth.
+    An overconfident adversary believes that an inference is correct if its confidence reaches the threshold: the
+    believed success probability of a plan is 1 / matching people. This affects its decisions, not the true success
+    probability.
 
     Parameters
     ----------
     stages : tuple of InferSurname, InferByLinkage or Identify
-        In the order in which they are carried out; Identify comes last.
+        Stages in the order in which they are carried out; Identify comes last.
     gain, cost : float or ndarray of shape (n_records,)
-        Worth of naming the right person and price of an attack, in currency units per record.
+        Gain from a success and cost of an attack, in currency units per record.
     confidence_threshold : float
-        theta, in [0, 1].
+        theta, lowest confidence at which a stage is available, in [0, 1].
     overconfident : bool
-        Whether it believes inferences with that confidence to be right (Wan et al. 2021).
+        Whether the adversary believes that available inferences are correct (Wan et al. 2021).
 
     Raises
     ------
@@ -144,35 +148,35 @@ class MultistageAttack:
 
     @property
     def inferences(self) -> tuple[Inference, ...]:
-        """All stages but the last."""
+        """Inference stages: all stages except the last."""
         return tuple(stage for stage in self.stages if not isinstance(stage, Identify))
 
     @property
     def identify(self) -> Identify:
-        """The last stage."""
+        """The last stage, which links to the registry."""
         last = self.stages[-1]
         assert isinstance(last, Identify)  # noqa: S101 # checked when it was made
         return last
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Attributes that any stage can use."""
+        """Attributes that at least one stage can use."""
         names = [name for s in self.stages for name in (s.loci if isinstance(s, InferSurname) else s.on)]
         return tuple(dict.fromkeys(names))
 
     def one_stage(self) -> MultistageAttack:
-        """Return the attack of the same adversary without any inference, linking on released attributes alone."""
+        """Return the attack without inference, which links on released attributes only."""
         inferred = [stage.infers for stage in self.inferences]
         on = tuple(name for name in self.identify.on if name not in inferred)
         return replace(self, stages=(replace(self.identify, on=on),))
 
     def check_attributes(self, released: tuple[str, ...]) -> None:
-        """Check that each stage links on attributes that are released or inferred before.
+        """Check that each stage links on released or previously inferred attributes.
 
         Raises
         ------
         InputError
-            Naming the stage and the attribute.
+            If a stage needs another attribute; the message names the stage and the attribute.
         """
         known = list(released)
         for number, stage in enumerate(self.stages, start=1):
@@ -183,7 +187,7 @@ class MultistageAttack:
                 known.append(stage.infers)
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> StagedAttempt:
-        """Return the worth of an attempt by the best plan; see `Weighing` and `respond`."""
+        """Return the attempt by the best plan; see `Weighing` and `respond`."""
         gain, cost = of_rows(self.gain, rows), of_rows(self.cost, rows)
         plans: tuple[tuple[int, ...], ...] = ((),)
         if isinstance(linkage, PlanLinkage):
@@ -201,20 +205,28 @@ class MultistageAttack:
         )
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> PlannedResponse:
-        """Return the reply to each record; a linkage without plans is linked on released attributes alone."""
+        """Return the reply to each record; see `Adversary`.
+
+        A linkage without plans counts as linkage on released attributes only.
+        """
         attempt = self.weigh(linkage, rows)
         reply = attempt.made(attempt.pays)
         return PlannedResponse(**vars(reply), plan=attempt.plan, used=attempt.used)
 
 
 def best_plan(gain: float | Floats, believed: Floats, prices: Floats) -> NDArray[np.int64]:
-    """Return the plan of each record that pays most in a single attempt; one of more stages must be strictly better.
+    """Return each record's plan with the highest payoff of a single attempt, (n,).
+
+    A plan with more stages must be strictly better.
 
     Parameters
     ----------
     gain : float or ndarray of float64, shape (n,)
+        Gain from a success, in currency units per record.
     believed : ndarray of float64, shape (n_plans, n)
+        Believed success probability of each plan.
     prices : ndarray of float64, shape (n_plans,)
+        Price of each plan, in currency units per record.
     """
     plan = np.zeros(believed.shape[1], dtype=np.int64)
     best = gain * believed[0] - prices[0]
@@ -236,9 +248,10 @@ def two_stage_attack(
     confidence_threshold: float = 0.5,
     effective_population: float = 10_000.0,
 ) -> MultistageAttack:
-    """Return the published attack: genealogy to surname, then surname and demographics to identity.
+    """Return the two-stage attack of Wan et al. 2021.
 
-    Defaults follow Wan et al. 2021: gain 150, cost 10, theta .5, N_e 10,000.
+    The first stage infers the surname through a genealogy; the second one links surname and demographics to a registry.
+    Defaults follow the paper: gain 150, cost 10, theta .5, N_e 10,000.
     """
     ancestry = Ancestry(np.asarray(mutation_rates, dtype=np.float64), effective_population)
     stages = (InferSurname(loci, ancestry), Identify((*linked, "surname")))

@@ -1,4 +1,4 @@
-"""Linkage of many targets under each plan of a multistage attack, for any chain of stages."""
+"""Linkage of many targets under each plan of a multi-stage attack."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ Integers = NDArray[np.int64]
 
 _MOST_INFERENCES = 8
 
-# Inferred surnames are kept for the sets of shared loci met last, up to this many values.
+# Maximum number of cached surnames; the cache keeps the most recent sets of released loci.
 _MOST_KEPT = 20_000_000
 
 
 class _Plan(NamedTuple):
-    """Stages used so far and their result; arrays of shape (n,). The confidence is the one acted on."""
+    """Stages used so far and their result; arrays of shape (n,).
+
+    The confidence is the confidence on which the adversary acts.
+    """
 
     stages: tuple[int, ...]
     inferred: dict[str, Integers]
@@ -41,34 +44,37 @@ class _Plan(NamedTuple):
     price: float
 
 
-# The attributes linked on, with the level at which each is released; None where it is inferred.
+# Attributes used for linkage, with the level at which each is released; None if inferred.
 _Link = tuple[tuple[str, int | None], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class MultistageLinker:
-    """Links released records stage by stage; a `Linker` of the record game.
+    """Linker that runs the stages of an attack; a `Linker` of the record game.
 
-    Where the attack ends in a list that was drawn from people, the adversary believes a target to be in it with its
-    coverage, and takes its values to be right; in truth an attack succeeds, with one over the number of people who
-    agree, if the target's own row is one of them. Stages before leave out rows that lack a value they use. In a world
-    in which lists are known by their coverage alone, a plan that uses one succeeds as the adversary believes.
+    If the attack ends in a drawn list, the adversary believes that a target is in the list with a probability equal to
+    the list's coverage, and that the list's values are correct. The true success probability is one over the number of
+    matching people if the target's own row matches, else 0. Earlier stages ignore rows that lack a value used by the
+    stage. If only the coverage of the lists is known, a plan that uses a list succeeds with the probability that the
+    adversary believes in.
 
-    A one-shot adversary with this linkage links on released attributes alone: the one-stage attack. There, as
-    elsewhere in the package, a group that holds nobody counts as the record alone.
+    A one-shot adversary with this linkage links on released attributes only: the one-stage attack. In that attack, as
+    elsewhere in the package, an empty group counts as a group with the record only.
 
     Parameters
     ----------
     attack : MultistageAttack
+        Stages and parameters of the attack.
     world : MultistageWorld
+        Targets and resources.
     space : MaskingSpace
-        The forms in which the targets are released; its attributes are columns of the targets.
+        Strategies for the targets; its attributes are columns of the targets.
 
     Raises
     ------
     InputError
-        If a stage needs an attribute that nobody releases or infers or a column that its resource lacks, or a target
-        who should be in the registry is not.
+        If a stage needs an attribute that is neither released nor inferred, if its resource lacks a column, or if a
+        target who should be in the registry is not there.
     """
 
     attack: MultistageAttack
@@ -93,23 +99,26 @@ class MultistageLinker:
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Attributes on which linkage depends: a stage infers nothing that is released unchanged."""
+        """Attributes on which linkage depends.
+
+        A stage is not used if its attribute is released unchanged.
+        """
         return (*self.attack.looked_at, *(stage.infers for stage in self.attack.inferences))
 
     @property
     def is_compiled(self) -> bool:
-        """Whether there are compiled functions for the attack on these tables."""
+        """Whether compiled functions exist for the attack on these tables."""
         counted = any(table.counts is not None for table in self.world.resources.values())
         return not counted and is_two_stage(self.attack, self.space)
 
     @cached_property
     def compiled(self) -> tuple[TwoStageArrays, Memory]:
-        """Arrays of a two-stage attack for the compiled functions, and the inferences kept between their calls."""
+        """Arrays of a two-stage attack for the compiled functions, and their cache."""
         arrays = compile_two_stage(self.attack, self.world, self.space)
         return arrays, memory_for(arrays)
 
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
-        """Link all records, or only `rows`, shared as `strategy`, under every plan."""
+        """Link all records, or only `rows`, released with `strategy`, under every plan."""
         chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)
         n = len(chosen)
         levels = self.space.levels(strategy).tolist()
@@ -160,7 +169,7 @@ class MultistageLinker:
         return linked.as_believed() if self.world.is_guessed(identify.resource) else linked
 
     def _among(self, plan: _Plan, released: dict[str, int], rows: Rows) -> NDArray[np.bool_]:
-        """Return whether each target is among the people that a plan ends with, shape (n,)."""
+        """Return whether each target is among the final candidates of a plan, (n,)."""
         identify, world = self.attack.identify, self.world
         if identify.resource not in world.lists:
             return plan.right if world.registered is None else plan.right & world.registered[rows]
@@ -174,7 +183,10 @@ class MultistageLinker:
     def _extended(
         self, plans: list[_Plan], number: int, stage: Inference, released: dict[str, int], rows: Rows
     ) -> list[_Plan]:
-        """Return each plan with one stage more; confidence 0 marks targets for which it is not available."""
+        """Return each plan with one more stage.
+
+        Confidence 0 marks targets for which the plan is unavailable.
+        """
         from_loci = self._surnames(number, stage, released, rows) if isinstance(stage, InferSurname) else None
         truth = self.world.targets.column(stage.infers)[rows]
         extended = []
@@ -198,7 +210,7 @@ class MultistageLinker:
         return extended
 
     def _surnames(self, number: int, stage: InferSurname, released: dict[str, int], rows: Rows) -> InferredSurnames:
-        """Infer surnames of `rows`, keeping earlier inferences from the same set of loci for other rows."""
+        """Return the inferred surnames of `rows`, with a cache by set of released loci."""
         shared = np.array([released.get(locus) == 0 for locus in stage.loci])
         n = self.world.n_targets
         key = (number, int(pack_bits(shared)))
@@ -247,7 +259,7 @@ class MultistageLinker:
     def _matching(
         self, resource: str, on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers], rows: Rows
     ) -> Integers:
-        """Return how many rows of a resource match each target."""
+        """Return the number of rows of a resource that match each target."""
         link = _link(on, released, inferred)
         groups, queries = self._row_groups(resource, link), self._queries(link, inferred, rows)
         if isinstance(groups, OpenRowGroups):
@@ -277,16 +289,16 @@ class MultistageLinker:
 
 
 def _check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
-    """Check that every target who is said to be in the registry is there with all that the attack may link on.
+    """Check that every registered target matches a registry row in linked attributes.
 
     Raises
     ------
     InputError
-        Naming the row of the first target who is not.
+        If a target does not match; the message names the row of the first such target.
     """
     identify = attack.identify
     if identify.resource in world.lists:
-        # Values of a list may be wrong or missing.
+        # Values of a drawn list may be wrong or missing, so targets need not match.
         return
     table = world.resource(identify.resource)
     columns = [table.column(name) for name in identify.on]
@@ -307,7 +319,10 @@ def _check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
 
 
 def _link(on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers]) -> _Link:
-    """Return the attributes to link on; a value released in part and inferred is linked on twice."""
+    """Return the attributes used for linkage.
+
+    An attribute that is both generalized and inferred is used twice.
+    """
     known: list[tuple[str, int | None]] = []
     for name in on:
         if name in released:

@@ -1,4 +1,4 @@
-"""Attacks in stages on generalized records: linkage at every node of a lattice."""
+"""Multi-stage attacks on generalized records: linkage at every lattice node."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ from reidsim.releases.strategy_space import Rows
 
 
 class LatticeAttackLinker:
-    """Links records of a generalization lattice stage by stage; a `Linker` of the record game.
+    """Multi-stage linker for records of a lattice; a `Linker` of the record game.
 
-    A level of a hierarchy is to an attack as a level of a masking space: the values of a group cannot be distinguished
-    apart, and one group of all values is as good as masked.
+    For an attack, a level of a hierarchy is equivalent to a level of a masking space: the values of a group cannot be
+    distinguished, and a single group of all values is equivalent to masking.
 
     Parameters
     ----------
     attack : MultistageAttack
+        Stages and parameters of the attack.
     world : MultistageWorld
-        Its targets are the records of the lattice, in order, with the codes of its attributes (and others that may be
-        inferred of them); resources hold the same codes.
+        Targets and resources. The targets are the records of the lattice, in the same order, with the codes of its
+        attributes (and of other attributes that may be inferred); the resources have the same codes.
     lattice : GeneralizationLattice
+        Lattice of the records.
 
     Raises
     ------
     InputError
-        As `MultistageLinker`.
+        Under the conditions of `MultistageLinker`.
     """
 
     def __init__(self, attack: MultistageAttack, world: MultistageWorld, lattice: GeneralizationLattice) -> None:
@@ -39,16 +41,16 @@ class LatticeAttackLinker:
         self._linker = MultistageLinker(attack, world, masking_space_of(lattice))
 
     def of_records(self, lattice: GeneralizationLattice, rows: Rows) -> LatticeAttackLinker:
-        """Return the linker of some of the records, given their lattice."""
+        """Return the linker for the records in `rows`, given their lattice."""
         return LatticeAttackLinker(self._linker.attack, self._linker.world.of_targets(rows), lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
-        """Link all records, or only `rows`, shared as `strategy`, under every plan."""
+        """Link all records, or only `rows`, released with `strategy`, under every plan."""
         return self._linker.link(int(self._linker.space.number(self._levels[strategy])), rows)
 
     @cached_property
     def _levels(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-        """Levels in the masking space of every strategy of the lattice, shape (n_strategies, n_attributes)."""
+        """Masking levels of each lattice strategy, shape (n_strategies, n_attributes)."""
         levels = self._lattice.all_levels(np.arange(self._lattice.size))
         masked = np.array(self._linker.space.shape) - 1
         for position, hierarchy in enumerate(self._lattice.hierarchies):
@@ -58,9 +60,9 @@ class LatticeAttackLinker:
 
 
 def masking_space_of(lattice: GeneralizationLattice) -> MaskingSpace:
-    """Return the masking space in which a lattice's records can be shared in at least the forms of the lattice.
+    """Return a masking space that contains the strategies of a lattice.
 
-    Its utility differs from the lattice's.
+    The masking space may contain additional strategies, and its utility differs from the lattice's utility.
     """
     kept, groups = [], []
     for hierarchy in lattice.hierarchies:

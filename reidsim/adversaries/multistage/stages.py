@@ -1,4 +1,4 @@
-"""The stages an attack may be made of, as declared."""
+"""Stages of which a multi-stage attack can consist."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ InferenceMethod = Literal["tmrca", "nearest-neighbour"]
 
 @dataclass(frozen=True)
 class InferSurname:
-    """Infer the surname from the loci released, through a genealogy.
+    """Stage that infers the surname from the released loci, through a genealogy.
 
     Parameters
     ----------
     loci : tuple of str
-        Loci that the adversary uses where they are released.
+        Loci that the adversary uses if they are released.
     ancestry : Ancestry
-        Their mutation rates.
+        Mutation rates of the loci.
     resource : str
-        The genealogy: a table with these loci and the surname.
+        Name of the genealogy, a table with these loci and the surname.
     infers : str
         Attribute that is inferred.
     method : {"tmrca", "nearest-neighbour"}
-        Nearest by time to the most recent common ancestor, with a confidence; or by the sum of differences in
-        repeats, with confidence 1.
+        Distance measure: time to the most recent common ancestor, which gives a confidence; or the sum of differences
+        in repeats, with confidence 1.
     candidate_share : float
-        Share of the most agreements that makes a man a candidate.
+        Share of the highest number of agreeing loci that a man needs to be a candidate.
     price : float
-        Of the stage, in currency units per record; 0 or more.
+        Price of the stage, in currency units per record; 0 or more.
     """
 
     loci: tuple[str, ...]
@@ -48,21 +48,22 @@ class InferSurname:
 
 @dataclass(frozen=True)
 class InferByLinkage:
-    """Infer an attribute as the most frequent value among the rows of a resource that match.
+    """Stage that infers an attribute as the most frequent value of matching rows.
 
-    A row matches if it has every value known of the target, released or inferred, among the attributes `on`. The
-    confidence is the share of matching rows with that value; of equally frequent values the one met first counts.
+    A row of the resource matches if it agrees with every known value of the target, released or inferred, among the
+    attributes `on`. The confidence is the share of matching rows with the inferred value. Among equally frequent
+    values, the first one found is used.
 
     Parameters
     ----------
     infers : str
         Attribute that is inferred.
     resource : str
-        Table with that attribute and the ones of `on`.
+        Name of the table with the inferred attribute and the attributes `on`.
     on : tuple of str
-        Attributes linked on where they are known.
+        Attributes used for linkage if they are known.
     price : float
-        Of the stage, in currency units per record; 0 or more.
+        Price of the stage, in currency units per record; 0 or more.
     """
 
     infers: str
@@ -78,14 +79,14 @@ class InferByLinkage:
 
 @dataclass(frozen=True)
 class Identify:
-    """Name one of the people of a registry who match, taken at random: the last stage of every attack.
+    """Last stage of every attack: choose one matching person of a registry at random.
 
     Parameters
     ----------
     on : tuple of str
-        Attributes linked on where they are known, released or inferred; without any, all people match.
+        Attributes used for linkage if they are known, released or inferred. Without attributes, all people match.
     resource : str
-        The registry.
+        Name of the registry.
     """
 
     on: tuple[str, ...]

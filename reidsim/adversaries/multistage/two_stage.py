@@ -1,9 +1,9 @@
-"""The published two-stage attack, compiled: one target and one strategy at a time, with next to nothing done twice.
+"""The published two-stage attack, compiled for one target and strategy at a time.
 
-The attack infers a surname from the loci shared and links surname and demographics to a registry. It is fast because
-a target is compared with the genealogy once for all strategies; inferences are kept per set of shared loci, and outlast
-the game: other amounts, policies and weights meet them again; distances are kept per pattern for all targets; the
-registry is sorted by surname, so that linking reads few rows.
+The attack infers a surname from the released loci, and links surname and demographics to a registry. It is fast for
+four reasons. A target is compared with the genealogy once for all strategies. Inferences are cached by set of released
+loci, and the cache outlasts the game, so games with other amounts, policies and weights reuse it. Distances are cached
+by pattern for all targets. The registry is sorted by surname, so linkage reads few rows.
 """
 
 from __future__ import annotations
@@ -31,55 +31,62 @@ from reidsim.linkage.surname_inference.tmrca import (
 Integers = NDArray[np.int64]
 
 _MEMO_BITS = 14
-# Surnames inferred are kept for all targets if each then has some places, and all no more than these.
+# Inferred surnames are cached for all targets if each target then has at least the first number of places, and all
+# targets together have at most the second.
 _FEWEST_PLACES = 256
 _MOST_PLACES = 6_000_000
-# Of memories that outlast their games.
+# Memory limit of caches that outlast their games, in bytes.
 _MOST_BYTES = 130_000_000
-# In place of the number of a surname: agrees with every surname.
+# Surname number that agrees with every surname.
 ANY = -2
 
 
 class TwoStageArrays(NamedTuple):
-    """An attack on the targets of a world as the compiled functions read it.
+    """An attack on the targets of a world, as input of the compiled functions.
 
-    A strategy is a form of the demographics and a set of masked loci: ``strategy = form * 2**n_loci + masked``, where
-    the last locus is bit 0 of `masked`. Loci are in that order of bits in all arrays here.
+    A strategy consists of a form (the levels of the demographics) and a set of masked loci:
+    ``strategy = form * 2**n_loci + masked``, where the last locus is bit 0 of `masked`. All arrays here have the loci
+    in that order of bits.
 
     Attributes
     ----------
     infers : bool
-        Whether there is a first stage.
+        Whether the attack has the first stage.
     by_neighbour : bool
-        Whether it takes the nearest neighbour instead of the nearest ancestor.
+        Whether the first stage uses the nearest neighbour instead of the most recent common ancestor.
     tables, genealogy : AncestryTables, GenealogyArrays
+        Tables of ancestry, and the genealogy.
     candidate_share, threshold, price : float
         Candidate rule, theta and the price of the first stage.
     overconfident : bool
-        Whether a surname that is inferred with a confidence of theta or more is believed to be right.
+        Whether a surname inferred with a confidence of theta or more is believed to be correct.
     gain, cost : ndarray of float64, shape (n_targets,)
+        Gain from a success and cost of an attack, in currency units per record.
     target_alleles : ndarray of int32, shape (n_targets, n_loci)
+        Alleles of each target.
     own_surnames : ndarray of int64, shape (n_targets,)
-        Surname of each target in the registry; `ANY` where it is missing.
+        Surname of each target in the registry; `ANY` if missing.
     coverage : float
         Probability that a target is in the registry, as the adversary believes.
     form_columns : ndarray of int64, shape (n_forms, n_linked)
-        Column of the registry that holds each linked attribute as released; -1 where it is masked.
+        Registry column with each linked attribute at its released level; -1 if masked.
     form_sizes : ndarray of int32, shape (n_forms, n_targets)
-        People of the registry who match the released demographics.
+        Number of people in the registry who match the released demographics.
     form_own : ndarray of bool, shape (n_forms, n_targets)
-        Whether the target is one of them.
+        Whether the target is one of these people.
     registry : ndarray of int32, shape (n_columns, n_people)
-        Demographics at each level, -1 where missing; people in order of surname, people without one at the end.
+        Demographics at each level, -1 if missing; people sorted by surname, people without a surname at the end.
     target_values : ndarray of int32, shape (n_targets, n_columns)
+        Demographics of each target at each level.
     registry_size : int
-        People of the registry.
+        Number of people in the registry.
     first : ndarray of int64, shape (n_surnames + 1,)
-        Where in the registry each surname begins, and where people without one do.
+        Position in the registry of the first person with each surname, and of the first person without a surname.
     as_believed, inferred_as_believed : bool
-        Whether an attempt succeeds as the adversary believes, without the first stage and with it.
+        Whether an attempt succeeds with the probability that the adversary believes in, without the first stage and
+        with it.
     surname_codes : ndarray of int64, shape (n_surnames,)
-        Surnames are numbered anew from 0 in all arrays here; this gives the numbers they had.
+        Original code of each surname; all arrays here number the surnames anew from 0.
     """
 
     infers: bool
@@ -108,23 +115,24 @@ class TwoStageArrays(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Inferences computed for the targets, and distances for all of them.
+    """Cache of inferences by target, and of distances for all targets.
 
     Attributes
     ----------
     room, distances : Workspace, DistanceCache
+        Work arrays of one target, and distances by pattern.
     target : ndarray of int64, shape (1,)
-        The target that `room` holds; -1 for none.
+        Target whose data are in `room`; -1 for none.
     owners : ndarray of int64, shape (n_targets or 1,)
-        The target whose surnames are in each row of the following; -1 for none.
+        Target whose inferences are in each row of the following arrays; -1 for none.
     sets : ndarray of int64, shape (n_targets or 1, 2**bits)
-        By place: the set of shared loci; 0 for none.
+        Set of released loci in each place; 0 for none.
     surnames : ndarray of int32, shape (n_targets or 1, 2**bits)
-        Inferred from that set.
+        Surname inferred from that set.
     confidence : ndarray of float64, shape (n_targets or 1, 2**bits)
-        In that surname.
+        Confidence in that surname.
     matches : ndarray of int64, shape (n_forms, 3)
-        By form: the target, the surname of the last query and the people of the registry who match.
+        Last query by form: target, surname and number of matching people in the registry.
     """
 
     room: Workspace
@@ -148,15 +156,15 @@ class Reply(NamedTuple):
     surname: int
 
 
-# By the data that inferences are made from, the last used at the end.
+# Caches by hash of the data from which surnames are inferred, the most recently used one at the end.
 _kept: OrderedDict[bytes, Memory] = OrderedDict()
 _lock = threading.Lock()
 
 
 def memory_for(arrays: TwoStageArrays) -> Memory:
-    """Return a memory for any number of calls on the same arrays.
+    """Return a cache for any number of calls on the same arrays.
 
-    It holds earlier inferences for the same targets, from the same genealogy by the same method.
+    It contains earlier inferences for the same targets, from the same genealogy by the same method.
     """
     key = _inferred_from(arrays)
     with _lock:
@@ -167,7 +175,10 @@ def memory_for(arrays: TwoStageArrays) -> Memory:
 
 
 def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
-    """Return a memory for a concurrent thread with other targets; entries by target are shared."""
+    """Return a cache for a concurrent thread with other targets.
+
+    Entries by target are shared with `memory`.
+    """
     other = _empty_memory(arrays)
     if len(memory.owners) > 1:
         own = ("owners", "sets", "surnames", "confidence")
@@ -176,13 +187,16 @@ def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
 
 
 def forget_inferences() -> None:
-    """Forget all inferences, so that later games begin anew."""
+    """Delete all cached inferences, so that later games start without a cache."""
     with _lock:
         _kept.clear()
 
 
 def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:
-    """Return for how many targets surnames are kept, and in how many places for each: a power of two."""
+    """Return the number of targets with cached surnames, and of places for each.
+
+    The number of places is a power of two.
+    """
     most = 1 << min(n_loci, _MEMO_BITS)
     of_each = min(most, _MOST_PLACES // max(n_targets, 1))
     if of_each < min(most, _FEWEST_PLACES):
@@ -196,7 +210,7 @@ def _bytes_of(memory: Memory) -> int:
 
 
 def _inferred_from(arrays: TwoStageArrays) -> bytes:
-    """Return a hash of all that a surname and the confidence in it depend on."""
+    """Return a hash of all data on which inferred surnames and confidences depend."""
     tables = arrays.tables
     ancestry = (tables.agree, tables.differ, tables.prior, tables.unrelated_survival)
     digest = hashlib.blake2b(
@@ -224,13 +238,16 @@ def _empty_memory(arrays: TwoStageArrays) -> Memory:
 
 @borrowing()
 def _place_of(shared: np.uint64, size: int) -> int:
-    """Return the place in memory of a set of loci; all sets have places of their own where there are as many."""
+    """Return the place of a set of loci in the cache.
+
+    Each set has its own place if there are enough places.
+    """
     return int((shared ^ (shared // np.uint64(size)) * np.uint64(0x9E3779B1)) & np.uint64(size - 1))
 
 
 @borrowing()
 def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> tuple[int, float]:
-    """Return the surname that the adversary infers from the loci that a strategy shares, and its confidence."""
+    """Return the surname inferred from a strategy's released loci, and its confidence."""
     shared = np.uint64(~strategy & ((1 << arrays.target_alleles.shape[1]) - 1))
     if shared == 0 or not arrays.infers:
         return NO_SURNAME, 0.0
@@ -257,7 +274,7 @@ def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: in
 
 @borrowing()
 def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: int) -> int:
-    """Return how many people in some places of the registry match the released demographics."""
+    """Return the number of demographic matches in a range of registry positions."""
     matches = 0
     for person in range(start, stop):
         same = True
@@ -273,7 +290,10 @@ def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: 
 
 @borrowing()
 def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, surname: int) -> int:
-    """Return how many people of the registry have the surname, or none, and match the released demographics."""
+    """Return the number of people in the registry who match surname and demographics.
+
+    People without a surname match every surname.
+    """
     if memory.matches[form, 0] == target and memory.matches[form, 1] == surname:
         return int(memory.matches[form, 2])
     matches = _agreeing(arrays, target, form, arrays.first[surname], arrays.first[surname + 1])
@@ -284,23 +304,24 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
 
 @borrowing()
 def believed_alone(arrays: TwoStageArrays, target: int, form: int) -> float:
-    """Return the believed success probability by the demographics alone."""
+    """Return the believed success probability of linkage on demographics only."""
     people = arrays.form_sizes[form, target]
     return float(arrays.coverage / people) if people > 0 else 0.0
 
 
 @borrowing()
 def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) -> bool:
-    """Return whether a target is attacked by its demographics alone, and so whatever loci it shares.
+    """Return whether a target is attacked even without released loci.
 
-    The first stage is used only where ``gain q - price > gain p'``, which leaves more to gain from the attack.
+    It is then attacked for any set of released loci: the first stage is used only if ``gain q - price > gain p'``,
+    which makes the attack more profitable.
     """
     return pays(arrays.gain[target], believed_alone(arrays, target, form), arrays.cost[target])
 
 
 @borrowing()
 def pays(gain: float, believed: float, price: float) -> bool:
-    """Return whether an attack is worth its price."""
+    """Return whether the expected gain of an attack exceeds its price."""
     return bool(gain * believed > price * (1.0 + INDIFFERENCE))
 
 
@@ -327,12 +348,12 @@ def reply_given(
     threshold: float,
     overconfident: bool,
 ) -> Reply:
-    """Return the reply to one form of the demographics of a target, of an adversary with these amounts and this theta.
+    """Return the reply to a form of a target's demographics and an inferred surname.
 
-    With p' = coverage / people who match the demographics and q = coverage x confidence / people who match the surname
-    too, the first stage is used if someone matches, the confidence reaches theta and it strictly pays:
-    ``gain q - price > gain p'``. An overconfident adversary uses 1 in place of the confidence. The truth does
-    not depend on that, unless no more is known of who is in a list than the adversary believes.
+    Let p' = coverage / number of people who match the demographics, and q = coverage x confidence / number of people
+    who also match the surname. The first stage is used if a person matches, the confidence reaches theta, and it is
+    strictly profitable: ``gain q - price > gain p'``. An overconfident adversary uses 1 in place of the confidence. The
+    true success probability does not depend on this, unless only the coverage of a list is known.
     """
     people = arrays.form_sizes[form, target]
     believed = believed_alone(arrays, target, form)
@@ -340,7 +361,7 @@ def reply_given(
     if not arrays.as_believed and people > 0 and arrays.form_own[form, target]:
         success = 1.0 / people
     sure = arrays.coverage * (1.0 if overconfident and confidence > 0.0 else confidence)
-    # Nobody can be surer than that, so the registry is asked only where it may be worth it.
+    # `sure` bounds the believed success probability, so the registry is read only if the stage may be profitable.
     if surname >= 0 and confidence >= threshold and sure > believed:
         matches = _matches(arrays, memory, target, form, surname)
         if matches > 0:

@@ -1,4 +1,4 @@
-"""Putting the published two-stage attack into the arrays that its compiled functions read."""
+"""Conversion of the published two-stage attack to arrays for compiled functions."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from reidsim.linkage.surname_inference.tmrca import (
 )
 from reidsim.releases.masking import MaskingSpace
 
-# Forms of the demographics: each is a root of the search, and its group sizes are kept for every target.
+# Maximum number of forms (combinations of levels) of the demographics: each is a root of the search, and its group
+# sizes are stored for every target.
 _MOST_FORMS = 65_536
 _MOST_GROUP_SIZES = 100_000_000
 
 
 def is_two_stage(attack: MultistageAttack, space: MaskingSpace) -> bool:
-    """Return whether an attack on releases of this kind can be compiled.
+    """Return whether an attack on releases of a masking space can be compiled.
 
-    It infers nothing, or a surname that is not released itself; loci come last in the space, are shared or masked
-    whole, and are the loci of the inference; and the linked attributes have not too many forms.
+    The conditions are: the attack has no inference stage, or infers a surname that is not released itself; the loci
+    come last in the space, are either released unchanged or masked, and are the loci of the inference; and the linked
+    attributes do not have too many forms.
     """
     n_forms = prod(space.shape[: len(space.shape) - count_bits(attack, space)])
     if n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_GROUP_SIZES:
@@ -46,9 +48,10 @@ def is_two_stage(attack: MultistageAttack, space: MaskingSpace) -> bool:
 
 
 def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
-    """Return how many attributes at the end of the list are not linked on: the loci of the inference, if there is one.
+    """Return the number of attributes at the end of the space that are not linked.
 
-    Without an inference, all at the end that can only be shared or masked and that the adversary has no use for.
+    With an inference stage, these are its loci. Otherwise, these are all final attributes that can only be released or
+    masked and that the adversary does not use.
     """
     if attack.inferences:
         return sum(len(stage.loci) for stage in attack.inferences if isinstance(stage, InferSurname))
@@ -61,12 +64,14 @@ def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
 
 
 def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> TwoStageArrays:
-    """Lay out a two-stage or one-stage attack for the compiled functions; one that a `MultistageLinker` has taken.
+    """Return the arrays of a two-stage or one-stage attack for the compiled functions.
+
+    A `MultistageLinker` must have accepted the attack.
 
     Raises
     ------
     InputError
-        If it is another kind of attack, or tables lack an attribute.
+        If the attack is of another kind, or tables lack an attribute.
     """
     if not is_two_stage(attack, space):
         raise InputError(
@@ -121,7 +126,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     for column, where in enumerate(missing):
         if where is not None:
             stacked[column, where] = -1
-    # Of short numbers it is several times as fast.
+    # Sorting of short integers is several times faster.
     order = np.argsort(in_registry.astype(np.min_scalar_type(len(codes))), kind="stable")
     stage = attack.inferences[0] if attack.inferences else None
     guessed = world.is_guessed(identify.resource)
@@ -132,7 +137,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     else:
         ancestry, alleles = Ancestry(np.zeros(1)), np.zeros((n, n_loci), np.int64)
     return TwoStageArrays(
-        # A surname that is not linked on cannot help.
+        # A surname that is not used for linkage is useless.
         infers=stage is not None and stage.infers in identify.on,
         by_neighbour=isinstance(stage, InferSurname) and stage.method == "nearest-neighbour",
         tables=ancestry.tables(),
@@ -173,9 +178,11 @@ def _stacked(columns: list[Integers], n: int) -> NDArray[np.int32]:
 def _surname_tables(
     attack: MultistageAttack, world: MultistageWorld, n_registry: int
 ) -> tuple[GenealogyArrays, Integers, Integers, Integers]:
-    """Return the genealogy, the surnames of targets in the registry and of all people there, numbered anew from 0.
+    """Return the genealogy and the surnames, numbered anew from 0.
 
-    And the numbers they had. People of the registry without a surname have the number after the last.
+    The items are: the genealogy, the surnames of the targets in the registry, the surnames of all people in the
+    registry, and the original codes of the surnames. People in the registry without a surname have the number after the
+    last surname.
     """
     stage = attack.inferences[0] if attack.inferences else None
     if not isinstance(stage, InferSurname):

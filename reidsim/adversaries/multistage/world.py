@@ -1,4 +1,4 @@
-"""The tables of a multistage attack: the targets, and the resources an adversary holds."""
+"""The tables of a multi-stage attack: targets and the adversary's resources."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ from reidsim.releases.strategy_space import Rows
 
 Integers = NDArray[np.int64]
 
-# Name of the counts in messages; no attribute has a name like it.
+# Name of the counts in messages; no attribute has this name.
 _COUNTS = "(people)"
 
 
 @dataclass(frozen=True, eq=False)
 class PersonTable:
-    """People by rows, attributes by columns, every value a whole number of 0 or more.
+    """Table with people as rows, attributes as columns and whole numbers as values.
 
-    The meaning of a number depends on the attribute: years of age, the code of a state or surname, repeats at a locus
-    (where 0 is missing).
+    Values are 0 or more. The meaning of a value depends on the attribute: age in years, the code of a state or surname,
+    repeats at a locus (where 0 means missing).
 
     Parameters
     ----------
     name : str
-        For messages.
+        Name of the table in messages.
     columns : mapping of str to ndarray of int, shape (n_rows,)
+        Values of each attribute.
     counts : ndarray of int, shape (n_rows,), optional
-        People that each row represents; one each, if not given.
+        Number of people that each row represents. Default: 1.
     missing : mapping of str to ndarray of bool, shape (n_rows,), optional
-        Of columns that lack values: where. The number there means nothing.
+        Whether each value is missing, for columns with missing values. The number stored for a missing value has no
+        meaning.
 
     Raises
     ------
     InputError
-        If columns differ in length or a value is not a whole number of 0 or more; names the table, column and row.
+        If columns differ in length or a value is not a whole number of 0 or more. The message names table, column and
+        row.
     """
 
     name: str
@@ -67,23 +70,26 @@ class PersonTable:
         object.__setattr__(self, "missing", MappingProxyType(lacking))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle from the constructor's arguments: a read-only mapping cannot be pickled."""
+        """Return the constructor's arguments for copying and pickling.
+
+        A read-only mapping cannot be pickled.
+        """
         return type(self), (self.name, dict(self.columns), self.counts, dict(self.missing))
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
-        """Make a table from an array of shape (n_rows, n_attributes)."""
+        """Return a table from an array of shape (n_rows, n_attributes)."""
         return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
 
     def of_rows(self, rows: Rows | slice) -> PersonTable:
-        """Return the table of some of the rows."""
+        """Return the table of the rows in `rows`."""
         columns = {name: values[rows] for name, values in self.columns.items()}
         missing = {name: where[rows] for name, where in self.missing.items()}
         return PersonTable(self.name, columns, None if self.counts is None else self.counts[rows], missing)
 
     @property
     def n_rows(self) -> int:
-        """Number of rows: of people, unless there are counts."""
+        """Number of rows; equals the number of people without counts."""
         return len(next(iter(self.columns.values())))
 
     def column(self, attribute: str) -> Integers:
@@ -105,7 +111,7 @@ class PersonTable:
         return self.columns[attribute]
 
     def known(self, attributes: Sequence[str]) -> NDArray[np.bool_]:
-        """Return whether each row has a value in all of some columns, shape (n_rows,)."""
+        """Return whether each row has no missing value in the columns, (n_rows,)."""
         known = np.ones(self.n_rows, dtype=np.bool_)
         for attribute in attributes:
             if attribute in self.missing:
@@ -120,12 +126,12 @@ class PersonTable:
 
 @dataclass(frozen=True, eq=False)
 class ListedTargets:
-    """Membership of the targets in a list drawn from people; unknown to the adversary.
+    """Membership of the targets in a drawn list; unknown to the adversary.
 
     Parameters
     ----------
     row : ndarray of int64, shape (n_targets,)
-        Each target's own row of the table, -1 for none. Its values may be wrong or missing.
+        Row of each target in the list, -1 if absent. The values of the row can be wrong or missing.
     coverage : float
         Probability that a target is in the list, as the adversary believes.
     """
@@ -136,27 +142,27 @@ class ListedTargets:
 
 @dataclass(frozen=True, eq=False)
 class MultistageWorld:
-    """The truth about the targets, and the resources of the adversary.
+    """True values of the targets, and the resources of the adversary.
 
     Parameters
     ----------
     targets : PersonTable
-        The people who decide on sharing, with the true values of all attributes that may be released or inferred.
+        Data subjects, with the true values of all attributes that can be released or inferred.
     resources : mapping of str to PersonTable
-        Such as a genealogy, a voter list, a registry.
+        Resources by name, such as a genealogy, a voter list or a registry.
     registered : ndarray of bool, shape (n_targets,), optional
-        Who really is in the registry on which the attack ends. By default all must be.
+        Whether each target is truly in the registry of the last stage. Default: all targets must be in it.
     lists : mapping of str to ListedTargets
-        Of resources that were drawn as lists. Where the attack ends in one, a missing value agrees with every other,
-        and it succeeds only on targets whose own row is among the rows that agree.
+        Targets' rows in the resources that were drawn as lists. If the attack ends in a list, a missing value matches
+        every value, and the attack can succeed only on targets whose own row matches.
     by_coverage : bool
-        Whether only the coverage of these lists is known, not their members: a plan that uses one then succeeds as the
-        adversary believes, on whomever.
+        Whether only the coverage of these lists is known, not their members. A plan that uses a list then succeeds with
+        the probability that the adversary believes in.
 
     Raises
     ------
     InputError
-        If there is nobody in a table, or `registered` is not one value per target.
+        If a table is empty, or `registered` does not have one value per target.
     """
 
     targets: PersonTable
@@ -179,7 +185,7 @@ class MultistageWorld:
         object.__setattr__(self, "resources", MappingProxyType(dict(self.resources)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle from the constructor's arguments; see `PersonTable`."""
+        """Return the constructor's arguments for copying and pickling; see `PersonTable`."""
         return type(self), (self.targets, dict(self.resources), self.registered, dict(self.lists), self.by_coverage)
 
     @property
@@ -188,7 +194,7 @@ class MultistageWorld:
         return self.targets.n_rows
 
     def of_targets(self, rows: Rows) -> MultistageWorld:
-        """Return the world of some of the targets."""
+        """Return the world restricted to the targets in `rows`."""
         registered = None if self.registered is None else self.registered[rows]
         lists = {name: replace(each, row=each.row[rows]) for name, each in self.lists.items()}
         return replace(self, targets=self.targets.of_rows(rows), registered=registered, lists=lists)
@@ -199,28 +205,30 @@ class MultistageWorld:
         Raises
         ------
         InputError
-            If the adversary has none of that name.
+            If the adversary has no resource of that name.
         """
         require_among("resource unknown", (name,), self.resources)
         return self.resources[name]
 
     def is_guessed(self, name: str) -> bool:
-        """Return whether a resource is a list known by its coverage alone."""
+        """Return whether a resource is a list of which only the coverage is known."""
         return self.by_coverage and name in self.lists
 
     def agrees(self, name: str, attribute: str, said: Integers, values: Integers, rows: Integers) -> NDArray[np.bool_]:
-        """Return whether each target's own row of a list has a given value, or none; False without a row.
+        """Return whether each target's own row of a list agrees with given values, (n,).
+
+        A missing value agrees with every value. The result is False for targets without a row.
 
         Parameters
         ----------
         name, attribute : str
-            Of a list, and one of its columns.
+            Name of a list and of one of its columns.
         said : ndarray of int64, shape (n_rows,)
-            That column in the form in which `values` are.
+            Values of that column, generalized like `values`.
         values : ndarray of int64, shape (n,)
-            Released or inferred.
+            Released or inferred values.
         rows : ndarray of int, shape (n,)
-            Targets.
+            Targets of the values.
         """
         missing, own = self.resource(name).missing, self.lists[name].row[rows]
         agreeing = np.asarray(said[own] == values)

@@ -1,1 +1,4 @@
-"""Planners that scenarios name, one module each; every module in this folder is imported with the registry."""
+"""Planners that a scenario can name, one module each.
+
+The registry imports every module in this folder.
+"""

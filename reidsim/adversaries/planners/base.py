@@ -19,14 +19,14 @@ AMOUNTS_BY_RECORD = "gain and cost by record"
 
 
 class Register(NamedTuple):
-    """The external register in which an adversary looks people up.
+    """The external register in which an adversary searches for people.
 
     Attributes
     ----------
     coverage : float
-        Probability that a record's person is in it.
+        Probability that a record's person is in the register.
     size : int, optional
-        Number of people in it, for planners that do not know group sizes before access.
+        Number of people in the register, for planners that do not know group sizes before access.
     """
 
     coverage: float = 1.0
@@ -37,7 +37,9 @@ EVERYBODY = Register()
 
 
 class Planner:
-    """A rule by which an adversary decides about attacks; scenarios name it in the key ``planner``.
+    """Rule by which an adversary decides about attacks.
+
+    A scenario names it in the key ``planner``.
 
     Attributes
     ----------
@@ -48,7 +50,7 @@ class Planner:
     keys : tuple of str
         Keys of the adversary's section that only this planner reads.
     adversary : type
-        Class of the adversary, for planners without parameters besides gain and cost.
+        Class of the adversary, for planners with no parameters other than gain and cost.
     """
 
     label: ClassVar[str]
@@ -65,8 +67,9 @@ class Planner:
         section : PlannerSection
             Parameters of the planner.
         gain, cost : float or ndarray of float64, shape (n_records,)
-            Currency units per record.
+            Gain from a success and cost of an attempt, in currency units per record.
         register : Register
+            External register that the adversary uses.
         """
         made: Adversary = cls.adversary(gain, cost)
         return made
@@ -74,15 +77,16 @@ class Planner:
 
 planners: Registry[type[Planner]] = Registry("planner", "reidsim.adversaries", "reidsim.adversaries.planners")
 
-# Planners of users are plug-ins or objects of a module; whether they compute payoffs shows when they are made.
+# Capabilities assumed of user planners (plug-ins or objects of a module). Whether a planner computes payoffs is known
+# only when it is created.
 _OF_USERS = frozenset({EXPECTED_PAYOFF, SINGLE_ATTEMPT, GAINS, AMOUNTS_BY_RECORD})
 
 
 def provided_by(planner: str) -> frozenset[str]:
-    """Return the capabilities of a planner of the package or of a user."""
+    """Return the capabilities of a built-in or user planner."""
     return planners[planner].provides if planner in planners else _OF_USERS
 
 
 def planners_without(capability: str) -> tuple[str, ...]:
-    """Return the planners of the package that do not provide a capability."""
+    """Return the names of the built-in planners that do not provide a capability."""
     return tuple(name for name, planner in planners.items() if capability not in planner.provides)

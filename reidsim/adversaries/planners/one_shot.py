@@ -16,7 +16,7 @@ from reidsim.adversaries.planners.base import (
 
 @planners.register("one-shot")
 class OneShot(Planner):
-    """Attacks a record once if the expected gain exceeds the cost; see `OneShotAdversary`."""
+    """One attempt per record if expected gain exceeds cost; see `OneShotAdversary`."""
 
     label = "the one-shot adversary"
     provides = frozenset({EXPECTED_PAYOFF, SINGLE_ATTEMPT, INFERENCES, GAINS, AMOUNTS_BY_RECORD})

@@ -16,7 +16,7 @@ from reidsim.errors import InputError
 
 @planners.register("fmdp")
 class Sequential(Planner):
-    """Pays for access, then links and exploits candidates one after another (Xia et al. 2015)."""
+    """Sequential attack of Xia et al. 2015: pay for access, link, exploit in turn."""
 
     label = "the sequential attack"
     provides = frozenset({EXPECTED_PAYOFF, GAINS})
@@ -40,7 +40,10 @@ class Sequential(Planner):
 
 
 def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverage: float = 1.0) -> SequentialAttack:
-    """Return the parameters of a sequential attack; `coverage` is its prior if the section gives none."""
+    """Return the parameters of a sequential attack.
+
+    `coverage` is the prior if the section has no prior.
+    """
     names = [field.name for field in fields(SequentialAttack)]
     known = {name: getattr(section, name) for name in names if hasattr(section, name)}
     prior = coverage if section.prior is None else section.prior

@@ -1,4 +1,4 @@
-"""The planners ``always``, ``never`` and ``random``, which compute no payoffs: yardsticks for the others."""
+"""Baseline planners that compute no payoffs: ``always``, ``never`` and ``random``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, R
 
 @planners.register("always")
 class Always(Planner):
-    """Attacks every record once."""
+    """Attack on every record."""
 
     label = "the adversary who attacks every record"
     provides = frozenset({INFERENCES, GAINS, AMOUNTS_BY_RECORD})
@@ -29,7 +29,7 @@ class Always(Planner):
 
 @planners.register("never")
 class Never(Planner):
-    """Attacks no record."""
+    """Attack on no record."""
 
     label = "the adversary who attacks no record"
     provides = frozenset({INFERENCES, AMOUNTS_BY_RECORD})
@@ -38,7 +38,7 @@ class Never(Planner):
 
 @planners.register("random")
 class Random(Planner):
-    """Attacks each record with the same probability."""
+    """Attack on each record with the same probability."""
 
     label = "the adversary who attacks at random"
     provides = frozenset({INFERENCES, GAINS, AMOUNTS_BY_RECORD})

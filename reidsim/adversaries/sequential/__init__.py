@@ -1,1 +1,1 @@
-"""The sequential attack of Xia et al. 2015: access a registry, link, exploit candidates one after the other, stop."""
+"""The sequential attack of Xia et al. 2015: access, link, exploit in turn, stop."""

@@ -1,4 +1,4 @@
-"""The sequential attack as an adversary of the library: replies to any release whose group sizes are known."""
+"""The sequential attack as an adversary, for releases with known group sizes."""
 
 from __future__ import annotations
 
@@ -21,34 +21,36 @@ from reidsim.releases.strategy_space import Rows
 
 @dataclass(frozen=True)
 class SequentialAdversary:
-    """Plans access, linkage and exploits of each record on its own, as a factored Markov decision process.
+    """Adversary who plans access, linkage and exploits separately for each record.
 
-    It attacks a record when accessing the registry for it is worth more than nothing; the record is re-identified with
-    probability P_reid (Xia et al. 2015, Eq. 5).
+    The plan is the optimal policy of a factored Markov decision process. The adversary attacks a record if access to
+    the registry has a positive expected payoff. The record is then re-identified with probability P_reid (Xia et al.
+    2015, Eq. 5).
 
-    A linkage with the probability of naming the right person, instead of the number of people who match, counts as
-    a group whose size is the inverse of that probability, rounded up; probability 0 counts as an empty group. Of the
-    plans of an attack in stages the one with which a single attempt pays most is used, at its price as a cost of
-    linking. As with any group whose size was believed to be another, the true one is found on linking.
+    Some linkages give a success probability instead of a number of matching people. The group size is then one over
+    that probability, rounded up; probability 0 gives an empty group. For a multi-stage attack, the adversary uses the
+    plan with the highest payoff of a single attempt, and the plan's price is a linking cost. If the believed group size
+    is wrong, the adversary finds the true one on linking.
 
-    In a list that was drawn it acts against the people who agree with the released values, and takes the person of the
-    record to be among them with the attack's prior times the list's coverage; outcomes are computed given the list's
-    members, or as it believes where the linkage does not contain them. If a plan in stages infers something, it takes
-    the chance of an attempt, as above.
+    With a drawn list, the adversary acts against the people who match the released values. It believes that the
+    record's person is among them with the attack's prior times the list's coverage. Outcomes are computed with the
+    list's true members, or with the adversary's beliefs if the linkage does not contain the members. If a multi-stage
+    plan uses an inference stage, the success probability of an attempt is used, as above.
 
     Parameters
     ----------
     attack : SequentialAttack
+        Parameters of the attack.
     registry_size : int, optional
-        Records of the registry. If given, the adversary knows before access only this and the share of people who
-        match (the unknown-group model, Eq. 6); else it knows the group size.
+        Number of records in the registry. If given, the adversary knows before access only this number and the share
+        of people who match (the unknown-group model, Eq. 6). Default: the adversary knows the group size.
     signal : UnconfirmedSuccess, optional
-        Signal seen instead of whether an exploit hit.
+        Signal that replaces the observation of an exploit's success.
 
     Raises
     ------
     InputError
-        If success is unconfirmed and groups are unknown, or the solver is a linear program.
+        If success is unconfirmed, and groups are unknown or the solver is a linear program.
     """
 
     attack: SequentialAttack
@@ -67,7 +69,7 @@ class SequentialAdversary:
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """Attributes of a linkage on which the decision to access depends."""
+        """Linkage fields on which the decision to access depends."""
         if self.registry_size is not None:
             return frozenset({"match_probability"})
         return frozenset({"believed_group_sizes", "candidates", "plan_believed", "plans", "prices"})
@@ -77,7 +79,7 @@ class SequentialAdversary:
         return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
-        """Return the worth of accessing the registry for each record; see `Weighing`."""
+        """Return the attack on each record with its expected payoff; see `Weighing`."""
         if isinstance(linkage, PlanLinkage):
             return self._of_best_plan(linkage)
         if linkage.candidates is None and linkage.by_chance:
@@ -96,7 +98,7 @@ class SequentialAdversary:
         )
 
     def _plans(self, linkage: Linkage) -> tuple[Plan, Plan]:
-        """Return the believed plan and the true one, with access to the registry for every record."""
+        """Return the believed plan and the true plan, with access for every record."""
         if linkage.candidates is not None:
             return self._listed(linkage.candidates, linkage.among)
         sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
@@ -110,15 +112,15 @@ class SequentialAdversary:
         hoped = plan_known(self.attack, believed, accesses=accesses, signal=self.signal)
         if believed is sizes:
             return hoped, hoped
-        # A group that turns out different is found on linking, so only the decision to access rests on belief.
+        # The true group size is found on linking, so only the decision to access depends on the belief.
         return hoped, plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
 
     def _listed(self, candidates: ListedCandidates, among: NDArray[np.bool_] | None) -> tuple[Plan, Plan]:
-        """Return the same for people of drawn lists, who are in them or not."""
+        """Return the believed plan and the true plan for candidates in drawn lists."""
         if self.registry_size is not None or self.signal is not None:
             raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
         hoped, found = _no_plan(len(candidates.sizes)), _no_plan(len(candidates.sizes))
-        # One for each list.
+        # Coverage is part of the attack's prior, so each list needs its own plan.
         for coverage in np.unique(candidates.coverage).tolist():
             here = candidates.coverage == coverage
             attack = replace(self.attack, prior=self.attack.prior * coverage)
@@ -131,7 +133,10 @@ class SequentialAdversary:
         return hoped, found
 
     def _of_best_plan(self, linkage: PlanLinkage) -> PlannedAttempt:
-        """Return the outcome of an attack in stages by the plan of each record that pays most in a single attempt."""
+        """Return the outcome of a multi-stage attack by each record's best plan.
+
+        The best plan is the plan with the highest payoff of a single attempt.
+        """
         believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
         if self.registry_size is not None:
             raise InputError("a planner of unknown groups needs the share of people who match")
@@ -141,7 +146,7 @@ class SequentialAdversary:
                 Linkage(
                     whole_candidates(one_over(success[number])),
                     whole_candidates(one_over(believed[number])),
-                    # The first plan infers nothing.
+                    # Only the first plan, without inference, uses the list's candidates.
                     candidates=None if number else linkage.candidates,
                     among=None if number else linkage.among,
                 ),
@@ -156,13 +161,16 @@ class SequentialAdversary:
 
 
 def _no_plan(n: int) -> Plan:
-    """Return a plan to be filled in, shape (n,)."""
+    """Return a plan of shape (n,) to be filled."""
     flags = ("accesses", "pays")
     return Plan(**{item.name: np.zeros(n, np.bool_ if item.name in flags else np.float64) for item in fields(Plan)})
 
 
 def whole_candidates(sizes: Counts) -> NDArray[np.int64]:
-    """Return sizes of groups as whole candidates, rounded up; 0 where they are infinite, as nobody can be named."""
+    """Return group sizes rounded up to whole candidates.
+
+    An infinite group size gives 0, because no person can be re-identified.
+    """
     finite = np.isfinite(sizes)
-    # One over one over 3 must not count as 4.
+    # 1 / (1 / 3) can exceed 3 by rounding and must not become 4.
     return np.where(finite, np.ceil(np.where(finite, sizes, 0.0) * (1 - INDIFFERENCE)), 0).astype(np.int64)

@@ -18,32 +18,33 @@ from reidsim.errors import InputError
 class SequentialAttack:
     """Gains, costs and risks of an attack (Xia et al. 2015, sections 3 and 4).
 
-    An adversary may access a registry, link the record to it, and exploit the candidates of its equivalence group one
-    by one. Each exploit may hit the right person and may be detected; it may stop at any time. Money is in currency
-    units per record; one step of time passes with each action, and later money is worth less.
+    An adversary can access a registry, link the record to it, and exploit the candidates of the record's equivalence
+    class one by one. Each exploit can hit the right person and can be detected. The adversary can stop at any time.
+    Amounts are in currency units per record. Each action takes one time step, and later amounts are discounted.
 
     Parameters
     ----------
     gain : float
-        G, for exploiting the right person; collected once, one step after the exploit.
+        G, gain from exploiting the right person; collected once, one step after the exploit.
     access_cost, link_cost, exploit_cost : float
-        C_d, C_l and C_e, paid when acting.
+        C_d, C_l and C_e, costs paid at the time of the action.
     penalty : float
-        C_p, for a detected exploit.
+        C_p, penalty for a detected exploit.
     max_penalties : int or None
-        n_f, how often the penalty is levied at most; None for every time (the paper's infinity).
+        n_f, maximum number of penalties; None for no limit (the paper's infinity).
     detection_intercept, detection_slope : float
         h0 and h1: the j-th exploit (from 0) is detected with probability ``1 / (1 + exp(-(h0 + h1 j)))`` (Eq. 4).
     prior : float
         Probability that the record's person is in the registry, in (0, 1].
     discount : float
-        gamma, worth of money one step later, in (0, 1]. The paper does not print it; .9 reproduces its thresholds.
+        gamma, value of one currency unit one step later, in (0, 1]. The paper does not print it; .9 reproduces its
+        thresholds.
     penalty_timing : {"next-state", "at-action"}
-        Whether the penalty is collected one step after the exploit, like the gain, or at once.
+        Whether the penalty is charged one step after the exploit, like the gain, or at once.
     detection_ends_attack : bool
-        Whether a detected exploit is the last one (a hit still counts).
+        Whether a detected exploit is the last exploit (a hit still counts).
     solver : {"backward-induction", "linear-program", "two-level"}
-        How the attack on each record is planned; all three give the same plan. See `programs`.
+        Method that plans the attack on each record; all three give the same plan. See `programs`.
 
     Raises
     ------
@@ -89,21 +90,24 @@ class SequentialAttack:
 
     @property
     def counts_penalties(self) -> bool:
-        """Whether the number of penalties paid so far matters for later exploits."""
+        """Whether the number of penalties paid so far affects later exploits."""
         return self.max_penalties is not None and not self.detection_ends_attack and self.penalty > 0
 
     @property
     def indifference(self) -> float:
-        """Worth below which the adversary is indifferent: the rounding error of the largest possible gain."""
+        """Payoff below which the adversary is indifferent.
+
+        It is the rounding error of the largest possible gain.
+        """
         return INDIFFERENCE * self.gain * self.prior
 
     @property
     def penalty_due(self) -> float:
-        """Worth of the penalty at the time of the exploit."""
+        """Value of the penalty at the time of the exploit, in currency units."""
         return self.penalty * (self.discount if self.penalty_timing == "next-state" else 1.0)
 
     def detection(self, exploits: int) -> NDArray[np.float64]:
-        """Return the detection probability of each of the first exploits, shape (exploits,) (Eq. 4)."""
+        """Return the detection probability of each exploit, shape (exploits,) (Eq. 4)."""
         return logistic(self.detection_intercept + self.detection_slope * np.arange(exploits))
 
 
@@ -113,7 +117,7 @@ def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
     Raises
     ------
     InputError
-        If one is not a whole number, or is negative.
+        If a group size is negative or not a whole number.
     """
     sizes = np.asarray(group_sizes)
     finite = np.isfinite(sizes)

@@ -1,4 +1,4 @@
-"""The sequential attack as a factored Markov decision process (Xia et al. 2015, section 4)."""
+"""The sequential attack as a factored MDP (Xia et al. 2015, section 4)."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ Belief = Mapping[int, float]
 def attack_process(
     attack: SequentialAttack, beliefs: Sequence[Belief] = (), *, largest: int = 0, hits: bool = True
 ) -> FactoredMDP:
-    """Return the process of an attack on one record, with the variables of Table 1 and the actions of Table 2.
+    """Return the Markov decision process of an attack on one record.
 
-    Gain and, with penalty timing "next-state", penalty are rewards of the state that an exploit leads to (Eq. 2); the
-    adversary collects them one step later, with its next action. X_p counts a penalty once its state is left. With
-    "at-action" timing an exploit is charged its expected penalty, and X_p counts at once. X_p counts up to n_f, and
-    stays 0 where the number of penalties paid does not matter.
+    It has the variables of Table 1 and the actions of Table 2. The gain, and with penalty timing "next-state" also the
+    penalty, are rewards of the state after an exploit (Eq. 2). The adversary collects them one step later, with its
+    next action, and X_p counts the penalty when the process leaves that state. With "at-action" timing, an exploit is
+    charged its expected penalty, and X_p counts at once. X_p counts up to n_f; it stays 0 if the number of penalties
+    paid does not affect later exploits.
 
-    One variable is added: ``x_b`` is the number of the belief P(G_r) that the adversary holds before access, and 0
-    afterwards, so that one process plans for many records that share all states after access.
+    One variable is added: ``x_b`` is the number of the adversary's belief P(G_r) before access, and 0 afterwards. One
+    process can thus plan for many records, which share all states after access.
 
     Parameters
     ----------
     attack : SequentialAttack
+        Parameters of the attack.
     beliefs : sequence of mapping of int to float
         Probability of each group size, one mapping for each initial state.
     largest : int
-        Largest group size that the variables can take, besides the sizes of the beliefs.
+        Largest group size of the variables, in addition to the sizes of the beliefs.
     hits : bool
-        Whether exploits can hit; if not, this is the attack on a record whose person is not in the registry.
+        Whether exploits can hit. False gives the attack on a record whose person is not in the registry.
 
     Returns
     -------
@@ -111,7 +113,7 @@ def attack_process(
 
 
 def linked_state(group_size: int) -> State:
-    """Return x_start of a group: the record is linked, and nobody has been exploited."""
+    """Return x_start of a group: the record is linked, and no exploit was made."""
     return (False, False, 0, False, True, True, group_size, group_size, 0)
 
 

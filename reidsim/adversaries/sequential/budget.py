@@ -1,30 +1,33 @@
-"""At most B exploits over a whole file: an upper bound on their payoff, and an index policy that nearly attains it.
+"""Attack on a whole file with at most B exploits: upper bound and index policy.
 
-The model. The adversary pays for access once, which takes one step, and knows every record's group size at the outset.
-It may then act on the records in any order, returning to them as it likes, as long as it makes no more than B exploits
-in all; links are not counted. Hits, detection, costs and penalties (levied every time) are as in `file_attack`, and
-detection has no further consequence. Unlike there, waiting is free: a record's money is discounted by the record's own
-steps (its link is step 0, exploit j is step 1 + j, its gain one later), as when records are planned for one by one. So
-only the budget ties records together, a budget that never runs out gives the sum of the records' worth on
-their own, and with discount 1 all is plain money. (On one clock with gamma = .9 no more than a few dozen exploits
+The index policy nearly attains the upper bound.
+
+The model. The adversary pays once for access, which takes one step, and knows every record's group size from the start.
+It can then act on the records in any order, and return to them, but makes no more than B exploits in total; links are
+not counted. Hits, detection, costs and penalties (charged for every detected exploit) are as in `file_attack`, and
+detection has no further consequence. Unlike in `file_attack`, waiting is free: a record's money is discounted by the
+record's own steps (its link is step 0, exploit j is step 1 + j, its gain one step later), as if records were planned
+one by one. Only the budget links the records. A budget that never runs out gives the sum of the records' separate
+values, and with discount 1 no amount is discounted. (On one clock with gamma = .9, no more than a few dozen exploits
 matter, and a budget would hardly bind.)
 
-The bound. Let an exploit also cost a price c >= 0. Any plan within the budget makes at most B exploits whatever
-happens, so it is worth at most ``c B`` plus its payoff at that price. Without the budget nothing ties the records,
-so no plan earns more at that price than the sum over records of the best each can do on its own. Hence
-``c B + sum U(c)`` is an upper bound for every c, and the least of them is used. A record's plans are numbers m of
-exploits after which to stop; its U(c) is the largest of (expected reward) - c (expected exploits), which the concave
-majorant of the two along its path gives: ``U(c) = sum over stages of (reward - c use)+`` with stages of falling level
-reward / use (see `file_attack`). The least bound thus fills the budget with stages by falling level, the last in part:
-it is the payoff of B exploits if the budget had to hold on average only.
+The bound. Let an exploit also cost a price c >= 0. Any plan within the budget makes at most B exploits in every case,
+so its value is at most ``c B`` plus its payoff at that price. Without the budget, the records are independent, so no
+plan earns more at that price than the sum over records of the best payoff of each record. Hence ``c B + sum U(c)`` is
+an upper bound for every c, and the lowest of these bounds is used. A plan for one record is a number m of exploits
+after which to stop. The record's U(c) is the maximum of (expected reward) - c (expected exploits), which follows from
+the concave majorant of the two along the record's path: ``U(c) = sum over stages of (reward - c use)+`` with stages of
+falling level reward / use (see `file_attack`). The lowest bound thus fills the budget with stages by falling level, the
+last one in part: it is the payoff of B exploits if the budget had to hold only on average.
 
-The policy. Stages are played by falling level, records of a size in a fixed order, until the budget is used up; a hit
-saves the rest of a record's stages for others. When a stage begins with less budget left than it may need, its best
-beginning within the rest is played instead, if that earns anything, and the record is then given up. Its value is a
-lower bound on the best. It is exact if the budget cannot run out, or if the file is so small that all cases of who is
-found where can be gone through; else it is a mean over draws of where the records' persons are, with a standard error.
-Stages enter the mean with their expectation when they begin; expected exploits less actual exploits have mean 0, and
-are taken off at the price of the bound, which leaves little to chance (a control variate).
+The policy. Stages are played by falling level, records of equal size in a fixed order, until the budget is used up; a
+hit saves the rest of a record's stages for other records. If a stage begins with less budget than it may need, the
+policy plays the best beginning of the stage within the remaining budget, if that has a positive payoff, and then gives
+up the record. The value of the policy is a lower bound on the best value. It is exact if the budget cannot run out, or
+if the file is small enough to enumerate all positions of the records' persons. Otherwise, it is a mean over random
+draws of these positions, with a standard error. Each stage enters the mean with its expectation at its start. Expected
+exploits less actual exploits have mean 0; this difference, valued at the price of the bound, is subtracted as a control
+variate and removes most of the variance.
 """
 
 from __future__ import annotations
@@ -48,29 +51,29 @@ Sizes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """Plan for a file within a budget; money in currency units for the whole file.
+    """Plan for a file within a budget; amounts in currency units for the whole file.
 
     Parameters
     ----------
     value : float
-        Expected payoff of the index policy at the outset, 0 where it does not access.
+        Initial expected payoff of the index policy; 0 without access.
     value_after_access : float
-        The same once access is paid.
+        Expected payoff of the index policy after access is paid.
     standard_error : float
-        Of `value_after_access`; 0 where it is exact.
+        Standard error of `value_after_access`; 0 if it is exact.
     upper_bound : float
-        No plan is worth more after access.
+        Upper bound on the payoff of any plan after access.
     gap : float
-        ``1 - value_after_access / upper_bound``, or 0 where that is negative or the bound is 0: the policy is no
-        further than this share, up to the standard error, from the best plan.
+        ``1 - value_after_access / upper_bound``, or 0 if that is negative or the bound is 0. Relative to the bound, the
+        policy's payoff is below the payoff of the best plan by at most this share, up to the standard error.
     price : float
         Contribution of the last exploit of the budget to the bound; 0 if the budget does not bind on average.
     accesses : bool
-        Whether the policy is worth more than access (it stays out when indifferent).
+        Whether the policy's payoff exceeds the cost of access; False if indifferent.
     reidentified : ndarray of float64, shape (n_records,)
-        P_reid of each record under the policy. Records of equal size take their turns in an order drawn at random.
+        P_reid of each record under the policy. Records of equal size are attacked in random order.
     exploits : ndarray of float64, shape (n_records,)
-        Expected number of people acted against for each record.
+        Expected number of exploits (people the adversary acts against), for each record.
     """
 
     value: float
@@ -92,20 +95,20 @@ def plan_with_budget(
     *,
     draws: int = 1000,
 ) -> BudgetPlan:
-    """Plan an attack on a file that may not make more than `budget` exploits.
+    """Plan an attack on a file with at most `budget` exploits.
 
     Parameters
     ----------
     attack : SequentialAttack
-        `access_cost` is paid once for the file.
+        Parameters of the attack; `access_cost` is paid once for the file.
     group_sizes : ndarray of shape (n_records,)
-        Registry records that match, whole numbers of 0 or more.
+        Number of matching records in the registry, whole numbers of 0 or more.
     budget : int
-        B, 1 or more.
+        B, maximum number of exploits, 1 or more.
     rng : Generator
-        Draws where the persons are; not used where the value is exact.
+        Source of the draws of the persons' positions; not used if the value is exact.
     draws : int
-        How many draws, 2 or more; a file with no more cases than this is gone through exactly.
+        Number of draws, 2 or more; a file with no more cases than this is enumerated exactly.
 
     Returns
     -------
@@ -132,7 +135,7 @@ def plan_with_budget(
     stages = stages_of(worth_linking, attack.prior, attack.discount * attack.gain, steps)
     at = np.searchsorted(distinct, stages.size)
     bound, price = _bound(attack, stages, counts[at], budget)
-    # The most exploits that a record can take, at (index of) its last stage.
+    # Maximum number of exploits of a record, by distinct size.
     planned = np.zeros(len(distinct), np.int64)
     np.maximum.at(planned, at, stages.end)
     people = np.maximum(distinct, 1) / attack.prior
@@ -163,22 +166,25 @@ class _Table(NamedTuple):
     end: Sizes
     people: Floats  # g / prior
     at: NDArray[np.intp]  # number of its distinct size
-    first: Sizes  # first of its size's records, of those that are worth linking
-    last: Sizes  # one past the last
-    beginning: Sizes  # where the two tables below have its item for no exploit
-    best: Sizes  # per stage and exploits left: how many of them to make at most
-    reward: Floats  # per stage and exploits made at most: expected reward if the record gets there
+    first: Sizes  # first record of the stage's size, among the records worth linking
+    last: Sizes  # one past the last such record
+    beginning: Sizes  # position of the stage's item for 0 exploits in the two tables below
+    best: Sizes  # by stage and exploits left: maximum number of exploits to make
+    reward: Floats  # by stage and maximum number of exploits: expected reward, given that the record reaches the stage
 
 
 def _steps(attack: SequentialAttack, exploits: int) -> Floats:
-    """Return outlay, number of exploits, and the share of rewards and of exploits passed on, for `stages_of`."""
+    """Return outlay, number of exploits and shares passed on, for `stages_of`.
+
+    The shares are the shares of later rewards and of later exploits.
+    """
     cost = attack.exploit_cost + attack.detection(exploits) * attack.penalty_due
     one = np.ones(exploits + 1)
     return np.stack([np.append(attack.link_cost, cost), np.append(0.0, one[1:]), attack.discount * one, one])
 
 
 def _bound(attack: SequentialAttack, stages: Stages, counts: NDArray[np.intp], budget: int) -> tuple[float, float]:
-    """Return the least upper bound over prices, and its price."""
+    """Return the lowest upper bound over prices, and its price."""
     people, length = stages.size / attack.prior, stages.end - stages.start
     arrives = counts * (people - stages.start) / people
     reward = arrives * _discount_at(attack, stages.start) * stages.reward
@@ -192,7 +198,7 @@ def _bound(attack: SequentialAttack, stages: Stages, counts: NDArray[np.intp], b
 
 
 def _discount_at(attack: SequentialAttack, start: Sizes) -> Floats:
-    """Return the worth of money at the start of a stage, seen from the record's first step."""
+    """Return the discount factor from the record's first step to a stage's start."""
     return np.where(start > 0, attack.discount ** (1.0 + start), 1.0)
 
 
@@ -222,7 +228,10 @@ def _play(
     rng: np.random.Generator,
     draws: int,
 ) -> tuple[float, float, Floats, Floats]:
-    """Return the policy's value, its standard error, and P_reid and expected exploits per distinct size."""
+    """Return the policy's value, standard error, P_reid and expected exploits.
+
+    P_reid and expected exploits are given by distinct size.
+    """
     counts = np.zeros(len(planned), np.int64)
     counts[table.at] = table.last - table.first
     size = np.repeat(np.arange(len(planned)), counts)
@@ -241,7 +250,7 @@ def _play(
             hits = (rng.random(len(size)) * people[size]).astype(np.int64)
             found[draw] = _one_case(table, hits, budget, price, 1.0 / draws, tally)
         value, error = float(found.mean()), float(found.std(ddof=1) / np.sqrt(draws))
-    # Shares of the records that get to a stage; how many do is known, so a stage that is always played adds no noise.
+    # Divided by the number of records that reach the stage, so a stage that is always played adds no noise.
     most, made = tally[1:] / np.where(tally[0] > 0, tally[0], 1.0)
     arrives = (table.people - table.start) / table.people
     reidentified, exploits = np.zeros(len(planned)), np.zeros(len(planned))
@@ -254,7 +263,7 @@ def _play(
 def _beginnings(
     start: Sizes, end: Sizes, people: Floats, worth: Floats, steps: Floats, gain_due: float, beginning: Sizes
 ) -> tuple[Sizes, Floats]:
-    """Return the best beginning of a stage within 0, 1, ... exploits, and the worth of each."""
+    """Return the best beginning of a stage within 0, 1, ... exploits, and its value."""
     total = 0 if len(end) == 0 else beginning[-1] + end[-1] - start[-1] + 1
     best, reward = np.zeros(total, np.int64), np.zeros(total)
     for i in range(len(start)):
@@ -276,9 +285,10 @@ def _beginnings(
 
 @numba.njit(cache=True)
 def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats) -> float:
-    """Return the payoff of the policy where exploit ``hits[r]`` of record r would hit.
+    """Return the payoff of the policy if exploit ``hits[r]`` of record r would hit.
 
-    Adds to the sums by stage: records that get there, the most exploits they may then make, and how many they should.
+    Adds to `tally`, which has three rows and one column per stage: the number of records that reach the stage, the
+    maximum number of exploits that they may then make, and the expected number of exploits.
     """
     given_up = np.zeros(len(hits), np.bool_)
     left, value = budget, 0.0

@@ -1,31 +1,33 @@
-"""One adversary, one clock, a whole file: which record to exploit next, and when to stop.
+"""Attack of one adversary on a whole file: order of exploits and time to stop.
 
-The model. A file of R records is attacked by one adversary. It knows every record's group size g in the registry at
-the outset, and the prior is the same for all; whether and where a record's person is found is independent between
-records. Access is paid for once and takes one step. Then each step is one action: link one record (C_l, before its
-first exploit), exploit the next candidate of one linked record, or stop for good. Every action, whatever its record,
-moves the one clock by a step, and money one step later is worth gamma of it. Exploit j of a group of g (j exploits
-before it, all missed) costs C_e, hits with probability ``h = 1 / (g / prior - j)`` (Eq. 3) and is detected,
-independently, with probability p_j (Eq. 4; j counts the exploits made for that record); the gain comes one step later,
-and the penalty as `penalty_timing` says, every time. A record that was hit is finished; that takes no step. Without
-`detection_ends_attack`, detection has no further consequence. With it, a detected exploit is the last of the whole
-attack, on all records (a hit of that exploit still counts).
+The model. One adversary attacks a file of R records. It knows every record's group size g in the registry from the
+start. The prior is equal for all records, and the presence and position of the records' persons are independent. Access
+is paid once and takes one step. Then each step is one action: link one record (C_l, before its first exploit), exploit
+the next candidate of one linked record, or stop for good. Every action, on any record, advances the common clock by one
+step, and money is discounted by gamma per step. Exploit j of a group of size g (after j exploits without a hit) costs
+C_e, hits with probability ``h = 1 / (g / prior - j)`` (Eq. 3) and is detected, independently, with probability p_j
+(Eq. 4; j counts the exploits of that record). The gain comes one step later. The penalty is charged for every detected
+exploit, at the time given by `penalty_timing`. A record with a hit is finished, which takes no step. Without
+`detection_ends_attack`, detection has no further consequence. With it, a detected exploit is the last exploit of the
+whole attack, on all records (a hit of that exploit still counts).
 
-Why it can be solved exactly. Unlinked, or linked with j exploits made, each record is a chain that moves only when
-acted on. An exploit passes on ``a = gamma`` of all later money, or ``a = gamma (1 - p_j)`` where detection ends the
-attack: the end is the same for every record, so it acts as a discount that depends on the chain acted on. This is a
+Why it can be solved exactly. Each record, unlinked or linked with j exploits made, is a chain that moves only when the
+adversary acts on it. An exploit passes on ``a = gamma`` of all later money, or ``a = gamma (1 - p_j)`` if detection
+ends the attack: the end is the same for every record, so it acts as a discount that depends on the chain. This is a
 (semi-Markov) bandit with stopping as an arm that pays nothing, so the index rule of Gittins is optimal: act on the
-record of highest index, stop when none is above 0. The index of a state is the best ratio, over numbers of steps ahead,
-of the expected discounted reward to the expected loss of discount: the amount for which the adversary would give up
-everything. A limit on penalties (n_f) would tie records together by more than the clock, and is refused.
+record with the highest index, and stop when no index is above 0. The index of a state is the best ratio, over numbers
+of steps ahead, of the expected discounted reward to the expected loss of discount: the amount for which the adversary
+would give up the whole attack. A limit on penalties (n_f) would link the records by more than the clock; it is not
+supported.
 
-A record's path is known until it hits, so the ratios are slopes of the concave majorant of (loss of discount, reward)
-summed along the path. Its pieces are the record's stages: a stage, once begun, is finished unless it hits, and stages
-have falling levels. Over the file, the rule plays all stages by falling level. The value is the sum over stages of
-their reward times the discount that the stages before them pass on, a product over independent records;
-in the same way, with gamma = 1, come the probabilities of being re-identified. (Summed by parts this is Whittle's
-formula for the value of a bandit, the integral of 1 - the product of the discounts passed on up to each level.) With
-gamma = 1 and no end by detection, records do not compete: indices are infinite or 0, and any order is as good.
+A record's path is known until a hit, so the ratios are slopes of the concave majorant of the cumulative points (loss of
+discount, reward) along the path. The pieces of the majorant are the record's stages: a stage, once begun, is finished
+unless it hits, and the stages of a record have falling levels. Over the file, the rule plays all stages by falling
+level. The value is the sum over stages of their reward times the discount that the earlier stages pass on, which is a
+product over independent records. The re-identification probabilities follow in the same way with gamma = 1. (Summed by
+parts, this is Whittle's formula for the value of a bandit, the integral of 1 - the product of the discounts passed on
+up to each level.) With gamma = 1 and no end by detection, records do not compete: indices are infinite or 0, and all
+orders are equally good.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ from reidsim.errors import InputError
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-# States over all distinct group sizes that stages are computed for.
+# Maximum number of states, over all distinct group sizes, for which stages are computed.
 _MOST_STATES = 100_000_000
 
 _PASSED_REWARD = 2
@@ -52,24 +54,24 @@ _PASSED_REWARD = 2
 
 @dataclass(frozen=True)
 class FilePlan:
-    """Plan for a file; money in currency units for the whole file.
+    """Plan for a file; amounts in currency units for the whole file.
 
     Parameters
     ----------
     value : float
-        V(x_0), the expected discounted payoff at the outset; 0 where it does not access.
+        V(x_0), the initial expected discounted payoff; 0 without access.
     value_after_access : float
-        Worth of holding the registry.
+        Expected discounted payoff after access.
     accesses : bool
-        Whether it accesses the registry (it stays out when indifferent).
+        Whether the adversary accesses the registry; False if indifferent.
     access_threshold : float
-        Access cost from which on it stays out, ``discount x value_after_access``.
+        Lowest access cost at which the adversary does not access, ``discount x value_after_access``.
     size_threshold : int or None
-        Smallest group size that is not worth linking once access is paid; None if it lies above the file's largest.
+        Smallest group size not worth linking after access; None if it exceeds the largest size of the file.
     reidentified : ndarray of float64, shape (n_records,)
-        P_reid of each record. Records of equal size take their turns in an order drawn at random.
+        P_reid of each record. Records of equal size are attacked in random order.
     exploits : ndarray of float64, shape (n_records,)
-        Expected number of people acted against for each record.
+        Expected number of exploits (people the adversary acts against), for each record.
     """
 
     value: float
@@ -83,18 +85,20 @@ class FilePlan:
 
 @dataclass(frozen=True)
 class Stages:
-    """The stages of all distinct group sizes with a level above 0, by falling level; arrays of shape (n_stages,).
+    """Stages of all distinct group sizes with a level above 0, by falling level.
+
+    Arrays have shape (n_stages,).
 
     Parameters
     ----------
     size : ndarray of int64
         Group size.
     start, end : ndarray of int64
-        The stage makes exploits ``start``, ..., ``end - 1``; one that starts at 0 begins by linking.
+        The stage makes exploits ``start``, ..., ``end - 1``; a stage with start 0 first links the record.
     level : ndarray of float64
-        Reward per unit of use, at the time when the record is linked.
+        Reward per unit of use, seen from the time of linking.
     reward : ndarray of float64
-        Expected reward of the stage, at its start, if the record gets there.
+        Expected reward of the stage, seen from its start, given that the record reaches it.
     """
 
     size: Sizes
@@ -110,9 +114,9 @@ def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> File
     Parameters
     ----------
     attack : SequentialAttack
-        `access_cost` is paid once for the file.
+        Parameters of the attack; `access_cost` is paid once for the file.
     group_sizes : ndarray of shape (n_records,)
-        Registry records that match, whole numbers of 0 or more.
+        Number of matching records in the registry, whole numbers of 0 or more.
 
     Returns
     -------
@@ -131,13 +135,13 @@ def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> File
     at = np.searchsorted(distinct, stages.size)
     people, counts = stages.size / attack.prior, count[at].astype(np.float64)
 
-    # Money, on the one clock.
+    # Discounts on the common clock, for amounts.
     passed = steps[_PASSED_REWARD]
     turn = _turn(stages, people, counts, passed)
     own = np.where(stages.start > 0, _running(passed)[stages.start + 1] * (people - stages.start) / people, 1.0)
     value = float((counts * turn * own * stages.reward).sum())
 
-    # The same order of play without discount, for probabilities.
+    # The same order of stages without discount, for probabilities.
     passed = passed / attack.discount
     turn = _turn(stages, people, counts, passed) if attack.detection_ends_attack else np.ones(len(at))
     reach = _running(passed)[1:-1]
@@ -161,7 +165,10 @@ def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> File
 
 
 def checked_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
-    """Return the group sizes of a file, shape (n_records,), if it can be planned for as one."""
+    """Return the group sizes of a file, shape (n_records,).
+
+    Raises InputError if no plan for a whole file is possible.
+    """
     if attack.counts_penalties:
         expected = "none: a file is planned with penalties levied every time"
         raise InputError("penalties are limited", where="max_penalties", found=attack.max_penalties, expected=expected)
@@ -172,9 +179,10 @@ def checked_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> S
 
 
 def sizes_worth_linking(attack: SequentialAttack, distinct: Sizes) -> tuple[Sizes, int | None]:
-    """Return the group sizes worth linking once access is paid, and the smallest that is not.
+    """Return the group sizes worth linking after access, and the smallest other size.
 
-    The smallest is sought in all sizes up to the largest of the file, whether they occur or not; None if all pay.
+    The second value is the smallest size that is not worth linking, among all sizes up to the largest of the file,
+    whether they occur or not; None if all are worth linking.
     """
     values = exploit_values(attack, int(distinct.max(initial=0)))
     away = value_after_access(attack, values, np.arange(1, values.largest + 1)) <= 0
@@ -190,17 +198,19 @@ def sizes_worth_linking(attack: SequentialAttack, distinct: Sizes) -> tuple[Size
 
 
 def stages_of(distinct: Sizes, prior: float, gain_due: float, steps: Floats) -> Stages:
-    """Return the stages of these group sizes, by falling level, then by growing size.
+    """Return the stages of group sizes, by falling level, then by growing size.
 
     Parameters
     ----------
     distinct : ndarray of int64, shape (n_sizes,)
+        Distinct group sizes.
     prior : float
+        Probability that a record's person is in the registry.
     gain_due : float
-        Worth of a hit when exploiting, in currency units.
+        Value of a hit at the time of the exploit, in currency units.
     steps : ndarray of float64, shape (4, 1 + n_exploits)
-        Of linking, then of each exploit: expected outlay, use of whatever records compete for, and the share of later
-        rewards and of later use that is passed on if the exploit misses.
+        For linking, then for each exploit: expected outlay, use of the resource for which records compete, and the
+        shares of later rewards and of later use that are passed on if the exploit misses.
     """
     parts = [_majorant(int(size), prior, gain_due, steps)[:-1] for size in distinct]
     size = np.repeat(distinct, [len(part[0]) for part in parts])
@@ -213,12 +223,12 @@ def stages_of(distinct: Sizes, prior: float, gain_due: float, steps: Floats) -> 
 
 
 def _steps(attack: SequentialAttack, exploits: int) -> Floats:
-    """Return outlay, loss of discount and the shares passed on, for `stages_of`."""
+    """Return outlay, loss of discount and shares passed on, for `stages_of`."""
     detection, discount = attack.detection(exploits), attack.discount
     ends = detection if attack.detection_ends_attack else np.zeros(exploits)
     cost = np.append(attack.link_cost, attack.exploit_cost + detection * attack.penalty_due)
     passed = np.append(discount, discount * (1.0 - ends))
-    # The loss is 1 - passed, without cancellation.
+    # The loss equals 1 - passed, written without cancellation.
     return np.stack([cost, np.append(1.0 - discount, 1.0 - discount + discount * ends), passed, passed])
 
 
@@ -228,9 +238,10 @@ def _running(factors: Floats) -> Floats:
 
 
 def _turn(stages: Stages, people: Floats, counts: Floats, passed: Floats) -> Floats:
-    """Return the discount passed on by all other records before a stage, (n_stages,), averaged over equal turns.
+    """Return the discount that all other records pass on before each stage.
 
-    A record that was played up to m exploits, unless it hit before, passes on the mean of the product of its factors.
+    The result has shape (n_stages,) and is averaged over the random order of records of equal size. A record that was
+    played up to m exploits, unless it hit before, passes on the mean of the product of its factors.
     """
     kept = _running(passed)[1:]
     hits = running_sums(kept[1:])
@@ -240,10 +251,10 @@ def _turn(stages: Stages, people: Floats, counts: Floats, passed: Floats) -> Flo
 
     before, after = np.where(stages.start > 0, share(stages.start), 1.0), share(stages.end)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # A record that has passed on nothing ends the play.
+        # A factor of 0 means that the attack has ended; the ratio is then not needed.
         drop = np.where(before > 0, np.minimum(np.log(after / before), 0.0), 0.0)
         others = running_sums(counts * drop)[:-1] - np.log(before)
-        # The mean of rho ** 0, ..., rho ** (K - 1) with rho = exp(drop), over the turns of K equal records.
+        # Mean of rho ** 0, ..., rho ** (K - 1) with rho = exp(drop), over the positions of K equal records.
         tied = np.where(drop < 0, np.expm1(counts * drop) / (counts * np.expm1(drop)), 1.0)
     return np.where(before > 0, np.exp(np.minimum(others, 0.0)) * tied, 0.0)
 
@@ -259,10 +270,11 @@ def _ratio(reward: float, use: float) -> float:
 
 @numba.njit(cache=True)
 def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[Sizes, Sizes, Floats, Floats, Floats]:
-    """Return start, end, level and reward of a record's stages, and the index of its states (item 0: unlinked).
+    """Return a record's stages (start, end, level, reward) and its states' indices.
 
-    From the last exploit backwards, each step joins the pieces after it as long as their ratio is higher than its own;
-    the ratio it ends with is its index. All is relative to the time of the step, so nothing underflows.
+    Item 0 of the indices is the unlinked state. From the last exploit backwards, each step is merged with the following
+    pieces while their ratio is higher than its own; the final ratio is the index. All quantities are relative to the
+    time of the step, so nothing underflows.
     """
     index = np.zeros(size + 1)
     ends = np.zeros(size + 1, np.int64)

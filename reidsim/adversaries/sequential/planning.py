@@ -1,4 +1,7 @@
-"""From the worth of linked groups to the decision to attack: known groups, and groups known only in distribution."""
+"""Attack decisions from the values of linked groups.
+
+Group sizes are known before access, or only their distribution is.
+"""
 
 from __future__ import annotations
 
@@ -19,30 +22,30 @@ from reidsim.errors import InputError
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-# Belief in group sizes this many standard deviations above the mean is below 1e-20 of the whole.
+# The probability of group sizes this many standard deviations above the mean is below 1e-20.
 _SPREAD = 12.0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan for each record; arrays of one shape.
+    """Plan for each record; arrays of equal shape, currency units per record.
 
     Parameters
     ----------
     value : ndarray of float64
-        V(x_0), the payoff that the adversary expects at the outset under its belief; 0 where it does not access.
+        V(x_0), the initial expected payoff under the adversary's belief; 0 without access.
     accesses : ndarray of bool
-        Whether it accesses the registry (it stays out when indifferent).
+        Whether the adversary accesses the registry; False if indifferent.
     reidentified : ndarray of float64
-        P_reid: probability that it re-identifies the record, given the true group size (Eq. 5).
+        P_reid: probability that the adversary re-identifies the record, given the true group size (Eq. 5).
     exploits : ndarray of float64
-        Expected number of people it acts against, given the true group size.
+        Expected number of exploits (people the adversary acts against), given the true group size.
     true_payoff : ndarray of float64
-        Expected discounted payoff of its plan, given the true group size.
+        Expected discounted payoff of the plan, given the true group size.
     worth : ndarray of float64
-        Worth of access under its belief, below 0 where it is a loss.
+        Expected payoff of access under the adversary's belief; below 0 for a loss.
     pays : ndarray of bool
-        Whether that is more than nothing.
+        Whether `worth` is positive.
     """
 
     value: Floats
@@ -56,12 +59,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class BinomialBelief:
-    """Belief of an adversary who knows the registry's size and the share of people who match (Eq. 6).
+    """Binomial belief about group sizes (Eq. 6).
+
+    The adversary knows the registry's size and the share of people who match.
 
     Parameters
     ----------
     registry_size : int
-        n.
+        n, number of people in the registry.
     match_probability : ndarray of float64
         P(r[QI]): share of the population with the record's values.
     """
@@ -90,12 +95,13 @@ def plan_known(
     Parameters
     ----------
     attack : SequentialAttack
+        Parameters of the attack.
     group_sizes : ndarray
-        Registry records that match, whole numbers of 0 or more, any shape.
+        Number of matching records in the registry, whole numbers of 0 or more, any shape.
     accesses : ndarray of bool, optional
-        Where it accesses, if that was decided on another belief.
+        Whether the adversary accesses the registry, if decided under another belief. Default: access if profitable.
     signal : UnconfirmedSuccess, optional
-        Signal seen instead of the success of an exploit; `reidentified` is then the probability of
+        Signal that replaces the observation of an exploit's success; `reidentified` is then the probability of
         claiming the right person.
 
     Returns
@@ -115,18 +121,21 @@ def plan_known(
 def plan_listed(
     attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_], planned: Plan
 ) -> Plan:
-    """Plan as `plan_known`, with outcomes given the registry's true members, unknown to the adversary.
+    """Plan like `plan_known`, with outcomes that depend on the true members.
 
-    Its plan rests on the attack's prior. That is a mixture: with the prior the record's person is one of the group, any
-    of them equally likely; so the mean given either case follows from the mean over both and the other case.
+    The registry's members are unknown to the adversary, so the plan depends only on the attack's prior. The expected
+    outcome of the plan is a mixture: with probability `prior`, the record's person is one of the group, each member
+    equally likely; otherwise, the person is missing. The mean if the person is in the group therefore follows from the
+    overall mean and the mean if the person is missing.
 
     Parameters
     ----------
     attack : SequentialAttack
+        Parameters of the attack.
     group_sizes : ndarray, shape (n,)
-        Registry records that match, whole numbers of 0 or more.
+        Number of matching records in the registry, whole numbers of 0 or more.
     among : ndarray of bool, shape (n,)
-        Whether the record's person is one of them.
+        Whether the record's person is one of the matching people.
     planned : Plan
         Result of `plan_known`.
     """
@@ -156,17 +165,18 @@ def plan_unknown(
     *,
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
-    """Plan when only the registry's size and the share of matching people are known before access.
+    """Plan when only the distribution of the group size is known before access.
 
     Parameters
     ----------
     attack : SequentialAttack
+        Parameters of the attack.
     group_sizes : ndarray
-        True group sizes in the registry, found after access; outcomes depend on them.
+        True group sizes in the registry, which the adversary learns after access; outcomes depend on them.
     belief : BinomialBelief
-        Its probabilities have the shape of `group_sizes`.
+        Belief with probabilities of the shape of `group_sizes`.
     accesses : ndarray of bool, optional
-        Where it accesses, if not where that is worth something.
+        Whether the adversary accesses the registry. Default: access if profitable.
 
     Returns
     -------
@@ -183,7 +193,8 @@ def plan_unknown(
 def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Plan:
     """Plan like the baseline adversary of Eq. 7: one random exploit, or none.
 
-    It weighs ``G prior / g - p_det C_p - C_d - C_l - C_e`` once, without discount, p_det being that of a first exploit.
+    The adversary evaluates ``G prior / g - p_det C_p - C_d - C_l - C_e`` once, without discount, where p_det is the
+    detection probability of a first exploit.
     """
     sizes = checked_group_sizes(group_sizes)
     hit = np.where(sizes > 0, attack.prior / np.maximum(sizes, 1), 0.0)
@@ -202,7 +213,10 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
 
 
 def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> int | None:
-    """Return the smallest known group size that is not attacked, None if all up to `largest` are."""
+    """Return the smallest known group size that is not attacked.
+
+    It is None if all group sizes up to `largest` are attacked.
+    """
     values = exploit_values(attack, largest)
     sizes = np.arange(1, values.largest + 1)
     worth = attack.discount * value_after_access(attack, values, sizes) - attack.access_cost
@@ -213,14 +227,17 @@ def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> i
 
 
 def exploits_undetected(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
-    """Return how many exploits are made in a linked group if none hits and none is detected, shape of the sizes."""
+    """Return the number of exploits in a linked group if none hits or is detected.
+
+    The result has the shape of `group_sizes`.
+    """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, sizes)
     return np.where(sizes <= values.largest, values.exploits_undetected[np.minimum(sizes, values.largest)], 0)
 
 
 def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: Sizes) -> Floats:
-    """Return V_access(g), the worth of holding the registry when the group size is g, same shape as `sizes`."""
+    """Return V_access(g), the value after access by group size, same shape as `sizes`."""
     at = np.minimum(sizes, values.largest)
     worth = np.where(sizes > values.largest, 0.0, values.value[at])
     return np.maximum(0.0, attack.discount * worth - attack.link_cost)
@@ -229,9 +246,9 @@ def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: S
 def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> Floats:
     """Return the belief's mean of V_access, same shape as its probabilities.
 
-    Only sizes up to the table's cut contribute, so the cost does not grow with the registry. Weights come from
-    scipy at the most likely of these sizes, and follow from there by the ratio of neighbouring binomial terms, which
-    keeps full relative accuracy where a start at 0 would underflow.
+    Only sizes up to the table's cut contribute, so the computation time does not grow with the registry. The weight of
+    the most likely of these sizes comes from scipy; the other weights follow by the ratio of neighbouring binomial
+    terms. This keeps full relative accuracy where a start at size 0 would underflow.
     """
     n = belief.registry_size
     share = np.asarray(belief.match_probability, dtype=np.float64)
@@ -249,18 +266,21 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
 
 
 def _values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
-    """Return a table of the worth of linked groups of these sizes, computed by the attack's solver."""
+    """Return the values of linked groups of these sizes, by the attack's solver."""
     if attack.solver != "backward-induction":
         return attack_programs(attack).values(sizes)
     return _table(attack, int(sizes.max(initial=0)))
 
 
 def _table(attack: SequentialAttack, largest: int) -> ExploitValues:
-    """Return a table that reaches `largest`, or is complete; tables are kept, as every node asks for one."""
+    """Return a table of values up to `largest`, or a complete table.
+
+    Tables are cached, because every lattice node needs one.
+    """
     try:
         return _kept_values(attack, 1 << max(largest - 1, 0).bit_length())
     except InputError:
-        # Rounded up it may be too large where it is not; if it is, the message names the original size.
+        # The rounded-up size may exceed the limit although `largest` does not; an error then names `largest`.
         return exploit_values(attack, largest)
 
 
@@ -276,7 +296,10 @@ def _plan(
     expected: Floats,
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
-    """Return a plan that accesses where `expected` is positive, or as given by `accesses`; arrays of one shape."""
+    """Return a plan with access where `expected` is positive, or by `accesses`.
+
+    The arrays have equal shape.
+    """
     at = np.where(sizes <= values.largest, sizes, 0)
     reidentified = attack.prior * values.exploits_if_missing[at] / np.maximum(sizes, 1)
     linked = value_after_access(attack, values, sizes)
@@ -296,7 +319,10 @@ def _plan(
 
 @numba.njit(cache=True)
 def _sum_binomial(worth: Floats, n: int, share: Floats, start: Sizes, weight: Floats) -> Floats:
-    """Sum worth[k] Binomial(k; n, p) over k >= 1 for each p, from its weight at `start` outwards."""
+    """Return the sum of worth[k] Binomial(k; n, p) over k >= 1, for each p.
+
+    The sum runs outwards from size `start`, whose binomial weight is given.
+    """
     sums = np.zeros(len(share))
     last = min(len(worth) - 1, n)
     for i in range(len(share)):

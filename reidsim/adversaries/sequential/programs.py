@@ -1,7 +1,8 @@
-"""Linear programs that plan the sequential attack, as published: one program, or two levels (Xia et al. 2015, 5.1).
+"""Linear programs that plan the sequential attack (Xia et al. 2015, 5.1).
 
-One process plans for many records, whose beliefs differ while everything after access is shared. The Two-Level program
-leaves out group sizes from the first one on that is worth nothing. Backward induction gives the same plans faster.
+There is a single program and a two-level program, as published. One process plans for many records: their beliefs
+differ, but all states after access are shared. The Two-Level program omits the first group size with value 0 and all
+larger sizes. Backward induction gives the same plans faster.
 """
 
 from __future__ import annotations
@@ -33,21 +34,21 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-# Most states of all programs of an attack: about a minute.
+# Maximum number of states in all programs of an attack, about a minute of computation.
 _MOST_STATES = 300_000
-# The clusters of this many group sizes have more states than that.
+# Number of group sizes whose clusters have more states than `_MOST_STATES`.
 _MOST_SIZES = 400
-# Probability of a group size below which it changes no value in double precision.
+# Group sizes with a lower probability change no value in double precision.
 _NEGLIGIBLE = 1e-16
 
 
 class AttackPrograms:
-    """Plans of an attack by linear programs, kept for later records.
+    """Plans of an attack by linear programs, cached for later records.
 
     Parameters
     ----------
     attack : SequentialAttack
-        With solver "linear-program" or "two-level".
+        Attack with solver "linear-program" or "two-level".
     """
 
     def __init__(self, attack: SequentialAttack) -> None:
@@ -56,15 +57,18 @@ class AttackPrograms:
         # Columns of `ExploitValues` by group size, and the value of access by group size or binomial belief.
         self._linked: dict[int, tuple[float, float, float, int, float]] = {0: (0.0, 0.0, 0.0, 0, 0.0)}
         self._access: dict[Hashable, float] = {}
-        # Smallest group size that is worth nothing, which ends the Two-Level program.
+        # Smallest group size with value 0, which ends the Two-Level program.
         self._cut: int | None = None
         if attack.solver == "two-level":
             table = exploit_values(attack, _MOST_SIZES)
             self._cut = table.largest if table.complete else None
 
     def values(self, sizes: Sizes) -> ExploitValues:
-        """Return the values of linked groups of these sizes; other entries of the table are missing."""
-        # The clusters of the Two-Level program, once for all records.
+        """Return the values of linked groups of the given sizes.
+
+        Other entries of the table are missing (NaN; 0 in `exploits_undetected`).
+        """
+        # The clusters of the Two-Level program are solved once for all records.
         whole_range = self._attack.solver == "two-level" and sizes.size > 0
         self.known_access(np.arange(sizes.max() + 1) if whole_range else sizes)
         table = np.full((5, max(self._linked) + 1), np.nan)
@@ -75,21 +79,27 @@ class AttackPrograms:
         return ExploitValues(value, tries, exploits, whole, missing, self._cut is not None)
 
     def known_access(self, sizes: Sizes) -> Floats:
-        """Return the value of access if the group size is known, same shape as `sizes`."""
+        """Return the value of access for known group sizes, same shape as `sizes`."""
         within = sizes if self._cut is None else np.minimum(sizes, self._cut)
         distinct, position = np.unique(within, return_inverse=True)
         keys = distinct.tolist()
         return self._solve(keys, [{size: 1.0} for size in keys])[position].reshape(sizes.shape)
 
     def unknown_access(self, belief: BinomialBelief) -> Floats:
-        """Return the value of access if the group size is binomial (Eq. 6), same shape as the probabilities."""
+        """Return the value of access for binomial group sizes (Eq. 6).
+
+        The result has the shape of the belief's probabilities.
+        """
         n, share = belief.registry_size, np.asarray(belief.match_probability, dtype=np.float64)
         distinct, position = np.unique(share, return_inverse=True)
         beliefs = [self._belief(n, p) for p in distinct.tolist()]
         return self._solve([(n, p) for p in distinct.tolist()], beliefs)[position].reshape(share.shape)
 
     def _belief(self, n: int, p: float) -> Belief:
-        """Return a binomial distribution; sizes beyond the cut count as the cut, which is worth nothing either."""
+        """Return a binomial distribution of group sizes.
+
+        Sizes beyond the cut are replaced by the cut, which also has value 0.
+        """
         spread = 12.0 * np.sqrt(n * p) + 60.0
         sizes = np.arange(max(0, int(n * p - spread)), int(min(n, n * p + spread)) + 1)
         if self._cut is not None:
@@ -99,7 +109,7 @@ class AttackPrograms:
         return belief if self._cut is None else belief | {self._cut: max(0.0, 1.0 - sum(belief.values()))}
 
     def _solve(self, keys: Sequence[Hashable], beliefs: Sequence[Belief]) -> Floats:
-        """Return the value of access under each belief, from one program of all beliefs that are new."""
+        """Return the value of access under each belief; one program solves all new ones."""
         new = [at for at, key in enumerate(keys) if key not in self._access]
         if new:
             fresh = [beliefs[at] for at in new]
@@ -108,7 +118,7 @@ class AttackPrograms:
             self._count(sizes - known)
             starts = [initial_state(number) for number in range(len(fresh))]
             values = {linked_state(size): self._linked[size][0] for size in known}
-            # Without clusters to solve, a single program is left.
+            # If all clusters are solved already, a single program remains.
             method = self._attack.solver if sizes - known else "linear-program"
             solution = attack_process(self._attack, fresh).solve(method, starts=starts, known=values)
             self._record(sorted(sizes - self._linked.keys()), solution)
@@ -117,7 +127,7 @@ class AttackPrograms:
         return np.array([self._access[key] for key in keys])
 
     def _record(self, sizes: list[int], solution: Solution) -> None:
-        """Keep the values of linked groups under an optimal policy."""
+        """Cache the values of linked groups under an optimal policy."""
         missing = attack_process(self._attack, largest=max(sizes, default=0), hits=False)
         for size in sizes:
             start = linked_state(size)
@@ -131,7 +141,10 @@ class AttackPrograms:
             self._linked[size] = (solution.values[start], misses.uses[EXPLOIT], hits.uses[EXPLOIT], made, misses.value)
 
     def _count(self, sizes: Collection[int]) -> None:
-        """Refuse programs that would take too long, by the states of these groups that are not terminal."""
+        """Raise InputError if programs for these group sizes would take too long.
+
+        The criterion is the number of non-terminal states.
+        """
         attack = self._attack
         limit = attack.max_penalties if attack.counts_penalties and attack.max_penalties is not None else 0
         self._states += sum(3 + 4 * size * (1 + min(limit, size)) for size in sizes)
@@ -148,5 +161,5 @@ class AttackPrograms:
 
 @lru_cache(maxsize=16)
 def attack_programs(attack: SequentialAttack) -> AttackPrograms:
-    """Return the programs of an attack, which are kept."""
+    """Return the programs of an attack from a cache."""
     return AttackPrograms(attack)

@@ -1,23 +1,24 @@
-"""Unconfirmed success: an exploit only yields a signal, and the adversary may claim the wrong person.
+"""Unconfirmed success: an exploit yields only a signal, and a claim may be wrong.
 
-The model. All is as in the single-record attack, except that the adversary does not see whether an exploit hit. It sees
-a signal, independent between exploits: positive with probability se (sensitivity) if the exploited person is the right
-one, and with probability 1 - sp (sp: specificity) otherwise. At the first positive signal it claims the person, and the
-attack on the record ends: the gain if the claim is right, the cost C_F of a false claim otherwise, both one step after
-the exploit. After a negative signal it may exploit the next candidate or stop; it stops without a claim, exploits
-nobody twice, and detection works as before, whatever the signal. A record is re-identified if the right person is
-claimed.
+The model. It equals the single-record attack, except that the adversary does not observe whether an exploit hit. It
+observes a signal, independent between exploits: positive with probability se (sensitivity) if the exploited person is
+the right one, and with probability 1 - sp (sp: specificity) otherwise. At the first positive signal, the adversary
+claims the person, and the attack on the record ends. It receives the gain if the claim is right and pays the cost C_F
+of a false claim otherwise, both one step after the exploit. After a negative signal, it can exploit the next candidate
+or stop without a claim. It exploits no person twice, and detection does not depend on the signal. A record is
+re-identified if the right person is claimed.
 
-Why it is still a chain in j. After j exploits, all negative, the right person is any of the N - j people not exploited
-with weight sp^j, or any of the j exploited with weight (1 - se) sp^(j - 1), N = g / prior. By Bayes the next exploit
-meets the right person with probability ``h_j = 1 / (N - j k)``, ``k = (se + sp - 1) / sp``, which depends on j alone,
-and the attack's worth is, with c_j the expected outlay and a_j the probability that detection lets it go on,
+Why it is still a chain in j. After j exploits with negative signals, the right person is any of the N - j people not
+exploited with weight sp^j, or any of the j exploited people with weight (1 - se) sp^(j - 1), where N = g / prior. By
+Bayes' rule, the next exploit meets the right person with probability ``h_j = 1 / (N - j k)``,
+``k = (se + sp - 1) / sp``, which depends only on j. Let c_j be the expected outlay and a_j the probability that
+detection lets the attack continue. The value of the attack is
 
     W_j = max(0, -c_j + gamma (h_j se G - (1 - h_j) (1 - sp) C_F + a_j sp (1 - k h_j) W_{j+1})).
 
-Writing h' = k h shows that these are the worths of a confirmed attack (Eq. 3) with other parameters: prior k prior,
-gain (se G + (1 - sp) C_F) / (k sp), exploit cost C_e + gamma (1 - sp) C_F, discount gamma sp, and the penalty due at
-once. So all that holds for confirmed attacks holds here, such as that a group's worth never rises with its size.
+With h' = k h, these are the values of a confirmed attack (Eq. 3) with other parameters: prior k prior, gain
+(se G + (1 - sp) C_F) / (k sp), exploit cost C_e + gamma (1 - sp) C_F, discount gamma sp, and the penalty due at once.
+Results for confirmed attacks therefore hold here too; for example, the value of a group never rises with its size.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ class UnconfirmedSuccess:
     sensitivity : float
         Probability of a positive signal from the right person.
     specificity : float
-        Probability of a negative signal from anyone else. A positive signal must make the person likelier to be the
-        right one: sensitivity and specificity sum to more than 1.
+        Probability of a negative signal from any other person. A positive signal must make the person more likely to
+        be the right one: the sum of sensitivity and specificity is above 1.
     false_claim_cost : float
-        C_F, for claiming the wrong person, in currency units.
+        C_F, cost of claiming the wrong person, in currency units.
 
     Raises
     ------
@@ -72,12 +73,15 @@ class UnconfirmedSuccess:
 
     @property
     def weight_removed(self) -> float:
-        """By how much a negative signal takes a candidate out of consideration: k, 1 if success is confirmed."""
+        """Share k by which a negative signal rules out a candidate; 1 if confirmed."""
         return min(1.0, (self.sensitivity + self.specificity - 1.0) / self.specificity)
 
 
 def confirmed_equivalent(attack: SequentialAttack, signal: UnconfirmedSuccess) -> SequentialAttack:
-    """Return the attack with confirmed success whose linked groups are worth the same (their claims differ)."""
+    """Return the attack with confirmed success and equal values of linked groups.
+
+    The claims of the two attacks differ.
+    """
     k, false_claim = signal.weight_removed, (1.0 - signal.specificity) * signal.false_claim_cost
     return replace(
         attack,
@@ -91,20 +95,24 @@ def confirmed_equivalent(attack: SequentialAttack, signal: UnconfirmedSuccess) -
 
 
 def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, largest: int) -> ExploitValues:
-    """Compute the value of every group size up to `largest`, or up to the first one that is worth nothing.
+    """Compute the value of linked groups with unconfirmed success, by group size.
+
+    Sizes run up to `largest`, or up to the first size with value 0.
 
     Parameters
     ----------
     attack : SequentialAttack
+        Parameters of the attack.
     signal : UnconfirmedSuccess
+        Signal of an exploit's success.
     largest : int
         Largest group size of interest.
 
     Returns
     -------
     ExploitValues
-        ``prior / g x exploits_if_missing`` is the probability of claiming the right person. `value_if_missing` is that
-        of the equivalent attack, and not used.
+        ``prior / g x exploits_if_missing`` is the probability of claiming the right person. `value_if_missing` is the
+        value of the equivalent attack, and is not used.
 
     Raises
     ------
