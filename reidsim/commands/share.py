@@ -106,7 +106,7 @@ def share(
         from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
         from reidsim.reports.shared.sharing import share_run
 
-        # What cannot be written is told before results are opened.
+        # Refuse an output that cannot be written before opening the results.
         require_new_files(output)
         sidecar, warnings = share_run(
             open_results(folder),

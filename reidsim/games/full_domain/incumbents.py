@@ -90,6 +90,8 @@ class Incumbents:
         """Replace the incumbents by a node where it is better; `height` sums its levels."""
         better = self.beaten_at(outcomes[:, PAYOUT], node, height)
         better &= outcomes[:, SUPPRESSED] <= self._game.most_suppressed
+        if not better.any():
+            return
         self.payout[better] = outcomes[better, PAYOUT]
         self.outcomes[better] = outcomes[better]
         self.nodes[better] = node
