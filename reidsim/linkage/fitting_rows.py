@@ -15,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.borrowed_arrays import borrowing
 from reidsim.errors import InputError
 from reidsim.linkage.people import RowSets
 from reidsim.populations.domain import Codes, distinct_rows, row_keys
@@ -179,7 +179,7 @@ class FittingRows:
         return row_keys(columns, len(self.cells))
 
 
-@numba.njit(cache=True)
+@borrowing()
 def agreement(
     values: NDArray[np.int32],
     groups: NDArray[np.int32],
@@ -210,7 +210,7 @@ def agreement(
             least[attribute, value] = level
 
 
-@numba.njit(cache=True)
+@borrowing()
 def fits_any(values: NDArray[np.int32], least: NDArray[np.int16], entries: int, form: Integers) -> bool:
     """Return whether a record released at some levels matches a person's values.
 
@@ -234,7 +234,7 @@ def fits_any(values: NDArray[np.int32], least: NDArray[np.int16], entries: int, 
     return found
 
 
-@numba.njit(cache=True)
+@borrowing()
 def change_row(
     cells: NDArray[np.int32],
     least: NDArray[np.int16],

@@ -18,11 +18,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.borrowed_arrays import borrowing, owning
 from reidsim.games.directions.effects import (
     Harm,
     Margins,
@@ -279,7 +279,7 @@ class _Search:
         finer: bool,
         may_withhold: bool,
     ) -> None:
-        """Exchange records until no exchange improves the release; see `_exchange_of`.
+        """Exchange records until no exchange improves the release; see `_next_exchange`.
 
         The loop also stops at the limit on comparisons. After each exchange, `step` changes single records until none
         improves the release.
@@ -364,23 +364,26 @@ class _Search:
         """
         n, left, lost = len(release.strategies), total_harm(release, shortage), 0.0
         while left > 0:
-            gains, forms = np.zeros(n), np.zeros(n, dtype=np.int64)
-            _all_repairs(release, shortage, margins, safe, work, gains, forms)
+            rates, forms = np.zeros(n), np.zeros(n, dtype=np.int64)
+            _repairs(release, shortage, margins, safe, work, np.arange(n), rates, forms)
             self._looked_at += safe.size
-            queue = [(-gain, record) for record, gain in enumerate(gains.tolist()) if gain > 0]
+            queue = [(-rate, record) for record, rate in enumerate(rates.tolist()) if rate > 0]
             heapq.heapify(queue)
             moved = False
             while queue and left > 0:
                 _, record = heapq.heappop(queue)
-                gain, form = _repair_of(release, shortage, margins, safe, record, work)
+                _repairs(release, shortage, margins, safe, work, np.array([record]), rates, forms)
+                rate, form = float(rates[0]), int(forms[0])
                 # The rates in the queue are out of date; most are now lower as well.
-                if gain > 0 and queue and gain < -_NEAR * queue[0][0]:
-                    heapq.heappush(queue, (-gain, record))
-                elif gain > 0:
-                    lost += _change(release, shortage, margins, record, form, work)
+                if rate > 0 and queue and rate < -_NEAR * queue[0][0]:
+                    heapq.heappush(queue, (-rate, record))
+                elif rate > 0:
+                    now, then = release.strategies[record], benefit_in(release, record, form) if form >= 0 else 0.0
+                    lost += benefit_in(release, record, now) - then
+                    share_as(release, shortage, margins, record, form, work)
                     moved, left = True, total_harm(release, shortage)
                     # Later repairs usually have lower rates, so this estimate of the loss is usually too low.
-                    if lost + left / gain > at_most:
+                    if lost + left / rate > at_most:
                         return False
             if not moved:
                 _withhold_short(release, shortage, margins, work)
@@ -416,7 +419,7 @@ class _Search:
         return work_for(release, self._game.space.size)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _total_benefit(release: Release) -> float:
     total = 0.0
     for record in range(len(release.strategies)):
@@ -425,16 +428,7 @@ def _total_benefit(release: Release) -> float:
     return total
 
 
-@numba.njit(cache=True)
-def _change(release: Release, shortage: Harm, margins: Margins, record: int, form: int, work: Work) -> float:
-    """Change a record's strategy, or withhold it; return the benefit lost."""
-    lost = benefit_in(release, record, release.strategies[record])
-    lost -= benefit_in(release, record, form) if form >= 0 else 0.0
-    share_as(release, shortage, margins, record, form, work)
-    return lost
-
-
-@numba.njit(cache=True)
+@owning()
 def _pay_more(
     release: Release,
     loss: Harm,
@@ -482,7 +476,7 @@ def _pay_more(
     return records[moved]
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _changes(
     release: Release,
     harm: Harm,
@@ -512,7 +506,7 @@ def _changes(
     lower[-1], more[-1] = (own - present, -benefit) if may_withhold else (-np.inf, 0.0)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _lacks(release: Release, harm: Harm) -> int:
     """Return the first cell of a shared record that suffers harm; -1 if there is none."""
     for record in range(len(release.strategies)):
@@ -524,7 +518,7 @@ def _lacks(release: Release, harm: Harm) -> int:
     return -1
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
     """Return the largest benefit of a strategy under which a record fits a cell.
 
@@ -548,7 +542,7 @@ def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
     return best
 
 
-@numba.njit(cache=True)
+@owning()
 def _next_exchange(
     release: Release,
     harm: Harm,
@@ -559,20 +553,26 @@ def _next_exchange(
     finer: bool,
     may_withhold: bool,
     work: Work,
-    record: int,
+    first: int,
     clean: int,
     left: int,
 ) -> tuple[bool, int, int, int, int]:
-    """Try records in turn until an exchange improves the release; see `_exchange_of`.
+    """Change two records at once, the first such exchange that raises total benefit less harm.
 
     Parameters
     ----------
-    record : int
+    finer : bool
+        Whether the release has no harm and must stay without harm. Then one of the two records must gain benefit, and
+        it is the one tried in turn.
+    first : int
         The first record to try.
     clean : int
         Number of records tried without success since the last exchange.
     left : int
-        Number of comparisons of two values that are still allowed.
+        Number of comparisons of two values that are still allowed. It is checked before each strategy of a record, so
+        it may be exceeded by the comparisons for one strategy.
+    others
+        See `_pay_more`.
 
     Returns
     -------
@@ -581,117 +581,78 @@ def _next_exchange(
         number of strategies evaluated.
     """
     n, size = allowed.shape
-    comparisons, looked_at = len(release.cells) * len(release.levels), 0
+    looked_at, record = 0, first
     lower, more, lower_need = np.empty((2, size + 1)), np.empty((2, size + 1)), np.empty((2, size + 1))
+    entries, limited = len(release.own) / n, need.harm.value_weight > 0.0
+    once = int((entries * len(release.cells) + size) * len(release.levels))
+    if len(release.several) > 0:
+        once += int(entries * len(release.own)) * len(release.levels)
     while clean < n and left > 0:
-        found, spent = _exchange_of(
-            release, harm, margins, need, allowed, tie, finer, may_withhold, work, record, lower, more, lower_need, left
-        )
+        form, spent = release.strategies[record], once
+        if limited:
+            _changes(release, need.harm, need.margins, allowed, may_withhold, need.work, record, lower_need[0], more[0])
+        _changes(release, harm, margins, allowed, may_withhold, work, record, lower[0], more[0])
+        for new in range(-1, size):
+            if spent > left:
+                break
+            if new == form or lower[0, new] == -np.inf or (finer and more[0, new] <= tie[record]):
+                continue
+            reread(release, record, work)
+            share_as(release, harm, margins, record, new, work)
+            # Under limits on sensitive values, no record is skipped: a row that no longer fits can also remove the
+            # excess.
+            lacks = _lacks(release, harm) if finer and harm.value_weight == 0.0 else -1
+            spent += 2 * once
+            for other in range(0 if finer else record + 1, n):
+                if other == record:
+                    continue
+                if lacks >= 0:
+                    # The second record's row must fit the cell that lacks a row, or the second record is in that cell.
+                    spent += len(release.levels)
+                    now = release.strategies[other]
+                    least = _benefit_to_fit(release, other, lacks)
+                    least -= benefit_in(release, other, now) if now >= 0 else 0.0
+                    if least + more[0, new] <= tie[record]:
+                        continue
+                if limited:
+                    _changes(
+                        release,
+                        need.harm,
+                        need.margins,
+                        allowed,
+                        may_withhold,
+                        need.work,
+                        other,
+                        lower_need[1],
+                        more[1],
+                    )
+                _changes(release, harm, margins, allowed, may_withhold, work, other, lower[1], more[1])
+                spent += once
+                best, chosen, scale = 0.0, -2, 0.0
+                for form_of_other in range(-1, size):
+                    if limited and lower_need[0, new] + lower_need[1, form_of_other] != 0.0:
+                        continue
+                    # Add harms before benefits: the sum of harms is exact, so it is 0 exactly if no harm remains.
+                    less = lower[0, new] + lower[1, form_of_other]
+                    value = less + (more[0, new] + more[1, form_of_other])
+                    if value > best:
+                        best, chosen = value, form_of_other
+                        scale = abs(lower[0, new]) + abs(lower[1, form_of_other])
+                if finer and best > 0:
+                    scale = 0.0
+                if chosen > -2 and best > tie[record] + tie[other] + INDIFFERENCE * scale:
+                    share_as(release, harm, margins, other, chosen, work)
+                    comparisons = len(release.cells) * len(release.levels)
+                    return True, record, 0, left - spent, looked_at + spent // comparisons
+            reread(release, record, work)
+            share_as(release, harm, margins, record, form, work)
         left -= spent
-        looked_at += spent // comparisons
-        if found:
-            return True, record, 0, left, looked_at
+        looked_at += spent // (len(release.cells) * len(release.levels))
         record, clean = (record + 1) % n, clean + 1
     return False, record, clean, left, looked_at
 
 
-@numba.njit(cache=True)
-def _exchange_of(
-    release: Release,
-    harm: Harm,
-    margins: Margins,
-    need: Need,
-    allowed: NDArray[np.bool_],
-    tie: NDArray[np.float64],
-    finer: bool,
-    may_withhold: bool,
-    work: Work,
-    record: int,
-    lower: NDArray[np.float64],
-    more: NDArray[np.float64],
-    lower_need: NDArray[np.float64],
-    most: int,
-) -> tuple[bool, int]:
-    """Change a record and a second one at once if that raises total benefit less harm.
-
-    Parameters
-    ----------
-    finer : bool
-        Whether the release has no harm and must stay without harm. Then one of the two records must gain benefit, and
-        `record` is this one.
-    lower, more, lower_need : ndarray of float64, shape (2, n_strategies + 1)
-        Working arrays.
-    most : int
-        Largest number of comparisons of two values. It is checked before each strategy of `record`, so it may be
-        exceeded by the comparisons for one strategy.
-    others
-        See `_pay_more`.
-
-    Returns
-    -------
-    bool
-        Whether two records changed.
-    int
-        Number of comparisons made.
-    """
-    n, size = allowed.shape
-    entries = len(release.own) / n
-    form, once = release.strategies[record], int((entries * len(release.cells) + size) * len(release.levels))
-    if len(release.several) > 0:
-        once += int(entries * len(release.own)) * len(release.levels)
-    limited = need.harm.value_weight > 0.0
-    if limited:
-        _changes(release, need.harm, need.margins, allowed, may_withhold, need.work, record, lower_need[0], more[0])
-    _changes(release, harm, margins, allowed, may_withhold, work, record, lower[0], more[0])
-    spent = once
-    for new in range(-1, size):
-        if spent > most:
-            break
-        if new == form or lower[0, new] == -np.inf or (finer and more[0, new] <= tie[record]):
-            continue
-        reread(release, record, work)
-        share_as(release, harm, margins, record, new, work)
-        # Under limits on sensitive values, no record is skipped: a row that no longer fits can also remove the excess.
-        lacks = _lacks(release, harm) if finer and harm.value_weight == 0.0 else -1
-        spent += 2 * once
-        for other in range(0 if finer else record + 1, n):
-            if other == record:
-                continue
-            if lacks >= 0:
-                # The second record's row must fit the cell that lacks a row, or the second record is in that cell.
-                spent += len(release.levels)
-                now = release.strategies[other]
-                least = _benefit_to_fit(release, other, lacks)
-                least -= benefit_in(release, other, now) if now >= 0 else 0.0
-                if least + more[0, new] <= tie[record]:
-                    continue
-            if limited:
-                _changes(
-                    release, need.harm, need.margins, allowed, may_withhold, need.work, other, lower_need[1], more[1]
-                )
-            _changes(release, harm, margins, allowed, may_withhold, work, other, lower[1], more[1])
-            spent += once
-            best, chosen, scale = 0.0, -2, 0.0
-            for form_of_other in range(-1, size):
-                if limited and lower_need[0, new] + lower_need[1, form_of_other] != 0.0:
-                    continue
-                # Add harms before benefits: the sum of harms is exact, so it is 0 exactly if no harm remains.
-                less = lower[0, new] + lower[1, form_of_other]
-                value = less + (more[0, new] + more[1, form_of_other])
-                if value > best:
-                    best, chosen = value, form_of_other
-                    scale = abs(lower[0, new]) + abs(lower[1, form_of_other])
-            if finer and best > 0:
-                scale = 0.0
-            if chosen > -2 and best > tie[record] + tie[other] + INDIFFERENCE * scale:
-                share_as(release, harm, margins, other, chosen, work)
-                return True, spent
-        reread(release, record, work)
-        share_as(release, harm, margins, record, form, work)
-    return False, spent
-
-
-@numba.njit(cache=True)
+@owning()
 def _share_more(
     release: Release,
     shortage: Harm,
@@ -736,47 +697,42 @@ def _share_more(
     return records[moved]
 
 
-@numba.njit(cache=True)
-def _repair_of(
-    release: Release, shortage: Harm, margins: Margins, safe: NDArray[np.bool_], record: int, work: Work
-) -> tuple[float, int]:
-    """Return a record's largest fall of shortage per benefit lost, and the strategy.
-
-    The strategy is -1 for withholding, and the rate is 0 if no change lowers the shortage.
-    """
-    form = release.strategies[record]
-    if form < 0:
-        return 0.0, -1
-    present = effect_on_others(release, shortage, margins, record, work)
-    now, least = benefit_in(release, record, form), 1e-9 * release.benefit[record] + 1e-300
-    best, chosen = 0.0, form
-    for other in range(safe.shape[1]):
-        less = work.gained[other] - present
-        if safe[record, other] and less > 0:
-            rate = less / max(now - benefit_in(release, record, other), least)
-            if rate > best:
-                best, chosen = rate, other
-    own = own_harm(release, shortage, record, form)
-    if own - present > 0 and (own - present) / max(now, least) > best:
-        best, chosen = (own - present) / max(now, least), -1
-    return best, chosen
-
-
-@numba.njit(cache=True)
-def _all_repairs(
+@borrowing()
+def _repairs(
     release: Release,
     shortage: Harm,
     margins: Margins,
     safe: NDArray[np.bool_],
     work: Work,
-    gains: NDArray[np.float64],
+    records: Records,
+    rates: NDArray[np.float64],
     forms: NDArray[np.int64],
 ) -> None:
-    for record in range(len(gains)):
-        gains[record], forms[record] = _repair_of(release, shortage, margins, safe, record, work)
+    """Find each record's largest fall of shortage per benefit lost, and its strategy.
+
+    Fills `rates` and `forms`, shape (len(records),). The strategy is -1 for withholding, and the rate is 0 if no change
+    lowers the shortage.
+    """
+    for number in range(len(records)):
+        record = records[number]
+        form = release.strategies[record]
+        rates[number], forms[number] = 0.0, form
+        if form < 0:
+            continue
+        present = effect_on_others(release, shortage, margins, record, work)
+        now, least = benefit_in(release, record, form), 1e-9 * release.benefit[record] + 1e-300
+        for other in range(safe.shape[1]):
+            less = work.gained[other] - present
+            if safe[record, other] and less > 0:
+                rate = less / max(now - benefit_in(release, record, other), least)
+                if rate > rates[number]:
+                    rates[number], forms[number] = rate, other
+        own = own_harm(release, shortage, record, form)
+        if own - present > 0 and (own - present) / max(now, least) > rates[number]:
+            rates[number], forms[number] = (own - present) / max(now, least), -1
 
 
-@numba.njit(cache=True)
+@owning()
 def _suppress_few(release: Release, shortage: Harm, margins: Margins, safe: NDArray[np.bool_], work: Work) -> None:
     """Fully suppress the records of least benefit until no person lacks a row."""
     n = len(release.strategies)
@@ -789,7 +745,7 @@ def _suppress_few(release: Release, shortage: Harm, margins: Margins, safe: NDAr
         if release.strategies[record] >= 0 and safe[record, last]:
             if total_harm(release, shortage) <= 0:
                 return
-            effect_on_others(release, shortage, margins, record, work)
+            reread(release, record, work)
             share_as(release, shortage, margins, record, last, work)
 
 
@@ -801,5 +757,5 @@ def _withhold_short(release: Release, shortage: Harm, margins: Margins, work: Wo
         if own_harm(release, shortage, record, 0) > 0
     ]
     for record in short:
-        effect_on_others(release, shortage, margins, record, work)
+        reread(release, record, work)
         share_as(release, shortage, margins, record, WITHHELD, work)

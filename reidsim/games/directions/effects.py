@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.borrowed_arrays import borrowing
 from reidsim.games.directions.person_limits import UNLIMITED, FittingValues, add_row, excess_saved, excess_with
 from reidsim.linkage.fitting_rows import FittingRows, agreement, change_row, fits_any
 from reidsim.releases.lattice import GeneralizationLattice
@@ -149,7 +149,7 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
     return Release(
         rows.cells, rows.groups, begin, own, start, alone[order].astype(np.int64),
         np.flatnonzero(np.diff(begin) > 1).astype(np.int64), np.array(lattice.shape, dtype=np.int64),
-        np.array(lattice.strides, dtype=np.int64), losses, np.ascontiguousarray(benefit, dtype=np.float64),
+        np.array(lattice.strides, dtype=np.int64), losses, np.array(benefit, dtype=np.float64),
         strategies.astype(np.int64).copy(), rows.of_cells(strategies).astype(np.int64),
     )  # fmt: skip
 
@@ -174,7 +174,7 @@ def margins_of(release: Release, harm: Harm) -> Margins:
     return margins
 
 
-@numba.njit(cache=True)
+@borrowing()
 def benefit_in(release: Release, record: int, form: int) -> float:
     """Return the benefit of sharing a record under a strategy.
 
@@ -188,7 +188,7 @@ def benefit_in(release: Release, record: int, form: int) -> float:
     return 0.0 if loss > 1.0 - 1e-12 else release.benefit[record] * (1.0 - loss)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> float:
     """Return the harm to a person under a strategy if `rows` rows fit its values."""
     rows = max(rows, 1)
@@ -200,7 +200,7 @@ def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> 
     return float(harm.weight[record] * cost)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
     """Return the harm to a person under a strategy if no other record changes."""
     total = harm_of(release, harm, record, form, rows_of(release, record))
@@ -210,7 +210,7 @@ def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
     return total
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: int) -> float:
     """Return by how much a row lowers the harm from sensitive values in a cell.
 
@@ -221,7 +221,7 @@ def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: in
     return harm.value_weight * persons * excess_saved(harm.values, cell, harm.values.kind[record], change)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def rows_of(release: Release, record: int) -> int:
     """Return how many rows fit a person once its own row is shared.
 
@@ -233,7 +233,7 @@ def rows_of(release: Release, record: int) -> int:
     return int(rows + 1 if release.strategies[record] < 0 else rows)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def total_harm(release: Release, harm: Harm) -> float:
     """Return the total harm to the persons whose row is shared."""
     total = 0.0
@@ -243,7 +243,7 @@ def total_harm(release: Release, harm: Harm) -> float:
     return total
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _margin(release: Release, harm: Harm, margins: Margins, cell: int) -> None:
     rows = release.fitting[cell]
     more, less, shared = 0.0, 0.0, 0
@@ -260,19 +260,19 @@ def _margin(release: Release, harm: Harm, margins: Margins, cell: int) -> None:
     margins.shared[cell] = shared
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _all_margins(release: Release, harm: Harm, margins: Margins) -> None:
     for cell in range(len(release.cells)):
         _margin(release, harm, margins, cell)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _set_levels(release: Release, form: int, levels: Integers) -> None:
     for attribute in range(len(levels)):
         levels[attribute] = form // release.strides[attribute] % release.levels[attribute]
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _set_places(release: Release, shared: bool, work: Work, entries: int) -> None:
     """Set the contribution of each value to the lowest strategy that fits."""
     for entry in range(entries):
@@ -287,7 +287,7 @@ def _set_places(release: Release, shared: bool, work: Work, entries: int) -> Non
                 work.place[entry, attribute, value] = place
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _join(release: Release, first: int, second: int) -> int:
     """Return the lowest strategy that lies above both strategies."""
     form = 0
@@ -297,7 +297,7 @@ def _join(release: Release, first: int, second: int) -> int:
     return form
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _put(work: Work, row: int, length: int, form: int, sign: float) -> int:
     """Add the term "all strategies above `form`" to a signed sum.
 
@@ -311,7 +311,7 @@ def _put(work: Work, row: int, length: int, form: int, sign: float) -> int:
     return length
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _settle(work: Work, row: int, length: int) -> int:
     """Remove the terms of a signed sum that cancel; return the number left."""
     kept = 0
@@ -323,7 +323,7 @@ def _settle(work: Work, row: int, length: int) -> int:
     return kept
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: int) -> int:
     """Write the strategies under which a record fits a cell as a signed sum.
 
@@ -346,7 +346,7 @@ def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: 
     return _settle(work, row, length)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, entries: int, shared: bool) -> float:
     """Add the effects on persons with several rows to ``work.gained``.
 
@@ -391,7 +391,7 @@ def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, en
     return present
 
 
-@numba.njit(cache=True)
+@borrowing()
 def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int, work: Work) -> float:
     """Compute by how much each strategy of a record lowers the harm to others.
 
@@ -407,7 +407,8 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
     own = release.own[release.begin[record]] if entries == 1 else -1
     reread(release, record, work)
     gained = work.gained
-    gained[:] = 0.0
+    for form_ in range(len(gained)):
+        gained[form_] = 0.0
     shared = form >= 0
     if shared:
         _set_levels(release, form, work.before)
@@ -467,7 +468,7 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
     return present
 
 
-@numba.njit(cache=True)
+@borrowing()
 def reread(release: Release, record: int, work: Work) -> None:
     """Fill ``work.least`` with the lowest levels of agreement with a record's values."""
     begin = release.begin[record]
@@ -475,7 +476,7 @@ def reread(release: Release, record: int, work: Work) -> None:
         agreement(release.cells[release.own[begin + entry]], release.groups, release.levels, work.least[entry])
 
 
-@numba.njit(cache=True)
+@borrowing()
 def share_as(release: Release, harm: Harm, margins: Margins, record: int, form: int, work: Work) -> None:
     """Change a record's strategy, or withhold it (-1), and update the counts.
 

@@ -67,7 +67,7 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
     """
     kind, by_rows, needed = by_rows_of(game, linker)
     people, by_people, unattacked = _by_people(game, linker)
-    loss = Harm(kind, by_rows, np.ascontiguousarray(game.loss, dtype=np.float64), people, by_people)
+    loss = Harm(kind, by_rows, np.array(game.loss, dtype=np.float64), people, by_people)
     return Replies(needed[kind], unattacked, loss)
 
 

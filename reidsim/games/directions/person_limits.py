@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.borrowed_arrays import borrowing, owning
 from reidsim.errors import InputError
 from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.record_game import WITHHELD
@@ -148,7 +148,7 @@ class PersonLimits:
             strategies[exceeding] = WITHHELD
 
 
-@numba.njit(cache=True)
+@borrowing()
 def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
     """Return the excess of a cell over the limits after adding rows of a kind.
 
@@ -176,7 +176,7 @@ def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> in
     return excess
 
 
-@numba.njit(cache=True)
+@borrowing()
 def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: int, change: int, rows: int) -> float:
     """Return the earth mover's distance of a cell's values from the table's values.
 
@@ -197,7 +197,7 @@ def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: in
     return total / (2 * levels)
 
 
-@numba.njit(cache=True)
+@borrowing()
 def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
     """Return the decrease of a cell's excess with one row of a kind more (`change` 1).
 
@@ -209,7 +209,7 @@ def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> i
     return int(kept[cell, kind])
 
 
-@numba.njit(cache=True)
+@borrowing()
 def add_row(fitting: FittingValues, cell: int, kind: int, change: int) -> None:
     """Add (1) or remove (-1) one row of a kind to or from the rows that fit a cell."""
     for column in range(len(fitting.start) - 1):
@@ -218,7 +218,7 @@ def add_row(fitting: FittingValues, cell: int, kind: int, change: int) -> None:
         fitting.more[cell, each], fitting.less[cell, each] = _UNKNOWN, _UNKNOWN
 
 
-@numba.njit(cache=True)
+@owning()
 def _excess_of_cells(fitting: FittingValues) -> Integers:
     excess = np.zeros(len(fitting.counts), dtype=np.int64)
     for cell in range(len(excess)):
