@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mesa
 import numpy as np
@@ -10,11 +10,9 @@ import numpy as np
 from reidsim.agents.accuracy import AccuracyBelief
 from reidsim.agents.attack import AttackPlan, Replies, plan_attack, replies_to
 from reidsim.agents.enforcement import detection_of_any, detections, next_state, no_exclusion
+from reidsim.agents.model_state import ModelState
 from reidsim.agents.outcomes import AdversaryOutcome
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
-
-if TYPE_CHECKING:
-    from reidsim.agents.model import ReidentificationModel
 
 
 class Adversary(mesa.Agent):
@@ -39,9 +37,9 @@ class Adversary(mesa.Agent):
         Probability that the adversary was not excluded from this round.
     """
 
-    model: ReidentificationModel
+    model: ModelState
 
-    def __init__(self, model: ReidentificationModel, profile: AdversaryProfile) -> None:
+    def __init__(self, model: ModelState, profile: AdversaryProfile) -> None:
         super().__init__(model)
         self.profile = profile
         self.name = profile.name

@@ -26,6 +26,7 @@ from reidsim.agents.measures import (
     risk_quantiles,
 )
 from reidsim.agents.memory import Memory
+from reidsim.agents.model_state import SubjectColumns
 from reidsim.agents.outcomes import (
     RoundOutcome,
     expected_outcome,
@@ -38,7 +39,7 @@ from reidsim.agents.phases import PHASES
 from reidsim.agents.profile import Setting
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
-from reidsim.agents.subjects import DataSubject, SubjectColumns
+from reidsim.agents.subjects import DataSubject
 from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium

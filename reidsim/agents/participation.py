@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.agents.model_state import SubjectColumns
 from reidsim.agents.profile import ParticipationRule
-
-if TYPE_CHECKING:
-    from reidsim.agents.subjects import SubjectColumns
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

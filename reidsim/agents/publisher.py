@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from reidsim.agents.beliefs import expected_update, sampled_update
 from reidsim.agents.foresight import Opponent, foreseeing_choice
 from reidsim.agents.memory import part_of
+from reidsim.agents.model_state import ModelState
 from reidsim.agents.presence import expected_presence_update, sampled_presence_update
 from reidsim.agents.profile import Holdings, Setting
 from reidsim.agents.publishing import believed_game
@@ -20,7 +21,6 @@ from reidsim.releases.strategy_space import Rows, Strategies
 
 if TYPE_CHECKING:
     from reidsim.agents.adversary import Adversary
-    from reidsim.agents.model import ReidentificationModel
 
 Floats = NDArray[np.float64]
 
@@ -74,9 +74,9 @@ class Publisher(mesa.Agent):
         Share of the cell's records with another strategy than in the previous round.
     """
 
-    model: ReidentificationModel
+    model: ModelState
 
-    def __init__(self, model: ReidentificationModel, policy: str) -> None:
+    def __init__(self, model: ModelState, policy: str) -> None:
         super().__init__(model)
         self.policy = policy
         learning = model.setting.learning

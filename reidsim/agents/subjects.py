@@ -2,42 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import mesa
-import numpy as np
-from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from reidsim.agents.model import ReidentificationModel
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(eq=False)
-class SubjectColumns:
-    """State of all data subjects, one row each.
-
-    Parameters
-    ----------
-    cell : ndarray of int, shape (n,)
-        Cell (distinct record) of each subject's record.
-    participates : ndarray of bool, shape (n,)
-        Whether the subject takes part in the round.
-    harm : ndarray of float64, shape (n,), optional
-        Harm of a breach to the subject, in currency units; None if participation is not a decision.
-    expected_risk : ndarray of float64, shape (n,), optional
-        Probability of a breach that the subject expects; None if participation is not a decision.
-    """
-
-    cell: NDArray[np.intp]
-    participates: NDArray[np.bool_]
-    harm: Floats | None = None
-    expected_risk: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.cell)
+from reidsim.agents.model_state import ModelState
 
 
 class DataSubject(mesa.Agent):
@@ -51,9 +18,9 @@ class DataSubject(mesa.Agent):
         Number of the row, from 0.
     """
 
-    model: ReidentificationModel
+    model: ModelState
 
-    def __init__(self, model: ReidentificationModel, number: int) -> None:
+    def __init__(self, model: ModelState, number: int) -> None:
         super().__init__(model)
         self.number = number
 

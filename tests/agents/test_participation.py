@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.model_state import SubjectColumns
 from reidsim.agents.participation import draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.profile import ParticipationRule
-from reidsim.agents.subjects import SubjectColumns
 
 RULE = ParticipationRule(reward=1.0, harm=10.0, spread=0.8, expected_risk=0.05, learning_rate=0.5, hears=0.5)
 

@@ -151,15 +151,17 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArr
     """
     outcomes = np.zeros((len(starts) - 1, len(points), 4))
     asked = np.flatnonzero(points)
+    if len(asked) == 1:
+        for number in range(len(outcomes)):
+            table = part(tables, starts[number], starts[number + 1])
+            kind = np.zeros(len(table.keys), dtype=np.int64)
+            outcomes[number] = record_outcomes(table.released, table.loss, table.people, terms, kind, points)
+        return outcomes
     safe_from, ruinous_at = _index(terms.safe_from[asked, 0]), _index(terms.ruinous_at[asked, 0])
     attack_of = np.searchsorted(safe_from.values, terms.safe_from[asked, 0])
     ruin_of = np.searchsorted(ruinous_at.values, terms.ruinous_at[asked, 0])
     for number in range(len(outcomes)):
         table = part(tables, starts[number], starts[number + 1])
-        if len(asked) == 1:
-            kind = np.zeros(len(table.keys), dtype=np.int64)
-            outcomes[number] = record_outcomes(table.released, table.loss, table.people, terms, kind, points)
-            continue
         sums, total = _sums(table, safe_from, ruinous_at, terms.keeps_worthless)
         every = len(sums) - 1
         for i in range(len(asked)):

@@ -199,15 +199,18 @@ def _figure_faults(scenario: Any) -> Iterator[InputError]:
     if scenario.figures.sequential is None:
         return
     adversary = scenario.adversary
-    for wrong, expected in (
-        (bool(scenario.adversaries), "[adversary] in place of [adversaries]"),
-        ("sample" in scenario.risks, "another risk, as sample risk estimates the people that they count"),
-        (not adversary.plans_sequentially, "adversary.planner = 'fmdp'"),
-        (adversary.errs, 'adversary.rationality = "perfect"'),
+    for wrong, found, expected in (
+        (bool(scenario.adversaries), "adversaries", "[adversary] in place of [adversaries]"),
+        ("sample" in scenario.risks, 'risk = "sample"', 'adversary.risk = "prosecutor" or "journalist"'),
+        (not adversary.plans_sequentially, f'adversary.planner = "{adversary.planner}"', 'adversary.planner = "fmdp"'),
+        (adversary.errs, f'adversary.rationality = "{adversary.rationality}"', 'adversary.rationality = "perfect"'),
     ):
         if wrong:
             yield InputError(
-                "figures are of one sequential attack without errors", where="figures.sequential", expected=expected
+                "the figures show one sequential attack without errors",
+                where="figures.sequential",
+                found=found,
+                expected=expected,
             )
 
 

@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim import __version__
 from reidsim.core.measures import measures_among
 from reidsim.engine.release_file import require_hash
 from reidsim.engine.results import require_no_standard_output
@@ -211,7 +211,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
         "classes": _classes(class_sizes(shared.table, list(quasi))),
         "source": {"file": shared.source.path.name, "sha256": shared.source.sha256},
         "run": {key: run.manifest.get(key) for key in ("scenario_hash", "data_hash", "seed", "versions")},
-        "written_by": f"reidsim {__version__}",
+        "written_by": f"reidsim {version('reidsim')}",
     }
     # JSON has no infinity or NaN, such as an unbounded gap: store null.
     plain: dict[str, Any] = json.loads(json.dumps(content), parse_constant=lambda constant: None)
