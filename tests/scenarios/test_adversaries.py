@@ -389,7 +389,7 @@ def two(**broker):
         ),
         (
             {"adversaries": two(planner="fmdp"), "figures": {"sequential": {}}},
-            r"figures.sequential: figures are of one sequential attack",
+            r"figures.sequential: the figures show one sequential attack",
         ),
         (
             {"adversaries": two(risk="prosecutor"), **BY_TABLE},

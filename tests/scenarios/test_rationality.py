@@ -156,7 +156,7 @@ def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_pa
 @pytest.mark.parametrize(
     ("scenario", "changes", "problem"),
     [
-        ("xia2015", LOGIT, "figures.sequential: figures are of one sequential attack without errors"),
+        ("xia2015", LOGIT, "figures.sequential: the figures show one sequential attack without errors"),
         ("prasser2017", LOGIT, "publisher.policies: policy .* needs group sizes .* adversary.rationality"),
     ],
 )
