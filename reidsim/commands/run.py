@@ -138,7 +138,7 @@ def serve(
     scenario: Annotated[
         str,
         typer.Argument(
-            help="Name of a bundled scenario with players, or path of a TOML file.",
+            help="Name of a bundled scenario, or path of a TOML file; a scenario of kind `risk` has no such page.",
             metavar="SCENARIO",
         ),
     ] = "wan2015",
@@ -148,7 +148,7 @@ def serve(
     ] = 8765,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Show a scenario as a web page on this computer only; requires the optional dependencies `web`.
+    """Show a scenario as a web page on this computer only; requires `pip install 'reidsim[web]'`.
 
     Example: reidsim serve wan2015 --port 8765
 

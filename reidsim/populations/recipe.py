@@ -104,7 +104,7 @@ class Age(Section):
     file: str = Field(description="CSV file with one row per year of age, without gaps")
     column: str = Field(description="column with the age in years; the last row includes all older people")
     oldest: int = Field(description="highest age in the population, in years")
-    tail: Tail = Field(description="distribution of the people in the last row over years of age")
+    tail: Tail = Field(description="distribution of the people in the last row, by year of age")
 
 
 class Sex(Section):
@@ -143,7 +143,7 @@ class Sf1Recipe(RecipeHead):
     )
     tail: Tail = Field(
         default=Tail(linear=0.13, quadratic=0.0055),
-        description="distribution of people aged 100 and over over years of age",
+        description="distribution of people of age 100 and older, by year of age",
     )
 
 

@@ -57,7 +57,7 @@ class ListedAttributes(Section):
 
 
 class ProfileOverrides(Section):
-    """Facts of the state's profile to replace."""
+    """Values that replace facts of the state's profile."""
 
     birth: Literal["full", "year", "age", "none"] | None = Field(
         default=None, description="information on the birth in the list: full date, year, age or none"

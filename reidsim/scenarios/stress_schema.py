@@ -35,7 +35,8 @@ class SensitivitySection(Section):
     )
     second_order: Annotated[bool, with_key("method", "sobol")] = Field(
         default=False,
-        description="with `sobol`: also compute indices of pairs, which takes N (2 d + 2) points for d parameters",
+        description="with `sobol`: whether to compute indices of pairs, which takes N (2 d + 2) points for d "
+        "parameters",
     )
     levels: Annotated[Literal[4, 6, 8, 10], with_key("method", "morris")] = Field(
         default=4, description="with `morris`: number of different values of each parameter"
@@ -66,7 +67,8 @@ class RobustnessSection(Section):
         Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" in criteria')
     ] = Field(
         default=0.1,
-        description="with criterion `quantile`: level of the payoff quantile that is maximized; 0 equals `maximin`",
+        description="with criterion `quantile`: level of the payoff quantile that is maximized; level 0 gives "
+        "`maximin`",
     )
     criteria: tuple[Criterion, ...] = Field(
         default=("maximin", "minimax-regret", "quantile"),
@@ -150,7 +152,7 @@ class PolicyMapSection(Section):
 
 
 class StressSection(Section):
-    """Analyses of `reidsim stress`; sensitivity and robustness if none is given."""
+    """Analyses of `reidsim stress`; default: sensitivity and robustness."""
 
     outputs: tuple[str, ...] = Field(
         default=_DEFAULT_OUTPUTS,

@@ -139,9 +139,10 @@ def _game_keys(game: str) -> str:
 def _recipe_keys() -> str:
     text = (
         "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
-        "`age.tail.linear` is the key `linear` of the section `[age.tail]`; keys in **bold** are required; keys of "
-        "an optional section, only with this section. A *population* is the name of a bundled recipe, or the path of a "
-        f"recipe or of a file that `reidsim populate` wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
+        "`age.tail.linear` is the key `linear` of the section `[age.tail]`. Keys in **bold** are required; keys of an "
+        "optional section are required only with this section. A *population* is the name of a bundled recipe, or the "
+        "path of a recipe or of a file that `reidsim populate` wrote. "
+        f"See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     parts = [head("Recipe keys", text), described_by_path("Every recipe", RecipeHead, {})]
     recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]

@@ -34,7 +34,7 @@ class GroupSection(Section):
 
 
 class ProfileSection(Section):
-    """The attributes that a source reveals about one kind of people."""
+    """The attributes that a source reveals about one type of people."""
 
     when: dict[str, Members] = Field(
         default={},
@@ -116,7 +116,7 @@ SourceSection = Annotated[
 
 
 class KnowledgeRecipe(RecipeHead):
-    """A list of knowledge sources that complement each other."""
+    """A list of knowledge sources, used together."""
 
     sources: tuple[SourceSection, ...] = Field(
         min_length=1, description="sources of knowledge; an attribute is known if at least one source reveals it"

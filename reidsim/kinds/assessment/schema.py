@@ -111,7 +111,7 @@ class TreeSection(Section):
 
 
 class UniquenessSection(Section):
-    """Uniqueness in the population of a person who is unique among the records."""
+    """Probability that a sample unique is a population unique."""
 
     method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi", "known"] = Field(
         default="pitman",
@@ -157,7 +157,7 @@ class NetworkSection(Section):
 
 
 class ExpectationSection(Section):
-    """How expectations over knowledge sets are computed."""
+    """Computation of expectations over knowledge sets."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
         default="auto",
@@ -208,7 +208,7 @@ class ThresholdSection(Section):
 
 
 class SettingsSection(Section):
-    """All combinations of some capabilities."""
+    """Values of capabilities; all combinations are computed."""
 
     p_m: Shares = Field(description="values of `network.p_m`")
     p_fm: Shares = Field(description="values of `network.p_fm`")
@@ -232,7 +232,7 @@ class RiskFiguresSection(Section):
 
 
 class RiskScenario(ScenarioHead):
-    """Identifiability of a release for adversaries with partial knowledge of people."""
+    """Re-identification risk of a release under partial background knowledge."""
 
     elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("adversary", "adversaries"),

@@ -86,11 +86,11 @@ class MaskingAdversarySection(PlannerSection):
 
 
 class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
-    """An adversary among several: how it links and plans."""
+    """A named adversary in `[adversaries]`: its linkage and planning."""
 
 
 class MaskingBeliefsSection(ListBeliefsSection):
-    """Beliefs of the subjects; values that are not given are the true ones."""
+    """Beliefs of the subjects; a parameter without a belief has its true value."""
 
     sizes: dict[str, Count] = Field(
         default={}, description="number of people that the subjects believe to be in a drawn resource, by resource"

@@ -91,7 +91,7 @@ _INFERRED_FROM = ReadIf(_is_inferred_from, "with a stage that infers surnames fr
 
 
 class ResourceSection(DrawnResourceSection, TableSection):
-    """A table that the adversary owns.
+    """A table of people that the adversary has.
 
     With a `kind`, it is a list drawn from the people; otherwise a sample or a file.
     """

@@ -130,7 +130,7 @@ _OF_FAMILIES = ReadIf(
 
 
 class EquilibriaSection(Section):
-    """How equilibria are searched for and tested."""
+    """Search for equilibria, and tests of their stability."""
 
     starts: Annotated[int, Field(ge=0, le=1_000), _OF_FAMILIES] = Field(
         default=8,

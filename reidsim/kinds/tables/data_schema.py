@@ -30,7 +30,7 @@ _OF_CSV = ReadIf(_is_csv, "with a CSV file in release.path or population.path")
 
 
 class PopulationSection(Section):
-    """Population in which journalist risk counts candidates."""
+    """Population in which groups are counted under journalist risk."""
 
     recipe: Annotated[str | None, _WITHOUT_PATH] = Field(
         default=None, description="bundled population, or path of a recipe"

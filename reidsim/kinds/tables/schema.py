@@ -217,7 +217,7 @@ class SafeHarborSection(Section):
 
 
 class NodesSection(Section):
-    """Lists of further lattice nodes besides the optimal one."""
+    """List of the best lattice nodes, and the Pareto front."""
 
     top: Annotated[int, Field(ge=0)] = Field(
         default=10, description="number of best nodes in the list; 0 omits the list and the Pareto front"
@@ -248,7 +248,7 @@ def _is_planned(policy: TablesPolicy) -> bool:
 
 
 class TablesScenario(ScenarioHead):
-    """A publisher shares a table, generalized by record or as a whole."""
+    """A publisher releases a table, generalized by record or as a whole."""
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         **dict.fromkeys(

@@ -35,7 +35,7 @@ class Loci(Section):
 
 
 class Labels(Section):
-    """Table of labels and how many people bear each."""
+    """Table of labels, with the number of people of each label."""
 
     file: str = Field(description="CSV file with one row per label")
     label: str = Field(description="column with the labels, without repetitions")
@@ -83,7 +83,7 @@ class Marriage(Section):
     accepted_anyway: Annotated[float, Field(ge=0.001, le=1)] = Field(
         description="probability that an unsuitable pair marries, in each attempt"
     )
-    leaves_pool: Probability = Field(description="probability that a spouse does not marry again, for each marriage")
+    leaves_pool: Probability = Field(description="probability that a spouse does not marry again after a marriage")
 
 
 class StateFrom(Section):
@@ -100,7 +100,7 @@ class Children(Section):
     """Numbers and traits of children."""
 
     mean: Annotated[float, Field(gt=0, le=50)] = Field(
-        description="mean number of children of the Poisson distribution, which is truncated to exclude 0"
+        description="mean of the Poisson distribution of the number of children, which is truncated to exclude 0"
     )
     father_at_least: Age = Field(description="lowest age of a father, in years")
     mother_ages: tuple[tuple[Age, Age, Weight], ...] = Field(
