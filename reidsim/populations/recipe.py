@@ -46,17 +46,17 @@ class CountsRecipe(RecipeHead):
     missing_values: tuple[str, ...] = Field(default=("",), description="values that are read as missing")
     missing: Literal["error", "drop", "category", "draw"] = Field(
         default="error",
-        description="treatment of rows with missing values: `error`; `drop` leaves them out, which makes "
-        "groups too small; `category` counts them in the category `missing`; `draw` draws the "
-        "values from complete rows that agree otherwise, which is unbiased only if values are "
-        "missing at random",
+        description="treatment of rows with missing values: `error`, leave out (`drop`, which makes groups too "
+        "small), count in the category `missing` (`category`), or draw the values from complete "
+        "rows that agree otherwise (`draw`, unbiased only if values are missing at random)",
     )
     categories: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
         default={}, description="categories of an attribute in order; default: the values in the file"
     )
     unknown: Literal["error", "drop", "missing"] = Field(
         default="error",
-        description="treatment of values outside `categories`: an error, rows left out, or missing values",
+        description="treatment of rows with values outside `categories`: `error`, leave out (`drop`), or read "
+        "the value as missing",
     )
     seed: Seed = Field(default=0, description="seed of the draw of missing values")
 

@@ -76,7 +76,10 @@ class KAnonymous(MaskingPolicy):
 
     label, description = (
         "k-anonymity",
-        ("values are masked, at small cost in utility, until at least k records agree in all shared values"),
+        (
+            "values are masked, at small cost in utility, until each record is in a group of at least "
+            "k records with the same shared values"
+        ),
     )
     is_rule = True
     masks = True

@@ -191,5 +191,6 @@ class AttributeSection(GeneralizedSection):
     )
     minimum_level: Annotated[int, Field(ge=0)] = Field(
         default=0,
-        description="lowest level that policies may choose; fixed rules, opt-in and the lattice search ignore it",
+        description="lowest level that policies may choose; fixed rules, `opt-in`, `lattice-search` and "
+        "policies of your own ignore it",
     )

@@ -510,8 +510,8 @@ class MInvariance(SolvedPolicy):
 
     label = "m-invariance"
     description = (
-        "with several releases, equivalence classes with at least m different sensitive values, "
-        "which stay the same for a record in all releases (Xiao and Tao 2007)"
+        "with several releases, equivalence classes with at least m different sensitive values; "
+        "the values in a record's class are the same in all releases (Xiao and Tao 2007)"
     )
     is_rule = True
     meets_attribute_limits = False
