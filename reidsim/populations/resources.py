@@ -26,7 +26,7 @@ ANYONE = "anyone"
 
 
 class CoverageByGroup(Section):
-    """Share of the people listed, by the value of one attribute."""
+    """Probability that a person is listed, by the value of one attribute."""
 
     by: str = Field(description="attribute on which the probability depends")
     shares: dict[str, Share] = Field(
@@ -81,7 +81,7 @@ class ResourceRecipe(RecipeHead):
         "are multiplied; weights of the draw if `size` is set",
     )
     among: dict[str, tuple[str, ...]] = Field(
-        default={}, description="values of people who can be in the file, by attribute; other people are never in it"
+        default={}, description="values that a person must have to be in the file, by attribute"
     )
     attributes: tuple[str, ...] | None = Field(
         default=None, min_length=1, description="attributes in the file; default: all attributes of the population"

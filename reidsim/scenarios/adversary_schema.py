@@ -183,9 +183,8 @@ class AdversarySection(PlannerSection):
 
     risk: Risk = Field(
         default="journalist",
-        description="people among whom the adversary counts the group of a record: the released records "
-        "(`prosecutor`), the population (`journalist`), or a population estimated from sampling "
-        "weights (`sample`)",
+        description="set in which the group of a record is counted: the released records (`prosecutor`), the "
+        "population (`journalist`), or a population estimated from sampling weights (`sample`)",
     )
     direction: Direction = Field(
         default="record",

@@ -59,7 +59,7 @@ class DrawnResourceSection(Section):
         ),
     )
     among: dict[str, tuple[str, ...]] = Field(
-        default={}, description="values of people who can be in a list, by attribute; other people are never in it"
+        default={}, description="values that a person must have to be in the list, by attribute"
     )
     missing: dict[str, Share] = Field(
         default={}, description="probability that a value in a list is missing, by attribute"

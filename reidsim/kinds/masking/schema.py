@@ -55,7 +55,7 @@ class MaskingAdversarySection(PlannerSection):
         description="whether the adversary takes an inference that reaches the threshold as certain",
     )
     knowledge: str | None = Field(
-        default=None, description="bundled knowledge recipe, or path of one; replaces `stages`"
+        default=None, description="bundled knowledge recipe, or path of a recipe; replaces `stages`"
     )
     resource: str | None = Field(
         default=None, description="with `knowledge`: resource in which the adversary looks people up"

@@ -123,8 +123,8 @@ class PublisherSection(PoliciesSection):
     k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
     sensitive: Text | Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
         default=None,
-        description="sensitive column or columns, whose values nobody should be able to infer; several columns "
-        "are protected separately, and policy `m-invariance` protects exactly one",
+        description="sensitive column or columns, whose values are protected against inference; several "
+        "columns are protected separately, and policy `m-invariance` protects exactly one",
     )
     sensitive_hierarchies: Annotated[dict[str, HierarchySection], _WITH_T_CLOSENESS] = Field(
         default={},
