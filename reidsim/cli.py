@@ -38,8 +38,8 @@ class _Grouped(TyperGroup):
                 formatter.write_dl([(_name_of(function), line) for function, line in lines.items()])
 
 
-_QUIET = typer.Option("-q", "--quiet", help="Print errors, and data that a command is asked for, alone.")
-_VERBOSE = typer.Option("-v", "--verbose", help="Print what is done, with log messages on standard error.")
+_QUIET = typer.Option("-q", "--quiet", help="Print only errors and requested data.")
+_VERBOSE = typer.Option("-v", "--verbose", help="Print progress and log messages to standard error.")
 
 
 def _with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
@@ -69,7 +69,7 @@ _NO_ROOM = ("can't start new thread", "failed to map segment from shared object"
 app = typer.Typer(
     name="reidsim",
     cls=_Grouped,
-    help="Decide how to release each record, given what an attacker stands to gain.",
+    help="Choose a release of personal records that accounts for the incentives of an adversary.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -77,28 +77,28 @@ app = typer.Typer(
 _GROUPS: dict[str, dict[Callable[..., None], str]] = {
     "Start": {
         new: "Draft a scenario from your own file of records",
-        check: "Check a scenario and its files, without solving it",
-        run: "Run a scenario, print its measures, write results",
-        serve: "Show a scenario as a page in the browser",
+        check: "Check a scenario and its files without running it",
+        run: "Run a scenario, print its measures and write results",
+        serve: "Show a scenario as a web page on this computer",
         list_: "List the bundled scenarios and populations",
-        show: "Print a scenario or a recipe, to copy and edit",
+        show: "Print a scenario or recipe as a file to edit",
     },
     "Results": {
-        report: "Write the report of a run, as one page",
-        share: "Write the records as a policy releases them",
-        apply: "Share new records by the rulebook of a release",
-        rerun: "Repeat one run of a batch alone",
+        report: "Write a report of a run",
+        share: "Write the released records of a policy",
+        apply: "Release new records by the rules of an earlier release",
+        rerun: "Repeat one run of a batch",
     },
     "Studies": {
         stress: "Test how uncertain parameters change the decision",
-        switch: "Find the amount at which another policy pays most",
-        attributes: "Compute what risk and payoff each column adds",
+        switch: "Find the amounts at which the best policy changes",
+        attributes: "Compute the effect of each column on risk and payoff",
         cross_play: "Play every defender against every adversary",
-        score: "Compare a released file with a scenario's policies",
+        score: "Compute payoff and risk of any released file",
     },
     "Data": {
-        populate: "Make a population and write it as Parquet",
-        describe: "Print how unique the records of a file are",
+        populate: "Write a population as a Parquet file",
+        describe: "Estimate the uniqueness of the records in a file",
         explain: "Print the agents of a scenario and the phases of a round",
         schema: "Print the JSON Schema of scenario files",
     },
@@ -117,7 +117,7 @@ for group in _GROUPS.values():
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
     quiet: Annotated[bool, _QUIET] = False,
     verbose: Annotated[bool, _VERBOSE] = False,
 ) -> None:

@@ -18,12 +18,12 @@ from reidsim.cli import app
 
 # The meaning of the exit codes of the command line.
 EXIT_CODES = {
-    0: "done; there may be warnings on standard error",
-    2: "the command, an option, the scenario or a file is wrong, or the output cannot be written",
-    3: "runs of a batch failed and are left out of its results, which are written",
-    130: "interrupted (Ctrl-C); no results folder is left behind, except that of a batch",
-    141: "the reader of a pipe closed it, as in `reidsim list | head -1`; files are written all the same",
-    143: "ended by SIGTERM (`kill`, a job scheduler, a container that is stopped); otherwise as 130",
+    0: "complete; standard error may contain warnings",
+    2: "the command, an option, the scenario or a file is invalid, or the output cannot be written",
+    3: "some runs of a batch failed; the results are written without these runs",
+    130: "interrupted (Ctrl-C); no results folder remains, except the folder of a batch",
+    141: "the output pipe was closed, as in `reidsim list | head -1`; files are still written",
+    143: "terminated by SIGTERM (`kill`, a job scheduler, a stopped container); otherwise as 130",
 }
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

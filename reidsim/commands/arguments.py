@@ -25,39 +25,52 @@ if TYPE_CHECKING:
     from reidsim.scenarios.study import Progress
 
 ScenarioArgument = Annotated[
-    str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
+    str, typer.Argument(help="Name of a bundled scenario, or path of a TOML file.", metavar="SCENARIO")
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Replace a value of the scenario, such as economics.loss=600.", metavar="KEY=VALUE"),
+    typer.Option(
+        "--set",
+        help="Value that replaces the value of a scenario key, such as economics.loss=600.",
+        metavar="KEY=VALUE",
+    ),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0, max=LARGEST_SEED)
+    int | None, typer.Option(help="Seed of all random draws (default: the scenario's seed).", min=0, max=LARGEST_SEED)
 ]
 AllowCodeOption = Annotated[
     bool,
-    typer.Option("--allow-code", help="Run modules that the scenario names; only if you trust them."),
+    typer.Option(
+        "--allow-code",
+        help="Allow the scenario to run Python code from modules that it names; only for code that you trust.",
+    ),
 ]
 EncodingOption = Annotated[
-    str | None, typer.Option(help="Encoding of a CSV file, such as latin-1 (default: UTF-8).", metavar="NAME")
+    str | None, typer.Option(help="Character encoding of a CSV file, such as latin-1 (default: UTF-8).", metavar="NAME")
 ]
 KeepOption = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="Column to copy unchanged, besides the quasi-identifiers.", metavar="COLUMN"),
+    typer.Option("--keep", help="Column to copy unchanged, in addition to the quasi-identifiers.", metavar="COLUMN"),
 ]
 KeepIdentifierOption = Annotated[
     list[str] | None,
-    typer.Option("--keep-identifier", help="Column to copy although it could name most people.", metavar="COLUMN"),
+    typer.Option(
+        "--keep-identifier", help="Column to copy although its values could identify most people.", metavar="COLUMN"
+    ),
 ]
 KeepFreeTextOption = Annotated[
-    bool, typer.Option("--keep-free-text", help="Copy kept columns of free text, which may name people.")
+    bool,
+    typer.Option(
+        "--keep-free-text", help="Copy kept columns although they contain free text, which may identify people."
+    ),
 ]
 GroupReadableOption = Annotated[
-    bool, typer.Option("--group-readable", help="Let your group read the results (default: only you).")
+    bool, typer.Option("--group-readable", help="Allow your user group to read the results (default: only you).")
 ]
 
 ResultsOption = Annotated[
-    Path | None, typer.Option("-o", "--output", help="New folder for results (default: the next number in results/).")
+    Path | None,
+    typer.Option("-o", "--output", help="New results folder (default: the next numbered folder in results/)."),
 ]
 
 # Exit code of a batch in which runs failed.

@@ -28,20 +28,31 @@ if TYPE_CHECKING:
 
 ExecutorOption = Annotated[
     Literal["auto", "serial", "processes", "dask"] | None,
-    typer.Option("--executor", help="Where runs are done (default: auto)."),
+    typer.Option(
+        "--executor",
+        help="Execution of the runs of a batch: one after the other, in several processes, or on a Dask "
+        "cluster (default: auto).",
+    ),
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", help="Processes (default and most: one per core).", min=1)
+    int | None, typer.Option("--workers", help="Number of processes (default and maximum: one per core).", min=1)
 ]
 SchedulerOption = Annotated[
-    str | None, typer.Option("--scheduler", help="Dask cluster, such as tcp://10.0.0.1:8786.", metavar="ADDRESS")
+    str | None,
+    typer.Option("--scheduler", help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786.", metavar="ADDRESS"),
 ]
-TimeoutOption = Annotated[float | None, typer.Option("--timeout", help="Stop a run after SECONDS.", metavar="SECONDS")]
+TimeoutOption = Annotated[
+    float | None, typer.Option("--timeout", help="Time limit of one run of a batch, in seconds.", metavar="SECONDS")
+]
 ResumeOption = Annotated[
     bool,
-    typer.Option("--resume", help="Continue the batch in the folder (default: the scenario's latest in results)."),
+    typer.Option(
+        "--resume", help="Continue the batch in the output folder (default: the scenario's latest folder in results/)."
+    ),
 ]
-RerunFailedOption = Annotated[bool, typer.Option("--rerun-failed", help="Continue the batch and repeat failed runs.")]
+RerunFailedOption = Annotated[
+    bool, typer.Option("--rerun-failed", help="Continue the batch as --resume does, and repeat failed runs.")
+]
 
 
 class Where(TypedDict):
@@ -53,22 +64,23 @@ class Where(TypedDict):
 
 
 def rerun(
-    folder: Annotated[Path, typer.Argument(help="Results folder of a batch, finished or not.", metavar="DIR")],
+    folder: Annotated[Path, typer.Argument(help="Results folder of a batch, complete or not.", metavar="DIR")],
     run: Annotated[
         str,
         typer.Option(
             "--run",
-            help="POINT/REPLICATION, or the beginning of its key in runs.parquet.",
+            help="Run to repeat: POINT/REPLICATION, or the first characters of its key in runs.parquet.",
             metavar="KEY",
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="New folder for the results of the run, records included.")
+        Path | None,
+        typer.Option("-o", "--output", help="New folder for the results of the run, including its records."),
     ] = None,
     group_readable: GroupReadableOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
-    """Repeat one run of a batch alone, print its measures and compare them with those in the folder.
+    """Repeat one run of a batch, print its measures and compare them with the stored results.
 
     Example: reidsim rerun results/wan2021-001 --run 0/17
 

@@ -40,9 +40,11 @@ def _fitting(line: str, indent: int) -> str:
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="Name of a bundled scenario or recipe, or a TOML file.", metavar="NAME")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a bundled scenario or recipe, or path of a TOML file.", metavar="NAME")
+    ],
 ) -> None:
-    """Print a scenario or a recipe, to copy and edit.
+    """Print the file of a scenario or recipe, to copy and edit.
 
     Example: reidsim show wan2015 > mine.toml
 

@@ -19,15 +19,16 @@ def cross_play(
     knowledge: Annotated[
         str | None,
         typer.Option(
-            help="Knowledge recipe of the adversary with background knowledge (default: the scenario's).",
+            help="Knowledge recipe of the adversary with partial background knowledge (default: the "
+            "scenario's recipe).",
             metavar="RECIPE",
         ),
     ] = None,
     stages: Annotated[
-        str | None, typer.Option(help="Attack recipe of the adversary who attacks in stages.", metavar="RECIPE")
+        str | None, typer.Option(help="Attack recipe of the adversary that attacks in stages.", metavar="RECIPE")
     ] = None,
     attack_rate: Annotated[
-        float, typer.Option(help="Probability with which the random adversary attacks.", min=0.0, max=1.0)
+        float, typer.Option(help="Probability that the random adversary attacks a record.", min=0.0, max=1.0)
     ] = 0.5,
     measure: Annotated[
         str,
@@ -36,17 +37,19 @@ def cross_play(
         ),
     ] = "publisher_payoff",
     equilibrium: Annotated[
-        bool, typer.Option("--equilibrium", help="Compute optimal mixtures and equilibria of the payoffs.")
+        bool,
+        typer.Option("--equilibrium", help="Compute optimal mixed strategies and equilibria of the payoff matrix."),
     ] = False,
     double_oracle: Annotated[
         Literal["zero-sum", "general-sum"] | None,
         typer.Option(
             "--double-oracle",
-            help="Add best replies, against the most harmful adversary or the one who gains most.",
+            help="Add best responses to the payoff matrix (double oracle): zero-sum assumes the most "
+            "harmful adversary, general-sum the adversary with its own payoffs.",
         ),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(help="Stop when neither side can gain more than this, per record.")
+        float, typer.Option(help="Stop the double oracle when neither side can gain more than this amount per record.")
     ] = 0.01,
     executor: batch.ExecutorOption = None,
     workers: batch.WorkersOption = None,
@@ -59,8 +62,8 @@ def cross_play(
 ) -> None:
     """Play every defender against every adversary of a scenario, and write a results folder.
 
-    Replications, a sweep and uncertain parameters of the scenario make it a batch, with the options of one.
-    Exit code 0: complete. 2: wrong input. 3: runs of a batch failed and are left out of the results.
+    A scenario with replications, a sweep or uncertain parameters is run as a batch, with the options of a batch.
+    Exit code 0: complete. 2: wrong input. 3: some runs of a batch failed; the results omit them.
 
     Example: reidsim cross-play wan2015 --measure regret
 

@@ -19,85 +19,101 @@ from reidsim.terminal import echo, note
 def new(
     data: Annotated[
         Path,
-        typer.Argument(help="CSV with a header, Parquet, Excel, Stata, SPSS or SAS file.", metavar="DATA"),
+        typer.Argument(help="File of records: CSV with a header, Parquet, Excel, Stata, SPSS or SAS.", metavar="DATA"),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="New folder for the draft (default: the file's name).")
+        Path | None, typer.Option("-o", "--output", help="New folder for the draft (default: the name of the file).")
     ] = None,
     quasi_identifier: Annotated[
         list[str] | None,
         typer.Option(
             "--quasi-identifier",
-            help="Column that others may know, besides those that are inferred; at most 12.",
+            help="Column to add to the detected quasi-identifiers; at most 12.",
             metavar="COLUMN",
         ),
     ] = None,
     only_named: Annotated[
-        bool, typer.Option("--only-named", help="Take the columns of --quasi-identifier and no others.")
+        bool, typer.Option("--only-named", help="Use only the columns in --quasi-identifier, without detection.")
     ] = False,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", help="Column that is not a quasi-identifier.", metavar="COLUMN")
+        list[str] | None,
+        typer.Option("--drop", help="Column to remove from the detected quasi-identifiers.", metavar="COLUMN"),
     ] = None,
     population: Annotated[
         str | None,
         typer.Option(
-            help="Population of the people: journalist risk (default: prosecutor risk).",
+            help="Population of the data subjects, for journalist risk (default: prosecutor risk, without a "
+            "population).",
             metavar="RECIPE",
         ),
     ] = None,
     delimiter: Annotated[
         str | None,
-        typer.Option(help="Delimiter of a CSV file (default: detected)."),
+        typer.Option(help="Column separator of a CSV file (default: detected)."),
     ] = None,
     encoding: EncodingOption = None,
     merge: Annotated[
         list[str] | None,
-        typer.Option("--merge", help="Column whose near spellings are merged.", metavar="COLUMN"),
+        typer.Option(
+            "--merge", help="Column in which values with nearly the same spelling are merged.", metavar="COLUMN"
+        ),
     ] = None,
     age_on: Annotated[
         str | None,
-        typer.Option(help="Day, such as 2024-06-30, on which dates of birth become ages.", metavar="DAY"),
+        typer.Option(help="Day, such as 2024-06-30, on which dates of birth are converted to ages.", metavar="DAY"),
     ] = None,
     person: Annotated[
         list[str] | None,
         typer.Option(
             "--person",
-            help="Column that identifies the person of a row, twice for a pair (default: found from the data).",
+            help="Column that identifies the person of each row; given twice for a pair of columns "
+            "(default: detected).",
             metavar="COLUMN",
         ),
     ] = None,
     one_row_per_person: Annotated[
-        bool, typer.Option("--one-row-per-person", help="Each row is a person, although an identifier repeats.")
+        bool,
+        typer.Option(
+            "--one-row-per-person",
+            help="Treat each row as a different person, even if an identifier has repeated values.",
+        ),
     ] = False,
     unmatched_unique: Annotated[
         list[str] | None,
         typer.Option(
-            "--unmatched-unique", help="Column whose values outside the population count as unique.", metavar="COLUMN"
+            "--unmatched-unique",
+            help="Column in which values that the population lacks count as unique instead of as errors.",
+            metavar="COLUMN",
         ),
     ] = None,
     names: Annotated[
         Path | None,
-        typer.Option(help="TOML file of words to recognize columns by, besides those of the package.", metavar="FILE"),
+        typer.Option(help="TOML file with additional words by which columns are recognized.", metavar="FILE"),
     ] = None,
     hierarchy: Annotated[
         list[str] | None,
         typer.Option(
             "--hierarchy",
-            help="Hierarchy file of a column, one row per value (default: drafted).",
+            help="Hierarchy file of a column, with one row per value (default: drafted).",
             metavar="COLUMN=FILE",
         ),
     ] = None,
     benefit: Annotated[
         float | None,
-        typer.Option(help="Publisher's benefit of an unchanged record (default 1200, as in Wan et al. 2015)."),
+        typer.Option(
+            help="Publisher's benefit from releasing a record unchanged, in currency units (default: 1200, "
+            "as in Wan et al. 2015)."
+        ),
     ] = None,
-    loss: Annotated[float | None, typer.Option(help="Publisher's loss per re-identified record (default 300).")] = None,
+    loss: Annotated[
+        float | None, typer.Option(help="Publisher's loss per re-identified record (default: 300).")
+    ] = None,
     gain: Annotated[
         float | None, typer.Option(help="Adversary's gain per re-identified record (default: the loss).")
     ] = None,
-    cost: Annotated[float | None, typer.Option(help="Adversary's cost of an attempt (default 4).")] = None,
+    cost: Annotated[float | None, typer.Option(help="Adversary's cost of an attempt (default: 4).")] = None,
 ) -> None:
-    """Draft a scenario, with hierarchies, from your own file of records.
+    """Draft a scenario with hierarchies from your own file of records.
 
     Example: reidsim new patients.csv
 

@@ -13,19 +13,25 @@ from reidsim.terminal import note
 
 
 def populate(
-    recipe: Annotated[str, typer.Argument(help="Name of a bundled population, or a TOML file.", metavar="RECIPE")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="New file, whose name ends in .parquet.")],
+    recipe: Annotated[
+        str, typer.Argument(help="Name of a bundled population, or path of a TOML recipe.", metavar="RECIPE")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="New file, with a name that ends in .parquet.")],
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed of the draw, instead of the recipe's.", min=0, max=LARGEST_SEED),
+        typer.Option(help="Seed of the random draw (default: the recipe's seed).", min=0, max=LARGEST_SEED),
     ] = None,
-    expected: Annotated[bool, typer.Option("--expected", help="Expected counts instead of a draw.")] = False,
+    expected: Annotated[
+        bool, typer.Option("--expected", help="Write expected counts instead of drawing people.")
+    ] = False,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Replace a value of the recipe, such as people=5000.", metavar="KEY=VALUE"),
+        typer.Option(
+            "--set", help="Value that replaces the value of a recipe key, such as people=5000.", metavar="KEY=VALUE"
+        ),
     ] = None,
 ) -> None:
-    """Make a population, genealogy or external resource and write it as Parquet.
+    """Generate a population, genealogy or external resource and write it as a Parquet file.
 
     Example: reidsim populate ystr-genealogy-small -o families.parquet --seed 7
 
@@ -50,14 +56,17 @@ def describe(
     file: Annotated[
         Path,
         typer.Argument(
-            help="CSV with a header (comma, semicolon, tab or bar; may be compressed), or Parquet.", metavar="FILE"
+            help="CSV file with a header (separated by comma, semicolon, tab or bar; may be compressed), or "
+            "Parquet file.",
+            metavar="FILE",
         ),
     ],
     columns: Annotated[
-        list[str] | None, typer.Option("--column", help="Attribute that an adversary may know (default: all).")
+        list[str] | None,
+        typer.Option("--column", help="Quasi-identifier, which an adversary may know (default: all columns)."),
     ] = None,
     count: Annotated[
-        str | None, typer.Option(help="Column with the number of records of each row (default: one).")
+        str | None, typer.Option(help="Column with the number of records of each row (default: one record per row).")
     ] = None,
     weight: Annotated[
         str | None,
@@ -65,16 +74,22 @@ def describe(
     ] = None,
     person: Annotated[
         str | None,
-        typer.Option(help="Column that identifies the person of a record: people are counted."),
+        typer.Option(
+            help="Column that identifies the person of each record, so that people are counted instead of records."
+        ),
     ] = None,
     population_size: Annotated[
         int | None,
-        typer.Option(help="People in the population (default: the file is the population).", min=1),
+        typer.Option(
+            help="Number of people in the population from which the file is a sample (default: the file is "
+            "the population).",
+            min=1,
+        ),
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     encoding: EncodingOption = None,
 ) -> None:
-    """Measure how unique the records of a file are.
+    """Estimate the uniqueness of the records in a file.
 
     Example: reidsim describe people.csv --column age --column sex --population-size 5000
 

@@ -17,23 +17,26 @@ def report(
     folder: Annotated[Path, typer.Argument(help="Results folder of a run.", metavar="DIR")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR), or -."),
+        typer.Option(
+            "-o", "--output", help="New file (default: report.html or report.md in DIR), or - for standard output."
+        ),
     ] = None,
     file_format: Annotated[
         Literal["html", "markdown"] | None,
-        typer.Option("--format", help="Format (default: that of the ending of FILE, else html)."),
+        typer.Option("--format", help="Format (default: by the ending of the output file, otherwise html)."),
     ] = None,
     scenario: Annotated[
-        Path | None, typer.Option("--scenario", help="Scenario file with comments written after the run.")
+        Path | None,
+        typer.Option("--scenario", help="Scenario file whose comments replace the comments stored with the run."),
     ] = None,
     no_cells: Annotated[
-        bool, typer.Option("--no-cells", help="Leave out sample rows and the cells at the highest risk.")
+        bool, typer.Option("--no-cells", help="Omit sample rows and the records with the highest risk.")
     ] = False,
     shared: Annotated[
         Path | None,
         typer.Option(
             "--shared",
-            help="File that `reidsim share` wrote (default: the newest one in or beside DIR).",
+            help="File written by `reidsim share` (default: the newest one in or beside DIR).",
             metavar="FILE",
         ),
     ] = None,
@@ -41,13 +44,16 @@ def report(
         bool | None,
         typer.Option(
             "--break-even/--no-break-even",
-            help="Solve the game at some 10 to 25 other losses (default: if the run took at most 5 seconds).",
+            help="Solve the game at 10 to 25 other values of the loss, to find break-even points (default: "
+            "if the run took at most 5 seconds).",
         ),
     ] = None,
-    author: Annotated[str, typer.Option("--author", help="Author, named in the head.", metavar="NAME")] = "",
-    institution: Annotated[str, typer.Option("--institution", help="Institution of the author.", metavar="NAME")] = "",
+    author: Annotated[str, typer.Option("--author", help="Author, printed in the heading.", metavar="NAME")] = "",
+    institution: Annotated[
+        str, typer.Option("--institution", help="Institution of the author, printed in the heading.", metavar="NAME")
+    ] = "",
 ) -> None:
-    """Write a report of a run: one HTML page that needs nothing else, or Markdown.
+    """Write a report of a run: one self-contained HTML page, or Markdown.
 
     Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 

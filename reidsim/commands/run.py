@@ -30,15 +30,13 @@ def run(
     timeout: batch.TimeoutOption = None,
     resume: batch.ResumeOption = False,
     rerun_failed: batch.RerunFailedOption = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else there.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON, to standard output.")] = False,
     group_readable: arguments.GroupReadableOption = False,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Run a scenario, print its measures by policy and write a results folder.
+    """Run a scenario, print the measures of each policy and write a results folder.
 
-    Exit code 0: complete. 2: wrong input. 3: runs of a batch failed and are left out of the results.
+    Exit code 0: complete. 2: wrong input. 3: some runs of a batch failed; the results omit them.
 
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
 
@@ -105,7 +103,7 @@ def check(
     set_: arguments.SetOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Check that a scenario and every file it names can be used.
+    """Check that a scenario and all files that it names are valid.
 
     Example: reidsim check my.toml
 
@@ -124,7 +122,7 @@ def explain(
     set_: arguments.SetOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Print the agents of a scenario, and who acts in each phase of a round.
+    """Print the agents of a scenario and their actions in each phase of a round.
 
     Example: reidsim explain market
 
@@ -139,13 +137,18 @@ def explain(
 def serve(
     scenario: Annotated[
         str,
-        typer.Argument(help="Scenario in which somebody decides: a bundled name or a TOML file.", metavar="SCENARIO"),
+        typer.Argument(
+            help="Name of a bundled scenario, or path of a TOML file; a scenario of kind `risk` has no such page.",
+            metavar="SCENARIO",
+        ),
     ] = "wan2015",
     set_: arguments.SetOption = None,
-    port: Annotated[int, typer.Option(help="Port on this machine; 0 for any that is free.", min=0, max=65_535)] = 8765,
+    port: Annotated[
+        int, typer.Option(help="Network port on this computer; 0 for any free port.", min=0, max=65_535)
+    ] = 8765,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Show a scenario as a page in the browser, on this machine only; needs the extra web.
+    """Show a scenario as a web page on this computer only; requires `pip install 'reidsim[web]'`.
 
     Example: reidsim serve wan2015 --port 8765
 

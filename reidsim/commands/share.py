@@ -27,17 +27,19 @@ def share(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="Results folder of a run; needed unless --verify is given.",
+            help="Results folder of a run; required without --verify.",
             metavar="DIR",
             show_default=False,
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="New CSV file; the sidecar is FILE.json; needed unless --verify is given."),
+        typer.Option(
+            "-o", "--output", help="New CSV file; its description (sidecar) is FILE.json; required without --verify."
+        ),
     ] = None,
     policy: Annotated[
-        str | None, typer.Option(help="Policy whose release is written; needed if the run has several.")
+        str | None, typer.Option(help="Policy whose release is written; required if the run has several policies.")
     ] = None,
     keep: KeepOption = None,
     keep_identifier: KeepIdentifierOption = None,
@@ -46,7 +48,7 @@ def share(
         list[str] | None,
         typer.Option(
             "--unknown-to-outsiders",
-            help="Kept columns whose values no outsider can know, separated by commas; named in the report.",
+            help="Kept columns, separated by commas, whose values no outsider can know; the report lists this claim.",
             metavar="COLUMNS",
         ),
     ] = None,
@@ -54,28 +56,36 @@ def share(
         float | None,
         typer.Option(
             "--max-singled-out",
-            help="Share of the people whom other kept columns may single out (default: 0.05).",
+            help="Largest share of people that the other kept columns may single out (default: 0.05).",
             metavar="SHARE",
         ),
     ] = None,
     max_risk: Annotated[
         float | None,
-        typer.Option("--max-risk", help="Highest risk of a record, and of a person looked up (default: 1/11)."),
+        typer.Option(
+            "--max-risk",
+            help="Largest accepted probability of re-identification, for a search from a record to its "
+            "person and from a person to the record (default: 1/11).",
+        ),
     ] = None,
     accept_risk: Annotated[
-        bool, typer.Option("--accept-risk", help="Write the file although its risk is above the limit.")
+        bool, typer.Option("--accept-risk", help="Write the file even if its risk exceeds the limit.")
     ] = False,
-    data: Annotated[Path | None, typer.Option(help="File of the records, unchanged, if it was moved.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="File of the original records, if it was moved after the run.")
+    ] = None,
     rulebook: Annotated[
         Path | None,
-        typer.Option("--rulebook", help="New CSV file of decisions for `reidsim apply`; do not share it."),
+        typer.Option(
+            "--rulebook", help="New CSV file with the rules of this release, for `reidsim apply`; do not publish it."
+        ),
     ] = None,
     verify: Annotated[
-        Path | None, typer.Option(help="Check a shared file and its sidecar instead.", metavar="FILE")
+        Path | None, typer.Option(help="Only check that a shared file and its sidecar are unchanged.", metavar="FILE")
     ] = None,
     allow_code: AllowCodeOption = False,
 ) -> None:
-    """Write the records as a policy of a run releases them, read them back, and write a sidecar.
+    """Write the released records of a policy, read the file back to check it, and write a description (sidecar).
 
     Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
 
@@ -136,15 +146,15 @@ def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
 
 
 def apply(
-    rulebook: Annotated[Path, typer.Argument(help="Rulebook that `reidsim share --rulebook` wrote.", metavar="RULES")],
+    rulebook: Annotated[Path, typer.Argument(help="Rulebook written by `reidsim share --rulebook`.", metavar="RULES")],
     new: Annotated[Path, typer.Argument(help="File of new records.", metavar="NEW")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="New CSV file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="New CSV file for the released records.")],
     keep: KeepOption = None,
     keep_identifier: KeepIdentifierOption = None,
     keep_free_text: KeepFreeTextOption = False,
     encoding: EncodingOption = None,
 ) -> None:
-    """Share new records by the rulebook of an earlier release, and withhold those that it does not cover.
+    """Release new records by the rules of an earlier release, and withhold records that the rules do not cover.
 
     Example: reidsim apply rules.csv december.csv -o december-shared.csv
 

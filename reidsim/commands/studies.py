@@ -17,14 +17,20 @@ def stress(
     scenario: arguments.ScenarioArgument,
     output: arguments.ResultsOption = None,
     method: Annotated[
-        Literal["sobol", "morris"] | None, typer.Option("--method", help="Compute sensitivity by this method.")
+        Literal["sobol", "morris"] | None,
+        typer.Option("--method", help="Method of the sensitivity analysis (default: the scenario's method)."),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option("--samples", help="Base samples or trajectories of the sensitivity analysis.", min=2)
+        int | None,
+        typer.Option(
+            "--samples",
+            help="Number of base samples (sobol) or trajectories (morris) of the sensitivity analysis.",
+            min=2,
+        ),
     ] = None,
     runs: Annotated[
         Path | None,
-        typer.Option("--runs", help="Folder that keeps finished runs for later commands."),
+        typer.Option("--runs", help="Folder that keeps completed runs, which later commands reuse."),
     ] = None,
     executor: ExecutorOption = None,
     workers: WorkersOption = None,
@@ -35,9 +41,9 @@ def stress(
     group_readable: arguments.GroupReadableOption = False,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Test how uncertain parameters change the decision: sensitivity, robustness, mistaken beliefs.
+    """Analyse the effect of uncertain parameters: sensitivity, robustness and wrong beliefs.
 
-    Exit code 0: complete. 2: wrong input. 3: runs of a batch failed and are left out of the results.
+    Exit code 0: complete. 2: wrong input. 3: some runs of a batch failed; the results omit them.
 
     Example: reidsim stress wan2015-stress --method morris -o results/screening
 
@@ -66,13 +72,15 @@ def stress(
 
 def attributes(
     scenario: arguments.ScenarioArgument,
-    orders: Annotated[int, typer.Option(help="Orders drawn, if there are more than 10 columns.", min=2)] = 50,
+    orders: Annotated[
+        int, typer.Option(help="Number of random orders of the columns, if there are more than 10 columns.", min=2)
+    ] = 50,
     output: arguments.ResultsOption = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Compute what risk and payoff each quasi-identifier adds, with its Shapley share.
+    """Compute the contribution of each quasi-identifier to risk and payoff (Shapley values).
 
     Example: reidsim attributes wan2015
 
@@ -95,25 +103,34 @@ def switch(
     scenario: arguments.ScenarioArgument,
     key: Annotated[
         str,
-        typer.Option("--key", help="economics.loss, economics.gain, economics.benefit or economics.cost."),
+        typer.Option(
+            "--key",
+            help="Payoff parameter that varies: economics.loss, economics.gain, economics.benefit or economics.cost.",
+        ),
     ] = "economics.loss",
     low: Annotated[
-        float | None, typer.Option("--from", help="Lowest value (default: 0).", metavar="AMOUNT", min=0.0)
+        float | None,
+        typer.Option("--from", help="Lowest value of the parameter (default: 0).", metavar="AMOUNT", min=0.0),
     ] = None,
     high: Annotated[
         float | None,
-        typer.Option("--to", help="Highest value (default: four times the scenario's).", metavar="AMOUNT", min=0.0),
+        typer.Option(
+            "--to",
+            help="Highest value of the parameter (default: four times the scenario's value).",
+            metavar="AMOUNT",
+            min=0.0,
+        ),
     ] = None,
     link_gain: Annotated[
         bool,
-        typer.Option("--link-gain", help="Set the adversary's gain to the loss at each point."),
+        typer.Option("--link-gain", help="Set the adversary's gain equal to the loss at each point."),
     ] = False,
     output: arguments.ResultsOption = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Find the amount at which another policy pays the publisher most, and write a results folder.
+    """Find the amounts at which the policy with the highest payoff changes, and write a results folder.
 
     Example: reidsim switch wan2015 --key economics.benefit
 
@@ -136,16 +153,17 @@ def switch(
 
 def score(
     file: Annotated[
-        Path, typer.Argument(help="Released file, made by reidsim, ARX, sdcMicro or anything else.", metavar="FILE")
+        Path,
+        typer.Argument(help="Released file, written by reidsim, ARX, sdcMicro or any other program.", metavar="FILE"),
     ],
     scenario: Annotated[
-        str, typer.Option("--scenario", help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
+        str, typer.Option("--scenario", help="Name of a bundled scenario, or path of a TOML file.", metavar="SCENARIO")
     ],
     key: Annotated[
         str | None,
         typer.Option(
             "--key",
-            help="Column of both files that identifies the record (default: rows are in order).",
+            help="Column in both files that identifies the record (default: the rows are in the same order).",
             metavar="COLUMN",
         ),
     ] = None,
@@ -154,7 +172,7 @@ def score(
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Compute payoff and risk of a released file, beside the policies of a scenario.
+    """Compute payoff and risk of a released file, and compare it with the policies of a scenario.
 
     Example: reidsim score released.csv --scenario my.toml
 

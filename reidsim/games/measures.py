@@ -29,28 +29,29 @@ PUBLISHER_PAYOFF = Measure(
     "publisher_payoff",
     "Publisher's payoff",
     "{:,.2f}",
-    "per record: benefit of the release, less the expected loss where the adversary attacks",
+    "mean payoff per record: benefit of the release, less the expected loss if the adversary attacks",
     partial(_mean, "publisher_payoff"),
 )
 ADVERSARY_PAYOFF = Measure(
     "adversary_payoff",
     "Adversary's payoff",
     "{:,.2f}",
-    "per record: expected gain less cost where the adversary attacks, 0 elsewhere",
+    "mean payoff per record: expected gain less cost if the adversary attacks, otherwise 0",
     partial(_mean, "adversary_payoff"),
 )
 UTILITY = Measure(
     "utility",
     "Utility",
     "{:.4f}",
-    "share of the full benefit that the release keeps; 1 is unchanged",
+    "benefit of the release as a share of the benefit of unchanged records; 1 if all records are unchanged",
     partial(_mean, "utility"),
 )
 GENERALIZATION_INTENSITY = Measure(
     "generalization_intensity",
     "Generalization intensity",
     "{:.4f}",
-    "levels applied, as a fraction of the maximum; 0 is unchanged, 1 fully suppressed",
+    "mean generalization level, as a share of the highest level; 0 if all records are "
+    "unchanged, 1 if all are suppressed",
     partial(_mean, "generalization_intensity"),
 )
 SHARE_ATTACKED = Measure(
@@ -71,7 +72,7 @@ RISK_IF_ATTACKED = Measure(
     "risk_if_attacked",
     "Risk of attacked records",
     "{:.4f}",
-    "mean over attacked records of the probability of re-identification; none without attack",
+    "mean over attacked records of the probability of re-identification; missing if no record is attacked",
     _risk_if_attacked,
 )
 SHARE_UNCHANGED = Measure(

@@ -30,17 +30,17 @@ _MOST_CELLS = 50_000_000
 class CountTable(Section):
     """Counts in a CSV file, one row per cell; rows of the same cell are added up, cells without a row are empty."""
 
-    file: str = Field(description="CSV file with a row per cell; rows of one cell are added up")
-    columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
-    count: str = Field(description="its column of counts")
+    file: str = Field(description="CSV file with one row per cell; rows of the same cell are added")
+    columns: dict[str, str] = Field(min_length=1, description="column of the file, by attribute")
+    count: str = Field(description="column of the file with the counts")
 
 
 class StartingPoint(Section):
     """How the attributes go together: a population, or a table of counts."""
 
-    population: str | None = Field(default=None, description="a population")
-    attributes: tuple[str, ...] = Field(default=(), description="attributes of that population to keep; all without it")
-    table: CountTable | None = Field(default=None, description="counts in a CSV file, instead of a population")
+    population: str | None = Field(default=None, description="population that gives the odds ratios")
+    attributes: tuple[str, ...] = Field(default=(), description="attributes of the population to use; default: all")
+    table: CountTable | None = Field(default=None, description="counts in a CSV file, in place of a population")
 
     @model_validator(mode="after")
     def _has_one_table(self) -> StartingPoint:
@@ -54,26 +54,28 @@ class StartingPoint(Section):
 class MarginTable(CountTable):
     """A margin of the population: counts by some of its attributes."""
 
-    name: str = Field(default="", description="how messages call it")
+    name: str = Field(default="", description="name of the margin in messages")
 
 
 class FittedRecipe(RecipeHead):
     """People fitted to the margins of published tables."""
 
-    kind: Literal["fitted"] = Field(description="this kind")
-    seed: Seed = Field(description="seed of the draw")
+    kind: Literal["fitted"] = Field(description="kind of recipe")
+    seed: Seed = Field(description="seed of the random draw")
     people: Annotated[int, Field(gt=0, lt=2**53)] | None = Field(
-        default=None, description="people to scale all margins to"
+        default=None, description="number of people to which all margins are scaled; default: no scaling"
     )
     start: StartingPoint | None = Field(
-        default=None, description="how the attributes go together; all cells alike without it"
+        default=None, description="starting point, which determines the odds ratios; default: equal cells"
     )
-    margin: tuple[MarginTable, ...] = Field(min_length=1, description="the tables to meet")
+    margin: tuple[MarginTable, ...] = Field(min_length=1, description="tables whose counts the population must have")
     tolerance: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=1e-9,
-        description="how far margins may be missed or differ, as a share of the people",
+        description="largest accepted difference between margins and fitted counts, as a share of the people",
     )
-    max_rounds: Annotated[int, Field(gt=0)] = Field(default=1000, description="most rounds of scaling")
+    max_rounds: Annotated[int, Field(gt=0)] = Field(
+        default=1000, description="largest number of rounds of iterative proportional fitting"
+    )
 
 
 def fitted_population(

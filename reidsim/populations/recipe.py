@@ -28,82 +28,90 @@ Delimiter = Annotated[str, Field(min_length=1, max_length=1), AfterValidator(_en
 class RecipeHead(Section):
     """Keys of every recipe."""
 
-    title: str = Field(default="", description="name shown by `reidsim list`")
-    source: str = Field(default="", description="where the figures come from")
+    title: str = Field(default="", description="title shown by `reidsim list`")
+    source: str = Field(default="", description="origin of the figures")
 
 
 class CountsRecipe(RecipeHead):
     """People counted in a CSV or Parquet file, one row per cell or person."""
 
-    kind: Literal["counts"] = Field(description="this kind")
+    kind: Literal["counts"] = Field(description="kind of recipe")
     file: str = Field(description="CSV file with a header, or Parquet file")
-    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
-    encoding: str = Field(default="utf-8", description="of a CSV file, such as `latin-1`")
-    columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
-    count: str | None = Field(default=None, description="column of counts; every row is one person without it")
-    missing_values: tuple[str, ...] = Field(default=("",), description="values that mean that the value is missing")
+    delimiter: Delimiter = Field(default=",", description="column separator of a CSV file")
+    encoding: str = Field(default="utf-8", description="character encoding of a CSV file, such as `latin-1`")
+    columns: dict[str, str] = Field(min_length=1, description="column of the file, by attribute")
+    count: str | None = Field(
+        default=None, description="column with the number of people in each row; default: one person per row"
+    )
+    missing_values: tuple[str, ...] = Field(default=("",), description="values that are read as missing")
     missing: Literal["error", "drop", "category", "draw"] = Field(
         default="error",
-        description="what to do with rows that have missing values: `drop` makes groups too small, `category` counts "
-        "them under `missing`, `draw` takes values of complete rows that agree, right only if missing at random",
+        description="treatment of rows with missing values: `error`, leave out (`drop`, which makes groups too "
+        "small), count in the category `missing` (`category`), or draw the values from complete "
+        "rows that agree otherwise (`draw`, unbiased only if values are missing at random)",
     )
     categories: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
-        default={}, description="attribute = its values in order, instead of those seen"
+        default={}, description="categories of an attribute in order; default: the values in the file"
     )
     unknown: Literal["error", "drop", "missing"] = Field(
-        default="error", description="what to do with values outside given categories"
+        default="error",
+        description="treatment of rows with values outside `categories`: `error`, leave out (`drop`), or read "
+        "the value as missing",
     )
-    seed: Seed = Field(default=0, description="seed of drawing missing values")
+    seed: Seed = Field(default=0, description="seed of the draw of missing values")
 
 
 class Areas(Section):
     """Areas and their people."""
 
-    attribute: str = Field(description="name of the attribute that holds the area")
-    file: str = Field(description="CSV file with a row per area")
-    code: str = Field(description="its column of areas")
-    people: str = Field(description="its column of people of all ages")
+    attribute: str = Field(description="name of the area attribute")
+    file: str = Field(description="CSV file with one row per area")
+    code: str = Field(description="column of the area file with the area")
+    people: str = Field(description="column of the area file with the number of people of all ages")
 
 
 class Hispanic(Section):
     """Adults counted without their race, and how they spread over races."""
 
-    column: str = Field(description="their column of the area file")
-    percent: dict[str, Percent] = Field(description="race = percentage of them, scaled to sum to 100")
+    column: str = Field(description="column of the area file with the number of these adults")
+    percent: dict[str, Percent] = Field(description="percentage of these adults in each race; scaled to a sum of 100")
 
 
 class Race(Section):
     """Columns of adults that make up each race."""
 
-    attribute: str = Field(description="name of the attribute that holds the race")
-    adults: dict[str, list[str]] = Field(description="race = columns of the area file whose sum is its adults")
-    hispanic: Hispanic | None = Field(default=None, description="adults counted without their race")
+    attribute: str = Field(description="name of the race attribute")
+    adults: dict[str, list[str]] = Field(
+        description="columns of the area file whose sum is the number of adults of a race, by race"
+    )
+    hispanic: Hispanic | None = Field(default=None, description="adults who are counted without their race")
 
 
 class Tail(Section):
     """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last age of the figures."""
 
     linear: Annotated[float, Field(ge=0)] = Field(
-        description="the k-th year above the last row (kind sf1: above 90) weighs exp(-linear k - quadratic k^2)"
+        description="coefficient in the weight exp(-linear k - quadratic k^2) of the k-th year above the last "
+        "row of the file (kind `sf1`: above age 90)"
     )
-    quadratic: Annotated[float, Field(ge=0)] = Field(description="see `linear`")
+    quadratic: Annotated[float, Field(ge=0)] = Field(description="second coefficient of this weight")
 
 
 class Age(Section):
     """Single years of age; the last row of the file holds all people of that age and over."""
 
-    attribute: str = Field(description="name of the attribute that holds the age")
-    file: str = Field(description="CSV file with a row per single year of age, without gaps")
-    column: str = Field(description="its column of ages; the last row is that age and over")
-    oldest: int = Field(description="last age of the population")
-    tail: Tail = Field(description="how people of the last row are spread over years of age")
+    attribute: str = Field(description="name of the age attribute")
+    file: str = Field(description="CSV file with one row per year of age, without gaps")
+    column: str = Field(description="column with the age in years; the last row includes all older people")
+    oldest: int = Field(description="highest age in the population, in years")
+    tail: Tail = Field(description="distribution of the people in the last row, by year of age")
 
 
 class Sex(Section):
     """Columns of the age file for each sex and race."""
 
-    attribute: str = Field(description="name of the attribute that holds the sex")
-    columns: dict[str, dict[str, list[str]]] = Field(description="sex = race = columns of the age file")
+    attribute: str = Field(description="name of the sex attribute")
+    columns: dict[str, dict[str, list[str]]] = Field(description="columns of the age file, by sex and race")
 
 
 class CensusCellsRecipe(RecipeHead):
@@ -112,48 +120,53 @@ class CensusCellsRecipe(RecipeHead):
     An area without adults has the race mix of all areas together.
     """
 
-    kind: Literal["census-cells"] = Field(description="this kind")
-    seed: Seed = Field(description="seed of the draw")
-    areas: Areas = Field(description="areas and their people")
-    race: Race = Field(description="columns of adults that make up each race")
-    age: Age = Field(description="single years of age")
+    kind: Literal["census-cells"] = Field(description="kind of recipe")
+    seed: Seed = Field(description="seed of the random draw")
+    areas: Areas = Field(description="areas and their numbers of people")
+    race: Race = Field(description="numbers of adults by race")
+    age: Age = Field(description="numbers of people by year of age")
     sex: Sex = Field(description="columns of the age file for each sex and race")
 
 
 class Sf1Recipe(RecipeHead):
     """The real 2010 Census Summary File 1: a geography file and the segments with tables PCT12A to PCT12G."""
 
-    kind: Literal["sf1"] = Field(description="this kind")
-    folder: str = Field(description="folder of the unzipped files")
-    state: Annotated[str, Field(pattern="^[a-z]{2}$", description="postal abbreviation, as in the file names")] = Field(
-        description="postal abbreviation, as in the file names"
-    )
+    kind: Literal["sf1"] = Field(description="kind of recipe")
+    folder: str = Field(description="folder with the unzipped files")
+    state: Annotated[
+        str,
+        Field(pattern="^[a-z]{2}$", description="postal abbreviation of the state in lower case, as in the file names"),
+    ] = Field(description="postal abbreviation of the state in lower case, as in the file names")
     # The last age group of the tables is 110 and over.
-    oldest: Annotated[int, Field(ge=110, le=150)] = Field(default=120, description="last age of the population")
+    oldest: Annotated[int, Field(ge=110, le=150)] = Field(
+        default=120, description="highest age in the population, in years"
+    )
     tail: Tail = Field(
         default=Tail(linear=0.13, quadratic=0.0055),
-        description="spread of people of 100 and over over years of age",
+        description="distribution of people of age 100 and older, by year of age",
     )
 
 
 class RegistryRecipe(RecipeHead):
     """A registry of people drawn at random from another population."""
 
-    kind: Literal["registry"] = Field(description="this kind")
-    population: str = Field(description="a population, of whole people")
-    size: Annotated[int, Field(gt=0)] = Field(description="people listed")
-    seed: Seed = Field(description="seed of the draw")
+    kind: Literal["registry"] = Field(description="kind of recipe")
+    population: str = Field(description="population with whole numbers of people")
+    size: Annotated[int, Field(gt=0)] = Field(description="number of people in the registry")
+    seed: Seed = Field(description="seed of the random draw")
 
 
 class VoterFileRecipe(RecipeHead):
     """The real voter registration file of North Carolina."""
 
-    kind: Literal["voter-file"] = Field(description="this kind")
-    file: str = Field(description="the file of voters")
+    kind: Literal["voter-file"] = Field(description="kind of recipe")
+    file: str = Field(description="path of the voter registration file")
     statuses: tuple[Literal["A", "D", "I", "S"], ...] = Field(
-        default=("A", "I", "S"), min_length=1, description="voters to keep: active, inactive, temporary, denied"
+        default=("A", "I", "S"),
+        min_length=1,
+        description="registration statuses to keep: `A` active, `D` denied, `I` inactive, `S` temporary",
     )
     ages_missing: tuple[Annotated[int, Field(ge=0)], ...] = Field(
-        default=(), description="ages that stand for an unknown one"
+        default=(), description="ages in the file that mean an unknown age"
     )
-    population: str | None = Field(default=None, description="population that gives the categories")
+    population: str | None = Field(default=None, description="population whose categories are used")

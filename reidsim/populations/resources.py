@@ -26,11 +26,11 @@ ANYONE = "anyone"
 
 
 class CoverageByGroup(Section):
-    """Share of the people listed, by the value of one attribute."""
+    """Probability that a person is listed, by the value of one attribute."""
 
-    by: str = Field(description="attribute that it depends on")
+    by: str = Field(description="attribute on which the probability depends")
     shares: dict[str, Share] = Field(
-        min_length=1, description='value, or range of numbers such as `"18..29"` or `"65.."` = probability'
+        min_length=1, description='probability for each value or range of numbers, such as `"18..29"` or `"65.."`'
     )
 
     def chances(self, codes: NDArray[np.integer], categories: Sequence[str]) -> Floats:
@@ -71,23 +71,26 @@ class ResourceRecipe(RecipeHead):
     At least one of ``size`` and ``coverage`` is needed.
     """
 
-    kind: Literal["resource"] = Field(description="this kind")
-    population: str = Field(description="a population, of whole people")
-    seed: Seed = Field(description="seed of the draw")
-    size: Annotated[int, Field(gt=0)] | None = Field(default=None, description="exact number of records")
+    kind: Literal["resource"] = Field(description="kind of recipe")
+    population: str = Field(description="population with whole numbers of people")
+    seed: Seed = Field(description="seed of the random draw")
+    size: Annotated[int, Field(gt=0)] | None = Field(default=None, description="exact number of people in the file")
     coverage: Coverage | None = Field(
         default=None,
-        description="probability that a person is listed; tables by attribute are multiplied; with `size`, weights",
+        description="probability that the file contains a person: one number, or tables by attribute, which "
+        "are multiplied; weights of the draw if `size` is set",
     )
     among: dict[str, tuple[str, ...]] = Field(
-        default={}, description="attribute = values of the people who can be listed"
+        default={}, description="values that a person must have to be in the file, by attribute"
     )
     attributes: tuple[str, ...] | None = Field(
-        default=None, min_length=1, description="attributes that the file carries; all without it"
+        default=None, min_length=1, description="attributes in the file; default: all attributes of the population"
     )
-    missing: dict[str, Share] = Field(default={}, description="attribute = share of its values that are missing")
-    price: Annotated[float, Field(ge=0)] = Field(default=0.0, description="what the file costs, once")
-    buyers: tuple[str, ...] = Field(default=(ANYONE,), min_length=1, description="kinds of adversary who may have it")
+    missing: dict[str, Share] = Field(default={}, description="share of missing values, by attribute")
+    price: Annotated[float, Field(ge=0)] = Field(default=0.0, description="price of the file, paid once")
+    buyers: tuple[str, ...] = Field(
+        default=(ANYONE,), min_length=1, description="kinds of adversary who may have the file"
+    )
 
     @model_validator(mode="after")
     def _lists_someone(self) -> ResourceRecipe:

@@ -26,13 +26,13 @@ _BASES = ("source", "assumed", "calibrated")
 class Figure(Section):
     """A probability and its basis: published, assumed, or calibrated to a published result."""
 
-    probability: Annotated[float, Field(ge=0, le=1)] = Field(description="the figure")
-    source: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="where it was published")
+    probability: Annotated[float, Field(ge=0, le=1)] = Field(description="probability")
+    source: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="publication of the figure")
     assumed: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="why this value, if it was not"
+        default=None, description="reason for an assumed figure"
     )
     calibrated: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="to what result it was fitted"
+        default=None, description="published result to which the figure was calibrated"
     )
 
     @model_validator(mode="after")
@@ -47,7 +47,7 @@ class Figure(Section):
 class AgeFigure(Figure):
     """A probability for people in a range of ages."""
 
-    ages: str = Field(description='ages, such as `"18..29"` or `"65.."`')
+    ages: str = Field(description='range of ages, such as `"18..29"` or `"65.."`')
 
     @model_validator(mode="after")
     def _has_a_range(self) -> AgeFigure:
@@ -71,9 +71,7 @@ class FiguresByAge(Section):
     """
 
     overall: Figure | None = Field(default=None, description="figure for people of all ages together")
-    by_age: tuple[AgeFigure, ...] = Field(
-        default=(), description="figures for people of some ages, which do not overlap"
-    )
+    by_age: tuple[AgeFigure, ...] = Field(default=(), description="figures for age groups, which do not overlap")
 
     @model_validator(mode="after")
     def _is_consistent(self) -> FiguresByAge:
@@ -98,13 +96,14 @@ class FiguresByAge(Section):
 class SocialMediaRecipe(RecipeHead):
     """For each attribute, the probability that it can be learned from a person's posts."""
 
-    kind: Literal["social-media"] = Field(description="this kind")
-    platform: str = Field(description="what people use")
+    kind: Literal["social-media"] = Field(description="kind of recipe")
+    platform: str = Field(description="name of the social-media platform")
     use: FiguresByAge | None = Field(
-        default=None, description="probability that a person uses it; part of the other figures without it"
+        default=None,
+        description="probability that a person uses the platform; default: included in the figures of the attributes",
     )
     attributes: dict[str, FiguresByAge] = Field(
-        min_length=1, description="attribute = probability that it can be learned about a user"
+        min_length=1, description="probability that an attribute of a user can be learned, by attribute"
     )
 
 

@@ -32,14 +32,16 @@ _FACTS = ("sex", "race", "ethnicity", "party")
 class ListedAttributes(Section):
     """Attributes of the population that a voter list may carry."""
 
-    age: str | None = Field(default=None, description="attribute of the population that holds it")
-    year_of_birth: str | None = Field(default=None, description="attribute of the population that holds it")
-    sex: str | None = Field(default=None, description="attribute of the population that holds it")
-    race: str | None = Field(default=None, description="attribute of the population that holds it")
-    ethnicity: str | None = Field(default=None, description="attribute of the population that holds it")
-    party: str | None = Field(default=None, description="attribute of the population that holds it")
-    address: tuple[str, ...] = Field(default=(), description="attributes known from the address, such as the ZIP code")
-    state: str | None = Field(default=None, description="attribute of the population that holds it")
+    age: str | None = Field(default=None, description="attribute of the population with this information")
+    year_of_birth: str | None = Field(default=None, description="attribute of the population with this information")
+    sex: str | None = Field(default=None, description="attribute of the population with this information")
+    race: str | None = Field(default=None, description="attribute of the population with this information")
+    ethnicity: str | None = Field(default=None, description="attribute of the population with this information")
+    party: str | None = Field(default=None, description="attribute of the population with this information")
+    address: tuple[str, ...] = Field(
+        default=(), description="attributes of the population that the address reveals, such as the ZIP code"
+    )
+    state: str | None = Field(default=None, description="attribute of the population with this information")
 
     @model_validator(mode="after")
     def _has_one_birth(self) -> ListedAttributes:
@@ -55,17 +57,17 @@ class ListedAttributes(Section):
 
 
 class ProfileOverrides(Section):
-    """Facts of the state's profile to replace."""
+    """Values that replace facts of the state's profile."""
 
     birth: Literal["full", "year", "age", "none"] | None = Field(
-        default=None, description="what the list carries of the birth"
+        default=None, description="information on the birth in the list: full date, year, age or none"
     )
-    sex: bool | None = Field(default=None, description="whether the list carries it")
-    race: bool | None = Field(default=None, description="whether the list carries it")
-    ethnicity: bool | None = Field(default=None, description="whether the list carries it")
-    party: bool | None = Field(default=None, description="whether the list carries it")
-    address: bool | None = Field(default=None, description="whether the list carries it")
-    registered_share: Share | None = Field(default=None, description="probability that an adult is listed")
+    sex: bool | None = Field(default=None, description="whether the list has this information")
+    race: bool | None = Field(default=None, description="whether the list has this information")
+    ethnicity: bool | None = Field(default=None, description="whether the list has this information")
+    party: bool | None = Field(default=None, description="whether the list has this information")
+    address: bool | None = Field(default=None, description="whether the list has this information")
+    registered_share: Share | None = Field(default=None, description="probability that an adult is in the list")
 
     def applied_to(self, profile: VoterProfile) -> VoterProfile:
         """Return a profile with these facts, which are no longer assumptions of the table."""
@@ -79,11 +81,12 @@ class ProfileOverrides(Section):
 class Coverage(Section):
     """Share of adults who are listed by group, in a CSV file, instead of one share for all."""
 
-    file: str = Field(description="CSV file with a row per combination of values or groups")
-    share: str = Field(description="its column of shares")
-    columns: dict[str, str] = Field(min_length=1, description="attribute of the population = column of the file")
+    file: str = Field(description="CSV file with one row per combination of values or groups")
+    share: str = Field(description="column of the file with the shares")
+    columns: dict[str, str] = Field(min_length=1, description="column of the file, by attribute of the population")
     groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
-        default={}, description="attribute = group = its values, as in `groupings` of an attribute model"
+        default={},
+        description="groups of each attribute and the values in each group, as in `groupings` of an attribute model",
     )
 
 
@@ -94,18 +97,20 @@ class VoterListRecipe(RecipeHead):
     in the list.
     """
 
-    kind: Literal["voter-list"] = Field(description="this kind")
-    population: str = Field(description="a population")
-    state: str = Field(description="name or postal abbreviation")
-    seed: Seed = Field(description="seed of the draw")
+    kind: Literal["voter-list"] = Field(description="kind of recipe")
+    population: str = Field(description="population from which voters are drawn")
+    state: str = Field(description="name or postal abbreviation of the state")
+    seed: Seed = Field(description="seed of the random draw")
     reference_year: int | None = Field(
         default=None, description="year of the list; needed with `attributes.year_of_birth`"
     )
-    attributes: ListedAttributes = Field(description="attributes of the population that the list may carry")
+    attributes: ListedAttributes = Field(description="attributes of the population that the list may have")
     overrides: ProfileOverrides = Field(
-        default=ProfileOverrides(), description="facts of the state's profile to replace"
+        default=ProfileOverrides(), description="values that replace facts of the state's profile"
     )
-    coverage: Coverage | None = Field(default=None, description="shares by group, instead of one for all adults")
+    coverage: Coverage | None = Field(
+        default=None, description="share of adults in the list by group, in place of one share for all adults"
+    )
 
     @model_validator(mode="after")
     def _has_year_of_list(self) -> VoterListRecipe:

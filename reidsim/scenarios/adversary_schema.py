@@ -61,9 +61,9 @@ class UnconfirmedSection(Section):
     The adversary claims the first candidate with a positive signal.
     """
 
-    sensitivity: Share = Field(description="probability of a positive signal after a hit")
-    specificity: Share = Field(description="probability of a negative signal after a miss")
-    false_claim_cost: Money = Field(default=0.0, description="cost of claiming the wrong person")
+    sensitivity: Share = Field(description="probability of a positive signal if the candidate is the right person")
+    specificity: Share = Field(description="probability of a negative signal if the candidate is a wrong person")
+    false_claim_cost: Money = Field(default=0.0, description="cost of a claim about a wrong person")
 
 
 def _detects(scenario: Any) -> bool:
@@ -72,7 +72,7 @@ def _detects(scenario: Any) -> bool:
 
 
 _UNLESS_DETECTED = ReadIf(
-    lambda section, scenario: not _detects(scenario), "without agents.enforcement.detection, which takes its place"
+    lambda section, scenario: not _detects(scenario), "without agents.enforcement.detection, which replaces it"
 )
 
 
@@ -81,37 +81,47 @@ class SequentialSection(Section):
 
     registry: str | None = Field(
         default=None,
-        description="population that the adversary can look up (journalist risk); everybody if not given",
+        description="population recipe of the registry in which the adversary looks people up, under "
+        "journalist risk; default: the whole population",
     )
     belief: Literal["known", "unknown"] = Field(
         default="known",
-        description="whether the group's size is known before paying for access",
+        description="whether the adversary knows the group size before it pays for access",
     )
     access_cost: Money = Field(default=0.0, description="C_d: price of access to the registry")
-    link_cost: Money = Field(default=0.0, description="C_l: cost of linking the record")
+    link_cost: Money = Field(default=0.0, description="C_l: cost of linking a record to its candidates in the registry")
     penalty: Annotated[Money, _UNLESS_DETECTED] = Field(default=0.0, description="C_p: fine for a detected exploit")
-    max_penalties: Count | None = Field(default=None, description="n_f: most fines; every time if not given")
-    detection_intercept: Annotated[float, _UNLESS_DETECTED] = Field(
-        default=-4.59, description="h0: exploit j, from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))"
+    max_penalties: Count | None = Field(
+        default=None, description="n_f: largest number of fines; default: a fine for every detected exploit"
     )
-    detection_slope: Annotated[float, _UNLESS_DETECTED] = Field(default=0.0, description="h1 of that probability")
+    detection_intercept: Annotated[float, _UNLESS_DETECTED] = Field(
+        default=-4.59,
+        description="h0: exploit j, counted from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))",
+    )
+    detection_slope: Annotated[float, _UNLESS_DETECTED] = Field(
+        default=0.0, description="h1 in the probability of detection"
+    )
     prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,
-        description="probability that the person is in the registry; its share of the population if not given",
+        description="probability that the record's person is in the registry; default: the registry's share of "
+        "the population",
     )
     discount: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.9, description="gamma: worth of money one step later"
+        default=0.9, description="gamma: present value of one currency unit in the next step"
     )
     penalty_timing: Literal["next-state", "at-action"] = Field(
         default="next-state",
-        description="the fine is paid one step after the exploit, or at once",
+        description="time at which a fine is paid: one step after the exploit, or at the exploit",
     )
-    detection_ends_attack: bool = Field(default=False, description="whether a detected exploit is the last one")
-    unconfirmed: UnconfirmedSection | None = Field(default=None, description="noisy signal of a hit; known groups only")
+    detection_ends_attack: bool = Field(default=False, description="whether a detected exploit ends the attack")
+    unconfirmed: UnconfirmedSection | None = Field(
+        default=None,
+        description="noisy signal that shows whether a candidate is the right person; only for known group sizes",
+    )
     solver: Method = Field(
         default="backward-induction",
-        description="how the attack on each record is planned: the fastest, or the linear programs of Xia et al. 2015, "
-        "which give the same plans",
+        description="algorithm that plans the attack on each record: backward induction, which is the fastest, "
+        "or one of two linear programs of Xia et al. 2015; all give the same plans",
     )
 
 
@@ -121,18 +131,18 @@ class PlannerSection(RationalitySection):
     planner: Planner = Field(
         default="one-shot",
         description=(
-            "`one-shot`, `fmdp` (a sequential attack), `always`, `never`, `random`; or your own, as "
-            "`package.module:factory` or an installed name"
+            "rule for planning attacks: `one-shot`, `fmdp` (sequential attack), `always`, `never` or "
+            "`random`; or a planner of your own, as `package.module:factory` or by its installed name"
         ),
     )
     rate: Annotated[Share, with_key("planner", "random")] = Field(
-        default=0.5, description='of planner `"random"`: probability that a record is attacked'
+        default=0.5, description='with planner `"random"`: probability that a record is attacked'
     )
     sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = Field(
-        default=SequentialSection(), description='the sequential attack of planner `"fmdp"`'
+        default=SequentialSection(), description='parameters of planner `"fmdp"`, the sequential attack'
     )
     parameters: dict[str, float | str | bool] = Field(
-        default={}, description="arguments of an adversary of your own, besides gain and cost"
+        default={}, description="arguments of a planner of your own, in addition to gain and cost"
     )
 
     @model_validator(mode="after")
@@ -173,28 +183,32 @@ class AdversarySection(PlannerSection):
 
     risk: Risk = Field(
         default="journalist",
-        description="where groups are counted: records, population, or one estimated from weights",
+        description="set in which the group of a record is counted: the released records (`prosecutor`), the "
+        "population (`journalist`), or a population estimated from sampling weights (`sample`)",
     )
     direction: Direction = Field(
         default="record",
-        description="asks whose row this is, which row is a person's, or whichever succeeds more",
+        description="direction of the search: from a record to its person, from a person to the person's "
+        "record, or the one of both with the higher success probability",
     )
     gains_from: GainsFrom = Field(
         default="identity",
-        description="what a successful attack is: naming the person of a record, a correct inference of a sensitive "
-        "value (a column of `publisher.sensitive`), or at least one of both",
+        description="event from which the adversary gains: re-identification of a record's person, correct "
+        "inference of a sensitive value (see `publisher.sensitive`), or either event",
     )
     knowledge: str | None = Field(
         default=None,
-        description='knowledge recipe (name or file), such as `"tennessee-voters"`; knows everything if not given',
+        description='knowledge recipe (name or file), such as `"tennessee-voters"`; default: the adversary '
+        "knows all quasi-identifiers of all people",
     )
     stages: Text | None = Field(
         default=None,
-        description="path of an attack recipe: attributes are inferred before linking",
+        description="path of an attack recipe, whose stages infer attributes before they link",
     )
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="lists in which it looks records up; everybody if not given",
+        description="lists in which the adversary looks people up; default: none, so that `risk` determines "
+        "the candidates",
     )
 
     @model_validator(mode="after")
@@ -297,8 +311,8 @@ class WeightedSection(EquipmentSection):
 
     weight: Share = Field(
         default=1.0,
-        description='probability that the records meet it, which sum to 1; with `agents.together = "all"`, that it is '
-        "present",
+        description="probability that the records face this adversary, with a sum of 1 over all adversaries; "
+        'with `agents.together = "all"`, probability that this adversary is present',
     )
 
 
@@ -307,7 +321,8 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
 
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="lists in which it looks records up; with agents any resources, held from the start",
+        description="lists in which the adversary looks people up; with `[agents]`, all resources that it has "
+        "from the start",
     )
 
     @model_validator(mode="after")

@@ -26,7 +26,7 @@ def _is_felt(section: Any, scenario: Any) -> bool:
     return section.fine > 0 or section.exclusion > 0 or any(plans)
 
 
-_MATTERS = ReadIf(_is_felt, "with a fine, exclusion or an adversary of planner fmdp")
+_MATTERS = ReadIf(_is_felt, "with a fine, an exclusion, or an adversary with planner fmdp")
 _WITH_ADVERSARIES = ReadIf(lambda section, scenario: bool(scenario.adversaries), "with [adversaries]")
 
 
@@ -36,7 +36,7 @@ class EnforcementSection(Section):
     detection: Annotated[Share, _MATTERS] = Field(default=0.0, description="probability that an exploit is detected")
     fine: Annotated[Money, with_key("detection")] = Field(default=0.0, description="fine for a detected exploit")
     exclusion: Annotated[int, Field(ge=0, le=10_000), with_key("detection")] = Field(
-        default=0, description="rounds for which a detected adversary is excluded by contract"
+        default=0, description="number of rounds for which a detected adversary is excluded"
     )
 
 
@@ -45,12 +45,13 @@ class LearningSection(Section):
 
     prior: dict[str, Positive] = Field(
         default={},
-        description="adversary = attackers, or rounds with it, in the first belief; 1 each if not given",
+        description="prior belief of the publisher by adversary, as a number of earlier rounds with the "
+        "adversary; default: 1 for each",
     )
     prior_absent: dict[str, Positive] = Field(
         default={},
-        description='with together = "all": adversary = rounds without it that the first belief counts as; 1 of each '
-        "if not given",
+        description='with `together = "all"`: prior belief of the publisher by adversary, as a number of '
+        "earlier rounds without the adversary; default: 1 for each",
     )
     noticed: Share = Field(default=1.0, description="probability that the publisher notices an attack")
 
@@ -78,29 +79,38 @@ class LearningSection(Section):
 class ParticipationSection(Section):
     """When data subjects participate."""
 
-    reward: Money = Field(description="worth of participating in a round to a subject")
-    harm: Money = Field(description="mean harm of a re-identification to a subject")
+    reward: Money = Field(description="benefit of a data subject from participation in one round")
+    harm: Money = Field(description="mean harm to a data subject from one re-identification")
     spread: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=1.0, description="standard deviation of the logarithm of harm"
+        default=1.0,
+        description="standard deviation of the logarithm of the harm, which is lognormal among data subjects; "
+        "0 for equal harm",
     )
-    expected_risk: Share = Field(default=0.0, description="initially expected probability of re-identification")
-    learning_rate: Share = Field(default=0.2, description="weight of the latest round in expectations")
-    hears: Share = Field(default=1.0, description="probability of hearing of a round's re-identifications")
+    expected_risk: Share = Field(
+        default=0.0, description="probability of re-identification that data subjects expect before the first round"
+    )
+    learning_rate: Share = Field(
+        default=0.2, description="weight of the latest round in the expected risk; 0 keeps the first expectation"
+    )
+    hears: Share = Field(
+        default=1.0, description="probability that a data subject learns of the re-identifications in a round"
+    )
 
 
 class AgentsSection(Section):
     """Repeated rounds between the publisher, adversaries and data subjects."""
 
-    rounds: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1, description="rounds played")
+    rounds: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1, description="number of rounds")
     mode: Literal["expectation", "sampling"] = Field(
-        default="expectation", description="expected outcomes, or drawn ones"
+        default="expectation", description="outcomes of attacks: expected values, or random draws"
     )
     draws: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        default=1, description="of sampling: repetitions of all rounds with the same records"
+        default=1, description='with `mode = "sampling"`: number of repetitions of all rounds, with the same records'
     )
     together: Annotated[Literal["one-of", "all"], _WITH_ADVERSARIES] = Field(
         default="one-of",
-        description="one adversary per round, drawn by weight; or each is present with its probability",
+        description="presence of adversaries: one adversary per round, drawn by weight, or each adversary "
+        "independently with its own probability",
     )
     foresees: Annotated[
         Literal["holdings", "plans"],
@@ -108,25 +118,31 @@ class AgentsSection(Section):
             lambda section, scenario: any(
                 each.buys or each.budget is not None for each in scenario.adversaries.values()
             ),
-            "with an adversary that has buys or a budget",
+            "with an adversary that has `buys` or a budget",
         ),
     ] = Field(
         default="holdings",
-        description="whether the publisher foresees what adversaries hold, or also what they will buy and can afford",
+        description="facts that the publisher foresees: the resources that adversaries hold, or also their "
+        "purchases and budgets",
     )
     tolerance: Annotated[Share, with_key("learning")] = Field(
-        default=0.001, description="smallest change of a belief that makes the publisher replan"
+        default=0.001, description="smallest change of a believed weight after which the publisher plans again"
     )
-    remembers: Annotated[bool, ReadIf(lambda section, scenario: section.rounds > 1, "with rounds above 1")] = Field(
-        default=True,
-        description="whether adversaries keep earlier releases",
+    remembers: Annotated[bool, ReadIf(lambda section, scenario: section.rounds > 1, "with more than one round")] = (
+        Field(
+            default=True,
+            description="whether adversaries keep earlier releases and link them",
+        )
     )
-    enforcement: EnforcementSection = Field(default=EnforcementSection(), description="detection, fines, exclusion")
+    enforcement: EnforcementSection = Field(
+        default=EnforcementSection(), description="detection, fines and exclusion of adversaries"
+    )
     learning: Annotated[LearningSection | None, _WITH_ADVERSARIES] = Field(
-        default=None, description="how the publisher learns; without it, it knows the weights"
+        default=None,
+        description="learning of the publisher about adversaries; default: the publisher knows the weights",
     )
     participation: ParticipationSection | None = Field(
-        default=None, description="when data subjects take part; without it, always"
+        default=None, description="decision of data subjects to participate; default: all participate in every round"
     )
 
     @model_validator(mode="after")

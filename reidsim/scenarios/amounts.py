@@ -16,7 +16,9 @@ __all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed",
 # Above the limit, differences between payoffs are smaller than rounding errors.
 Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
 Count = Annotated[int, Field(ge=1)]
-PopulationSeed = Annotated[Seed | None, Field(description="of the population; the recipe's own if not given")]
+PopulationSeed = Annotated[
+    Seed | None, Field(description="random seed of the population; default: the seed of its recipe")
+]
 Text = Annotated[str, Field(min_length=1)]
 # One column, or several columns whose combined values identify a person.
 PersonKey = Text | Annotated[tuple[Text, ...], Field(min_length=2)]

@@ -28,28 +28,32 @@ _BUNDLED_RATES = "ystr-loci.csv.gz"
 class InferSurnameSection(Section):
     """A stage that infers a surname from loci, using a genealogy."""
 
-    stage: Literal["infer-surname"] = Field(description="a surname from loci")
-    resource: str = Field(description="the genealogy")
-    infers: str = Field(default="surname", description="attribute of the genealogy that is inferred")
+    stage: Literal["infer-surname"] = Field(description="stage that infers a surname from loci")
+    resource: str = Field(description="resource with the genealogy")
+    infers: str = Field(default="surname", description="attribute of the genealogy that the stage infers")
     loci: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="loci used; all that the genealogy carries if not given",
+        description="loci that are compared; default: all loci of the genealogy",
     )
     method: Literal["tmrca", "nearest-neighbour"] = Field(
         default="tmrca",
-        description="by the nearest common ancestor, or the least difference in repeats",
+        description="choice of the nearest candidate: smallest expected number of generations to the closest "
+        "common ancestor, or smallest difference in repeats",
     )
     mutation_rates: str | None = Field(
-        default=None, description="file with columns `locus` and `mutation_rate`; the bundled loci if not given"
+        default=None, description="file with the columns `locus` and `mutation_rate`; default: the bundled rates"
     )
     effective_population: Annotated[float, Field(gt=0), with_key("method", "tmrca")] = Field(
-        default=10_000.0, description="N of the time to a common ancestor"
+        default=10_000.0,
+        description="effective population size N in the distribution of the time to the closest common ancestor",
     )
     candidate_share: Annotated[Share, with_key("method", "tmrca")] = Field(
-        default=0.8, description="share of the most agreements that makes a candidate"
+        default=0.8,
+        description="smallest number of agreeing loci of a candidate, as a share of the largest number in the "
+        "genealogy",
     )
-    price: Money = Field(default=0.0, description="price of using the stage")
+    price: Money = Field(default=0.0, description="price of using the inference on a record")
 
 
 class InferByLinkageSection(Section):
@@ -58,22 +62,25 @@ class InferByLinkageSection(Section):
     The inferred value is the most frequent one among the matching rows.
     """
 
-    stage: Literal["infer-by-linkage"] = Field(description="the most frequent value among rows that match")
-    resource: str = Field(description="table that is linked to")
-    infers: str = Field(description="attribute that is inferred")
-    on: tuple[str, ...] = Field(
-        min_length=1, description="attributes that must match where they are known, shared or inferred"
+    stage: Literal["infer-by-linkage"] = Field(
+        description="stage that infers the most frequent value among the matching rows"
     )
-    price: Money = Field(default=0.0, description="price of using the stage")
+    resource: str = Field(description="resource to which the stage links")
+    infers: str = Field(description="attribute that the stage infers")
+    on: tuple[str, ...] = Field(
+        min_length=1, description="attributes that must match if their values are known, released or inferred"
+    )
+    price: Money = Field(default=0.0, description="price of using the inference on a record")
 
 
 class IdentifySection(Section):
     """The last stage: the adversary names one of the people who match."""
 
-    stage: Literal["identify"] = Field(description="names one of those who match")
-    resource: str = Field(description="the registry, in which people are looked up")
+    stage: Literal["identify"] = Field(description="stage that names one of the matching people")
+    resource: str = Field(description="resource in which people are looked up (the registry)")
     on: tuple[str, ...] = Field(
-        default=(), description="attributes that must match where they are known; without any everybody matches"
+        default=(),
+        description="attributes that must match if their values are known; default: none, so that all people match",
     )
 
 
@@ -130,14 +137,18 @@ def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Flo
 class AttackResourceSection(Section):
     """A table of people that the adversary can search."""
 
-    population: Text | None = Field(default=None, description="name of a bundled population, or path of a recipe")
+    population: Text | None = Field(default=None, description="bundled population, or path of a recipe")
     file: Text | None = Field(
-        default=None, description="file of people with a header, CSV or Parquet; takes the place of `population`"
+        default=None, description="CSV or Parquet file of people, with a header; replaces `population`"
     )
-    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
-    encoding: str = Field(default="utf-8", description="of a CSV file, such as `latin-1`")
-    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
-    count: Text | None = Field(default=None, description="column with the number of people of each row")
+    delimiter: Delimiter = Field(default=",", description="column separator of a CSV file")
+    encoding: str = Field(default="utf-8", description="character encoding of a CSV file, such as `latin-1`")
+    columns: dict[str, str] = Field(
+        default={}, description="column of the file, by attribute; default: the attribute's name"
+    )
+    count: Text | None = Field(
+        default=None, description="column with the number of people in each row; default: one person per row"
+    )
 
     @model_validator(mode="after")
     def _one_origin(self) -> AttackResourceSection:
@@ -152,14 +163,17 @@ class AttackResourceSection(Section):
 class AttackRecipe(Section):
     """An attack in stages on generalized records."""
 
-    title: str = Field(default="", description="what the recipe is about")
-    source: str = Field(default="", description="where its figures come from")
-    confidence_threshold: Share = Field(default=0.5, description="theta: a stage is not used below this confidence")
-    stages: tuple[StageSection, ...] = Field(min_length=2, description="stages in order")
-    resources: dict[str, AttackResourceSection] = Field(min_length=1, description="what the adversary holds, by name")
+    title: str = Field(default="", description="title of the recipe")
+    source: str = Field(default="", description="origin of the figures")
+    confidence_threshold: Share = Field(
+        default=0.5, description="theta: smallest confidence with which an inference is used"
+    )
+    stages: tuple[StageSection, ...] = Field(min_length=2, description="stages in order; the last one is `identify`")
+    resources: dict[str, AttackResourceSection] = Field(min_length=1, description="resources of the adversary")
     columns: dict[str, str] = Field(
         default={},
-        description="inferred attribute = column of the records with the truth, where names differ",
+        description="column of the records with the true value of each inferred attribute; default: the "
+        "attribute's name",
     )
 
     @model_validator(mode="after")

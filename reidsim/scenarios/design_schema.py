@@ -30,12 +30,12 @@ class SweepValues(Section):
     """
 
     start: float | None = Field(default=None, alias="from", description="first value")
-    stop: float | None = Field(default=None, alias="to", description="last value, above the first")
-    points: Annotated[int, Field(ge=2, le=100_000)] | None = Field(default=None, description="how many values")
+    stop: float | None = Field(default=None, alias="to", description="last value, larger than the first")
+    points: Annotated[int, Field(ge=2, le=100_000)] | None = Field(default=None, description="number of values")
     scale: Annotated[
         Literal["linear", "log"], ReadIf(lambda section, scenario: section.listed is None, "with from and to")
-    ] = Field(default="linear", description="whether differences or ratios of neighbours are the same")
-    listed: tuple[Any, ...] | None = Field(default=None, alias="values", description="the values themselves")
+    ] = Field(default="linear", description="spacing of the values: equal differences, or equal ratios")
+    listed: tuple[Any, ...] | None = Field(default=None, alias="values", description="list of the values")
 
     @model_validator(mode="before")
     @classmethod
@@ -82,13 +82,13 @@ class SweepValues(Section):
 class SweepSection(Section):
     """Values of scenario keys at each point of a batch."""
 
-    values: dict[str, SweepValues] = Field(min_length=1, description="key path = its values")
+    values: dict[str, SweepValues] = Field(min_length=1, description="values of each key, by key path")
     together: tuple[tuple[str, ...], ...] = Field(
         default=(),
-        description="groups of keys that change together; all others are crossed",
+        description="groups of keys that change together; all other keys are combined in every way",
     )
     one_at_a_time: tuple[str, ...] = Field(
-        default=(), description="keys that change one after the other, from the scenario's own values"
+        default=(), description="keys that change one at a time, while the others keep the scenario's values"
     )
 
     @model_validator(mode="after")
@@ -149,7 +149,7 @@ def _without_further_numbers(values: tuple[Any, ...]) -> tuple[Any, ...]:
 class _Uncertain(Section):
     """Keys shared by all distributions."""
 
-    whole: bool = Field(default=False, description="round to whole numbers, for keys that count something")
+    whole: bool = Field(default=False, description="whether to round to whole numbers, for keys that are counts")
 
     @property
     def examples(self) -> tuple[Any, ...]:
@@ -173,15 +173,15 @@ class _Uncertain(Section):
 class Uniform(_Uncertain):
     """A uniform distribution: all values of an interval are equally likely."""
 
-    distribution: Literal["uniform"] = Field(description="every value as likely as any other")
-    low: float = Field(description="bound of the interval")
-    high: float = Field(description="bound of the interval")
+    distribution: Literal["uniform"] = Field(description="uniform: all values are equally likely")
+    low: float = Field(description="lower or upper bound")
+    high: float = Field(description="lower or upper bound")
 
 
 class LogUniform(_Uncertain):
     """A log-uniform distribution: all orders of magnitude are equally likely."""
 
-    distribution: Literal["log-uniform"] = Field(description="every order of magnitude as likely as any other")
+    distribution: Literal["log-uniform"] = Field(description="log-uniform: all orders of magnitude are equally likely")
     low: Annotated[float, Field(gt=0)] = Field(description="smallest value")
     high: float = Field(description="largest value")
 
@@ -189,27 +189,33 @@ class LogUniform(_Uncertain):
 class Normal(_Uncertain):
     """A normal distribution, truncated at the bounds that are given."""
 
-    distribution: Literal["normal"] = Field(description="normal, cut off where bounds are given")
-    mean: float = Field(description="mean, before cutting off")
-    sd: Annotated[float, Field(gt=0)] = Field(description="standard deviation, before cutting off")
-    low: float | None = Field(default=None, description="bound; none if not given")
-    high: float | None = Field(default=None, description="bound; none if not given")
+    distribution: Literal["normal"] = Field(description="normal, truncated at the bounds")
+    mean: float = Field(description="mean before truncation")
+    sd: Annotated[float, Field(gt=0)] = Field(description="standard deviation before truncation")
+    low: float | None = Field(default=None, description="bound of the truncation; default: none")
+    high: float | None = Field(default=None, description="bound of the truncation; default: none")
 
 
 class LogNormal(_Uncertain):
     """A lognormal distribution, truncated at the bounds that are given."""
 
-    distribution: Literal["lognormal"] = Field(description="a normal logarithm, cut off where bounds are given")
-    median: Annotated[float, Field(gt=0)] = Field(description="median, before cutting off")
-    sigma: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the natural logarithm")
-    low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="bound; none if not given")
-    high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="bound; none if not given")
+    distribution: Literal["lognormal"] = Field(description="lognormal, truncated at the bounds")
+    median: Annotated[float, Field(gt=0)] = Field(description="median before truncation")
+    sigma: Annotated[float, Field(gt=0)] = Field(
+        description="standard deviation of the natural logarithm before truncation"
+    )
+    low: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="lower bound of the truncation; default: none"
+    )
+    high: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="upper bound of the truncation; default: none"
+    )
 
 
 class Triangular(_Uncertain):
     """A triangular distribution."""
 
-    distribution: Literal["triangular"] = Field(description="a triangular density")
+    distribution: Literal["triangular"] = Field(description="triangular")
     low: float = Field(description="smallest value")
     mode: float = Field(description="most likely value")
     high: float = Field(description="largest value")
@@ -224,9 +230,9 @@ class Triangular(_Uncertain):
 class Beta(_Uncertain):
     """A beta distribution between two bounds."""
 
-    distribution: Literal["beta"] = Field(description="beta, stretched between two bounds")
-    a: Annotated[float, Field(gt=0)] = Field(description="first parameter of shape")
-    b: Annotated[float, Field(gt=0)] = Field(description="second parameter of shape")
+    distribution: Literal["beta"] = Field(description="beta, scaled to the interval between the bounds")
+    a: Annotated[float, Field(gt=0)] = Field(description="first shape parameter")
+    b: Annotated[float, Field(gt=0)] = Field(description="second shape parameter")
     low: float = Field(default=0.0, description="lower bound")
     high: float = Field(default=1.0, description="upper bound")
 
@@ -234,9 +240,13 @@ class Beta(_Uncertain):
 class Discrete(_Uncertain):
     """A discrete distribution over listed values, which need not be numbers."""
 
-    distribution: Literal["discrete"] = Field(description="one of some values, which need not be numbers")
-    values: tuple[Any, ...] = Field(min_length=1, description="the values")
-    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(default=None, description="weight of each value")
+    distribution: Literal["discrete"] = Field(
+        description="discrete: one of the listed values, which need not be numbers"
+    )
+    values: tuple[Any, ...] = Field(min_length=1, description="possible values")
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
+        default=None, description="relative probability of each value; default: equal"
+    )
 
     @model_validator(mode="after")
     def _weighted(self) -> Discrete:
@@ -267,14 +277,15 @@ class UncertaintySection(Section):
 
     parameters: dict[str, Distribution] = Field(
         min_length=1,
-        description="key path = its distribution; in stress tests also `adversary`, discrete, over names of cross-play",
+        description="distribution of each uncertain parameter, by key path; in stress tests also a discrete "
+        "distribution of `adversary` over the adversaries of cross-play",
     )
-    samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="points drawn")
+    samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="number of points drawn")
     method: Literal["latin-hypercube", "sobol", "random"] = Field(
-        default="latin-hypercube", description="how points are spread; `sobol` needs a power of 2"
+        default="latin-hypercube", description="sampling method; with `sobol`, `samples` must be a power of 2"
     )
     correlations: tuple[CorrelationSection, ...] = Field(
-        default=(), description="pairs of parameters that go together; independent if not given"
+        default=(), description="correlations between pairs of parameters; all other pairs are independent"
     )
 
     @model_validator(mode="after")

@@ -23,35 +23,39 @@ _MOST_PURCHASES = 8
 class EquipmentSection(Section):
     """An adversary's own payoff parameters, resources and budget."""
 
-    gain: Money | None = Field(
-        default=None, description="gain from a re-identification; that of `[economics]` if not given"
-    )
+    gain: Money | None = Field(default=None, description="gain from a re-identification; default: `economics.gain`")
     cost: Money | None = Field(
         default=None,
-        description="cost of an attempt or exploit; that of `[economics]` if not given",
+        description="cost of an attempt or exploit; default: `economics.cost`",
     )
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="with agents: resources held from the start; all unless this or `buys` is given",
+        description="with `[agents]`: resources that the adversary has from the start; default: all, unless "
+        "`buys` is set",
     )
-    buys: tuple[str, ...] = Field(default=(), description="with agents: resources that it may buy, at most eight")
+    buys: tuple[str, ...] = Field(
+        default=(), description="with `[agents]`: resources that the adversary may buy, at most eight"
+    )
     budget: Money | None = Field(
-        default=None, description="with agents: money for purchases and attacks per round; no limit if not given"
+        default=None, description="with `[agents]`: money for purchases and attacks in each round; default: no limit"
     )
     selection: Literal["best", "random"] = Field(
         default="best",
-        description="with a budget that does not cover all records worth attacking: the best ones per unit of money in "
-        "every round, or a random sample drawn anew in each",
+        description="records attacked if the budget does not cover all profitable attacks: in every round the "
+        "records with the highest expected payoff per unit of money, or a new random sample",
     )
     accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1.0, description="with agents: share of right entries in its resources"
+        default=1.0, description="with `[agents]`: true share of correct entries in the adversary's resources"
     )
     expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None,
-        description="with agents: that share as first believed, then learned; known if not given",
+        description="with `[agents]`: share of correct entries that the adversary first expects and then "
+        "learns from its attempts; default: it knows the true share",
     )
     experience: Annotated[Positive, with_key("expected_accuracy")] = Field(
-        default=10.0, description="with agents: attempts that `expected_accuracy` counts as"
+        default=10.0,
+        description="with `[agents]`: number of attempts to which the first expectation `expected_accuracy` is "
+        "equivalent",
     )
 
     @model_validator(mode="after")

@@ -269,7 +269,7 @@ class OwnPolicy(Policy):
         Key path of the scenario that names the policy.
     """
 
-    description = "a policy of one's own"
+    description = "user-defined policy"
     by_agents = False
 
     def __init__(self, name: str, where: str) -> None:

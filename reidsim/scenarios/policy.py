@@ -44,7 +44,10 @@ AnonymityK = Annotated[
     # The error message for a union type would name the member of the union in the key path.
     PlainValidator(_checked_k),
     WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
-    Field(description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`"),
+    Field(
+        description="with policy `k-anonymity`: smallest number of records in an equivalence class; a list "
+        "adds one policy per number, such as `k-anonymity-5`"
+    ),
 ]
 
 

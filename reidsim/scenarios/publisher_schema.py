@@ -19,7 +19,9 @@ from reidsim.validation import Section
 class PoliciesSection(Section):
     """The publisher's policies."""
 
-    policies: Annotated[tuple[str, ...], Field(min_length=1)] = Field(description="policies that are compared")
+    policies: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="policies to compare, each named once"
+    )
 
     def require_policies(self) -> None:
         """Check that policies are listed, and none of them twice.
@@ -37,18 +39,20 @@ class PoliciesSection(Section):
 class PublisherScenario(ScenarioHead):
     """A scenario in which a publisher moves first and an adversary responds."""
 
-    game: str = Field(description="the kind of scenario")
-    economics: EconomicsSection = Field(description="what sharing, attacking and being attacked are worth")
+    game: str = Field(description="kind of scenario")
+    economics: EconomicsSection = Field(description="true payoff parameters")
     beliefs: BeliefsSection = Field(
-        default=BeliefsSection(), description="what the publisher believes, where that is not the truth"
+        default=BeliefsSection(), description="values that the publisher believes in place of the true values"
     )
-    adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
+    adversary: AdversarySection = Field(default=AdversarySection(), description="linkage and planning of the adversary")
     adversaries: dict[str, WeightedAdversarySection] = Field(
         default={},
-        description="with agents: several by name; an `adversary` beside them gives defaults",
+        description="with `[agents]`: named adversaries; a section `[adversary]` beside them gives their defaults",
     )
-    publisher: PoliciesSection = Field(description="what the publisher may do")
-    agents: AgentsSection | None = Field(default=None, description="several adversaries, data subjects and rounds")
+    publisher: PoliciesSection = Field(description="decisions of the publisher")
+    agents: AgentsSection | None = Field(
+        default=None, description="repeated rounds with several adversaries and data subjects who may leave"
+    )
 
     @model_validator(mode="after")
     def _holds_nothing(self) -> PublisherScenario:

@@ -27,12 +27,16 @@ class ProspectSection(Section):
     Defaults are the medians that they estimated.
     """
 
-    gain_weighting: Weighting = Field(default=0.61, description="gamma: exponent that weights the chance of a gain")
-    loss_weighting: Weighting = Field(default=0.69, description="delta: exponent that weights the chance of a loss")
-    gain_curvature: Curvature = Field(default=0.88, description="alpha: exponent of amounts gained")
-    loss_curvature: Curvature = Field(default=0.88, description="beta: exponent of amounts lost")
+    gain_weighting: Weighting = Field(
+        default=0.61, description="gamma: exponent of the weighting function for probabilities of gains"
+    )
+    loss_weighting: Weighting = Field(
+        default=0.69, description="delta: exponent of the weighting function for probabilities of losses"
+    )
+    gain_curvature: Curvature = Field(default=0.88, description="alpha: exponent of the value function for gains")
+    loss_curvature: Curvature = Field(default=0.88, description="beta: exponent of the value function for losses")
     loss_aversion: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        default=2.25, description="how much more a loss counts than as large a gain"
+        default=2.25, description="weight of a loss relative to a gain of the same amount"
     )
 
     def theory(self) -> ProspectTheory:
@@ -45,15 +49,17 @@ class RationalitySection(Section):
 
     rationality: Rationality = Field(
         default="perfect",
-        description="attacks where the expected payoff W is above 0; with probability 1/(1 + exp(-precision W)); or "
-        "with the prospect's value as W",
+        description="decision rule: `perfect` attacks if the expected payoff W is above 0; `logit` attacks "
+        "with probability 1/(1 + exp(-precision W)); the `prospect` rules use the value of the "
+        "prospect as W",
     )
     precision: Precision | None = Field(
         default=None,
-        description="of the logit rationalities: lambda, per currency unit or unit of value",
+        description="lambda: precision of the logit rules, per currency unit (`logit`) or per unit of value "
+        "(`prospect-logit`)",
     )
     prospect: ProspectSection = Field(
-        default=ProspectSection(), description='of rationality `"prospect"` and `"prospect-logit"`'
+        default=ProspectSection(), description='parameters of the rules `"prospect"` and `"prospect-logit"`'
     )
 
     @property

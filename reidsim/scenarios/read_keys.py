@@ -55,7 +55,7 @@ def with_key(key: str, *values: object) -> ReadIf:
     return ReadIf(lambda section, scenario: getattr(section, key) in values, f"with {key} = {shown}")
 
 
-_NOT_TAKEN = ReadIf(lambda section, scenario: False, "with one of [adversaries] that has no such key of its own")
+_NOT_TAKEN = ReadIf(lambda section, scenario: False, "with a section of [adversaries] that does not set the key itself")
 
 
 def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf | None]:

@@ -35,7 +35,9 @@ def grouped_number(sign: Thousands) -> re.Pattern[str]:
 class Reading(Section):
     """Keys shared by all types of reading."""
 
-    missing: tuple[str, ...] = Field(default=(), description="values read, and shared, as empty")
+    missing: tuple[str, ...] = Field(
+        default=(), description="values that mark a missing value; they are read and released as empty"
+    )
 
     def label(self, value: str) -> str:
         """Return the label of a value; empty for a missing value."""
@@ -49,7 +51,7 @@ class Reading(Section):
 class TextReading(Reading):
     """Values of a column read unchanged."""
 
-    type: Literal["text"] = Field(description="values are read as they are")
+    type: Literal["text"] = Field(description="values are read unchanged")
 
 
 class NumberReading(Reading):
@@ -58,9 +60,11 @@ class NumberReading(Reading):
     Zero decimals (`1.0` is read as `1`) and signs between groups of digits are removed.
     """
 
-    type: Literal["number"] = Field(description="`1.0` is read as `1`; other values unchanged")
+    type: Literal["number"] = Field(
+        description="numbers are read without zero decimals (`1.0` as `1`); other values are read unchanged"
+    )
     thousands: Thousands | None = Field(
-        default=None, description='sign between groups of three digits; with `","`, `1,012` is read as `1012`'
+        default=None, description='separator between groups of three digits; with `","`, `1,012` is read as `1012`'
     )
 
     def _label(self, value: str) -> str:
@@ -74,18 +78,19 @@ class DateReading(Reading):
     """Dates in any mixture of formats, read as ISO dates, years or ages."""
 
     type: Literal["date"] = Field(
-        description="days in any usual format, day numbers of spreadsheets and years are read as `1970-10-07` or "
-        "`1970`; other values unchanged"
+        description="dates in any common format, spreadsheet day numbers and years are read as `1970-10-07` or "
+        "`1970`; other values are read unchanged"
     )
     order: DayOrder = Field(
         default="day-month",
-        description="of days with `/` or `-` that are valid in both orders",
+        description="order of day and month in dates with `/` or `-` that are valid in both orders",
     )
     two_digit_years_from: Annotated[int, Field(ge=1800, le=2100)] | None = Field(
-        default=None, description="two-digit years are in the hundred years from here"
+        default=None, description="first of the hundred years to which two-digit years belong"
     )
     age_on: str | None = Field(
-        default=None, description='day, as `"2024-06-30"`, on which dates of birth become ages in whole years'
+        default=None,
+        description='day, such as `"2024-06-30"`, on which dates of birth are converted to ages in whole years',
     )
 
     @model_validator(mode="after")

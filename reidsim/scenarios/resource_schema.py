@@ -21,7 +21,8 @@ ListKind = Literal["voter-list", "genealogy", "social-media", "broker-file", "fi
 Together = Annotated[
     Share | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]],
     Field(
-        description="correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
+        description="correlation between memberships in lists (Gaussian copula): one number for all pairs, or "
+        "a number for each pair, as in `{ broker = { club = 0.5 } }`"
     ),
 ]
 
@@ -42,39 +43,41 @@ class DrawnResourceSection(Section):
 
     kind: ListKind | None = Field(
         default=None,
-        description='makes it a list drawn from the scenario\'s people, with the defaults of the kind; `"file"` reads '
-        "it",
+        description='kind of list of the scenario\'s people, which determines its defaults; `"file"` reads the '
+        "list from a file, all other kinds are drawn",
     )
     recipe: Text | None = Field(
         default=None,
-        description="of a list: a recipe of kind `resource` or `social-media` that gives defaults",
+        description="recipe of kind `resource` or `social-media` with the defaults of a list",
     )
-    states: tuple[str, ...] = Field(default=(), description="of a voter list: its states; all if not given")
+    states: tuple[str, ...] = Field(default=(), description="states that a voter list covers; default: all")
     coverage: Coverage | None = Field(
         default=None,
         description=(
-            "probability that a person is in it: a number, or tables by attribute (multiplied); with `size`, weights"
+            "probability that the resource contains a person: one number, or tables by attribute, "
+            "which are multiplied; weights of the draw if `size` is set"
         ),
     )
     among: dict[str, tuple[str, ...]] = Field(
-        default={}, description="of a list: attribute = values of the people who can be in it"
+        default={}, description="values that a person must have to be in the list, by attribute"
     )
     missing: dict[str, Share] = Field(
-        default={}, description="of a list: attribute = probability that its value is missing"
+        default={}, description="probability that a value in a list is missing, by attribute"
     )
     errors: dict[str, Share] = Field(
         default={},
-        description="of a list: attribute = probability that its value is wrong",
+        description="probability that a value in a list is wrong, by attribute",
     )
     person: Text | None = Field(
         default=None,
-        description='of kind `"file"`: column with the row of the population, from 0, or empty',
+        description="column of the file with the person's row in the population, counted from 0; empty for "
+        "other people",
     )
-    price: Money | None = Field(default=None, description="paid once by an adversary that buys it")
+    price: Money | None = Field(default=None, description="price that an adversary pays once for the resource")
     buyers: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="adversaries who may hold or buy it; anyone if not given",
+        description="adversaries who may hold or buy the resource; default: all",
     )
 
     @property
@@ -98,11 +101,11 @@ class DrawnResourceSection(Section):
 
 
 class ListBeliefsSection(BeliefsSection):
-    """The publisher's beliefs in planning; values not given are the true ones."""
+    """Beliefs in planning; a parameter without a belief has its true value."""
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
-        description="what the plan knows of lists: who is in each, or only its coverage",
+        description="knowledge of the decision-maker about lists: the members of each list, or only its coverage",
     )
 
     def check_lists(self, drawn: Collection[str]) -> None:

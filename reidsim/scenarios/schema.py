@@ -65,12 +65,12 @@ class EconomicsSection(Section):
     In the masking game, the benefit and loss belong to a data subject instead of a publisher.
     """
 
-    benefit: Money = Field(description="publisher's benefit of an unchanged record (V, B)")
-    loss: Money = Field(description="publisher's loss for a re-identified record (L)")
+    benefit: Money = Field(description="publisher's benefit from releasing a record unchanged (V, B)")
+    loss: Money = Field(description="publisher's loss if a record is re-identified (L)")
     gain: Annotated[Money | None, _GAINED] = Field(
-        default=None, description="adversary's gain from a re-identification (G); the loss if not given"
+        default=None, description="adversary's gain if a record is re-identified (G); default: the loss"
     )
-    cost: Money = Field(description="adversary's cost of an attempt or exploit (c, C)")
+    cost: Money = Field(description="adversary's cost of an attempt, or of an exploit with planner `fmdp` (c, C)")
 
     @property
     def adversary_gain(self) -> float:
@@ -81,16 +81,18 @@ class EconomicsSection(Section):
 class BeliefsSection(Section):
     """The publisher's beliefs about payoff parameters.
 
-    Values not given are the true ones.
+    A parameter without a belief has its true value.
     """
 
-    loss: Money | None = Field(default=None, description="believed value; the true one if not given")
+    loss: Money | None = Field(
+        default=None, description="value that the decision-maker believes; default: the true value"
+    )
     gain: Annotated[Money | None, _WEIGHED_GAIN] = Field(
         default=None,
-        description="believed value; the true one if not given",
+        description="value that the decision-maker believes; default: the true value",
     )
     cost: Annotated[Money | None, _WEIGHED_COST] = Field(
-        default=None, description="believed value; the true one if not given"
+        default=None, description="value that the decision-maker believes; default: the true value"
     )
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
@@ -109,23 +111,27 @@ class BeliefsSection(Section):
 class KeptSection(Section):
     """A column that is shared unchanged although its values differ between people."""
 
-    known_to: Literal["nobody"] = Field(description="outsiders who can know a person's value of the column")
-    reason: Text = Field(description="why no outsider can know it; printed in the report")
+    known_to: Literal["nobody"] = Field(description="outsiders who can know a person's value in the column")
+    reason: Text = Field(description="reason why no outsider can know the values; printed in the report")
 
 
 class ScenarioHead(Section):
     """Keys of every scenario."""
 
-    title: str = Field(default="", description="printed above the results")
-    source: str = Field(default="", description="where the study and its figures come from")
-    seed: Seed = Field(default=0, description="root of all random draws; `--seed` replaces it")
-    replications: Replications = Field(default=1, description="number of runs with different random draws")
-    sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
-    uncertainty: UncertaintySection | None = Field(default=None, description="distributions of uncertain keys: a batch")
-    kept: dict[str, KeptSection] = Field(
-        default={}, description="columns that `reidsim share --keep` copies and no outsider knows, by name"
+    title: str = Field(default="", description="title printed above the results")
+    source: str = Field(default="", description="origin of the study and its figures")
+    seed: Seed = Field(default=0, description="seed of all random draws; the option `--seed` overrides it")
+    replications: Replications = Field(
+        default=1, description="number of runs, each with different random draws; more than one make a batch"
     )
-    stress: StressSection | None = Field(default=None, description="what `reidsim stress` computes")
+    sweep: SweepSection | None = Field(default=None, description="batch of runs over listed values of keys")
+    uncertainty: UncertaintySection | None = Field(
+        default=None, description="batch of runs over values drawn from distributions of keys"
+    )
+    kept: dict[str, KeptSection] = Field(
+        default={}, description="columns that `reidsim share --keep` copies and that no outsider knows, by column"
+    )
+    stress: StressSection | None = Field(default=None, description="analyses that `reidsim stress` performs")
 
     # Conditions that depend on other sections than the key's own, by pattern of the key path; see `ReadIf`.
     read_if: ClassVar[Mapping[str, ReadIf]] = {}

@@ -26,19 +26,25 @@ class SensitivitySection(Section):
     """Sensitivity analysis: the effect of each uncertain parameter on the outputs."""
 
     method: Literal["sobol", "morris"] = Field(
-        default="sobol", description="indices that share out the variance, or screening"
+        default="sobol",
+        description="`sobol` computes indices that divide the variance among parameters; `morris` screens many "
+        "parameters at less cost",
     )
     samples: Annotated[int, Field(ge=2, le=2**20)] = Field(
-        default=128, description="base samples of `sobol` (a power of 2), or trajectories of `morris`"
+        default=128, description="number N of base samples of `sobol` (a power of 2), or of trajectories of `morris`"
     )
     second_order: Annotated[bool, with_key("method", "sobol")] = Field(
-        default=False, description="of `sobol`: also indices of pairs, for N (2 d + 2) points"
+        default=False,
+        description="with `sobol`: whether to compute indices of pairs, which takes N (2 d + 2) points for d "
+        "parameters",
     )
     levels: Annotated[Literal[4, 6, 8, 10], with_key("method", "morris")] = Field(
-        default=4, description="of `morris`: values that each parameter takes"
+        default=4, description="with `morris`: number of different values of each parameter"
     )
     confidence: Level = Field(default=0.95, description="confidence level of the intervals")
-    resamples: Annotated[int, Field(ge=10, le=100_000)] = Field(default=200, description="resamples of the bootstrap")
+    resamples: Annotated[int, Field(ge=10, le=100_000)] = Field(
+        default=200, description="number of bootstrap resamples"
+    )
 
     @model_validator(mode="after")
     def _power_of_two(self) -> SensitivitySection:
@@ -55,13 +61,18 @@ class RobustnessSection(Section):
     """Robustness analysis of policies, and of the strategies of each record."""
 
     samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
-        default=None, description="parameter points; as many as `[uncertainty]` says if not given"
+        default=None, description="number of parameter points; default: `uncertainty.samples`"
     )
     quantile: Annotated[
-        Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" among the criteria')
-    ] = Field(default=0.1, description="of criterion `quantile`: share of points that may fall short")
+        Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" in criteria')
+    ] = Field(
+        default=0.1,
+        description="with criterion `quantile`: level of the payoff quantile that is maximized; level 0 gives "
+        "`maximin`",
+    )
     criteria: tuple[Criterion, ...] = Field(
-        default=("maximin", "minimax-regret", "quantile"), description="criteria that pick a strategy for each record"
+        default=("maximin", "minimax-regret", "quantile"),
+        description="criteria that choose a robust strategy for each record",
     )
 
     @model_validator(mode="after")
@@ -77,14 +88,15 @@ class DiscoverySection(Section):
     """
 
     output: str = Field(
-        default=PUBLISHER_PAYOFF.column, description="measure of the game, or `risk_quantile`, that is bad somewhere"
+        default=PUBLISHER_PAYOFF.column,
+        description="measure of the game, or `risk_quantile`, that defines a bad outcome",
     )
-    policy: str | None = Field(default=None, description="whose outcome; each policy in turn if not given")
-    below: float | None = Field(default=None, description="the outcome is bad below this value")
-    above: float | None = Field(default=None, description="the outcome is bad above this value")
-    restrictions: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="most bounds of a box")
+    policy: str | None = Field(default=None, description="policy whose outcome is examined; default: each policy")
+    below: float | None = Field(default=None, description="outcomes below this value are bad")
+    above: float | None = Field(default=None, description="outcomes above this value are bad")
+    restrictions: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="largest number of bounds of a box")
     smallest: Annotated[float, Field(gt=0, le=0.5)] = Field(
-        default=0.05, description="share of the points that a box holds at least"
+        default=0.05, description="smallest share of the points that a box contains"
     )
 
     @model_validator(mode="after")
@@ -99,12 +111,10 @@ class BeliefCurveSection(Section):
 
     key: str = Field(
         min_length=1,
-        description='path of the true parameter, such as `"economics.cost"` or `"resources.registry.size"`',
+        description='key path of the parameter, such as `"economics.cost"` or `"resources.registry.size"`',
     )
-    true: SweepValues | None = Field(default=None, description="what is true; the scenario's own value if not given")
-    believed: SweepValues | None = Field(
-        default=None, description="what is believed; the scenario's own belief if not given"
-    )
+    true: SweepValues | None = Field(default=None, description="true values; default: the scenario's value")
+    believed: SweepValues | None = Field(default=None, description="believed values; default: the scenario's belief")
 
     @model_validator(mode="after")
     def _changes_something(self) -> BeliefCurveSection:
@@ -119,15 +129,15 @@ class BeliefCurveSection(Section):
 class AxisSection(Section):
     """One axis of a map."""
 
-    key: str = Field(min_length=1, description="path of the parameter, such as economics.loss")
+    key: str = Field(min_length=1, description='key path of the parameter, such as `"economics.loss"`')
     values: SweepValues = Field(description="values along the axis")
 
 
 class PolicyMapSection(Section):
     """A map of the best policy over two parameters."""
 
-    x: AxisSection = Field(description="the axis to the right")
-    y: AxisSection = Field(description="the axis upwards")
+    x: AxisSection = Field(description="horizontal axis")
+    y: AxisSection = Field(description="vertical axis")
 
     @model_validator(mode="after")
     def _two_keys(self) -> PolicyMapSection:
@@ -142,32 +152,38 @@ class PolicyMapSection(Section):
 
 
 class StressSection(Section):
-    """Analyses of `reidsim stress`; sensitivity and robustness if none is given."""
+    """Analyses of `reidsim stress`; default: sensitivity and robustness."""
 
     outputs: tuple[str, ...] = Field(
         default=_DEFAULT_OUTPUTS,
         min_length=1,
-        description="measures whose sensitivity is computed, or `risk_quantile`",
+        description="outputs of the sensitivity analysis: measures, or `risk_quantile`",
     )
-    policies: tuple[str, ...] = Field(default=(), description="policies compared; all if not given")
+    policies: tuple[str, ...] = Field(
+        default=(), description="policies to compare; default: all policies of the scenario"
+    )
     planning: Literal["informed", "as-believed"] = Field(
         default="informed",
-        description="for sensitivity and map: plan at each point, or once with the scenario's values",
+        description="planning of the publisher in the sensitivity analysis and the map: with the values at "
+        "each point, or once with the scenario's values",
     )
     risk_level: Level = Field(
         default=0.95,
-        description="quantile of records that `risk_quantile` reports; .05, .25, .5, .75 or .95 for batch runs",
+        description="level of `risk_quantile`, the share of records whose risk does not exceed it; .05, .25, "
+        ".5, .75 or .95 if points are runs of a batch",
     )
-    sensitivity: SensitivitySection | None = Field(default=None, description="which parameter moves an output")
+    sensitivity: SensitivitySection | None = Field(
+        default=None, description="effect of each uncertain parameter on the outputs"
+    )
     robustness: RobustnessSection | None = Field(
-        default=None, description="which policy, and which strategy per record, is robust"
+        default=None, description="payoffs of policies and of record strategies over all points"
     )
-    discovery: DiscoverySection | None = Field(default=None, description="where an outcome is bad")
-    beliefs: tuple[BeliefCurveSection, ...] = Field(default=(), description="what mistaken publishers get")
-    map: PolicyMapSection | None = Field(default=None, description="which policy is best where")
+    discovery: DiscoverySection | None = Field(default=None, description="parameter values that lead to bad outcomes")
+    beliefs: tuple[BeliefCurveSection, ...] = Field(default=(), description="payoffs of publishers with wrong beliefs")
+    map: PolicyMapSection | None = Field(default=None, description="best policy over two parameters")
     guarantee: bool = Field(
         default=False,
-        description="compute the smallest error that breaks the no-attack guarantee",
+        description="whether to compute the smallest error in a belief that breaks the no-attack guarantee",
     )
 
     @model_validator(mode="after")

@@ -37,10 +37,10 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
         Markdown.
     """
     text = (
-        "Every command with an example, its arguments and options; required ones are in **bold**. A SCENARIO or "
-        "RECIPE is a bundled name, or a path if it ends in `.toml` or has a slash. As an output, `-` is standard "
-        "output, to which tables go; warnings and progress go to standard error. Outputs are written whole or not at "
-        "all, and nothing is overwritten."
+        "Each command with an example, its arguments and its options; required arguments and options are in **bold**. "
+        "A SCENARIO or RECIPE is a bundled name; a text that ends in `.toml` or contains a slash is a path. Tables are "
+        "printed to standard output, warnings and progress to standard error; the output file `-` is standard output. "
+        "A command writes its output completely or not at all, and overwrites no file."
     )
     commands = {"reidsim": root} | {f"reidsim {name}": command for name, command in root.commands.items()}
     rows = Counter(row for command in commands.values() for row in _rows(command).values())
@@ -52,7 +52,11 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
     ]
     if shared:
         parts += [f"## {_SHARED}\n", *shared, ""]
-    parts += ["## Exit codes\n", "\n".join(codes), "\nAnything else is a defect; please report it with the message.\n"]
+    parts += [
+        "## Exit codes\n",
+        "\n".join(codes),
+        "\nAny other exit code is a defect; please report it with the message.\n",
+    ]
     return "\n".join(parts)
 
 
@@ -67,7 +71,7 @@ def _described(name: str, command: Any, shared: Collection[str]) -> str:
     own = [row for row in rows.values() if row not in shared]
     if own:
         lines += [*own, ""]
-    also = [f"`{said}`" for said, row in rows.items() if row in shared]
+    also = [f"`{name}`" for name, row in rows.items() if row in shared]
     if also:
         lines += [wrapped(f"{'Also' if own else 'Options'}: {', '.join(also)} ([shared](#{anchor(_SHARED)}))."), ""]
     return "\n".join(lines)

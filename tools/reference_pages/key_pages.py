@@ -53,14 +53,15 @@ _RECIPE_SECTIONS: dict[type[Section], Elsewhere] = {
     FiguresByAge: Elsewhere("Figures by age", "section"),
 }
 _WORDS = """\
-- Each key is followed by its type and its default. Keys in **bold** must be given. A section with *its defaults* may be
-  left out.
+- Each key is followed by its type and its default. Keys in **bold** are required. A section with *its defaults* is
+  optional.
 - Unknown keys are errors. Types are exact: `"600"` is text, `600` is a number.
 - A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record; a *share*, a number from
-  0 to 1; a *count*, an integer of 1 or more. *Text* is in quotes, a *list* in brackets. `NAME` stands for a name of
-  your own, or for a key path.
+  0 to 1; a *count*, an integer of 1 or more. *Text* is in quotes, a *list* in brackets. `NAME` is a name of your own,
+  or a key path.
 - A *section for each name* is written `[attributes.age]`, `[attributes.sex]` and so on; a *list of sections*,
   `[[adversary.stages]]`, once for each.
+- A *section of* values has keys of your own: `columns = { age = "years" }` is the column of the file by attribute.
 - Paths are relative to the file. `bundled:figures/ystr-loci.csv.gz` is a file that reidsim ships.
 """
 
@@ -76,7 +77,7 @@ def key_pages() -> Iterator[tuple[str, str]]:
     for game in schemas():
         yield page_of_game(game), _game_keys(game)
     yield RECIPE_KEYS, _recipe_keys()
-    known = "a [knowledge recipe](../knowledge.md#knowledge-recipes), which describes what an adversary knows."
+    known = "a [knowledge recipe](../knowledge.md#knowledge-recipes), which describes the knowledge of an adversary."
     yield KNOWLEDGE_KEYS, _keys_of("knowledge recipes", known, KnowledgeRecipe)
     attacked = (
         "an [attack recipe](../cross-play.md#attacks-in-stages), which describes an attack on generalized records in "
@@ -138,9 +139,10 @@ def _game_keys(game: str) -> str:
 def _recipe_keys() -> str:
     text = (
         "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
-        "`age.tail.linear` is the key `linear` of the section `[age.tail]`; keys in **bold** must be given, those of "
-        "an optional section only with it. A *population* is the name of a bundled recipe, or the path of a recipe or "
-        f"of a file that `reidsim populate` wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
+        "`age.tail.linear` is the key `linear` of the section `[age.tail]`. Keys in **bold** are required; keys of an "
+        "optional section are required only with this section. A *population* is the name of a bundled recipe, or the "
+        "path of a recipe or of a file that `reidsim populate` wrote. "
+        f"See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     parts = [head("Recipe keys", text), described_by_path("Every recipe", RecipeHead, {})]
     recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]

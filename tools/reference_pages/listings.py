@@ -27,22 +27,26 @@ def measures_page() -> str:
     shown = [measure for kind in kinds.values() for measure in kind.measures]
     shared = [measure for measure in dict.fromkeys(shown) if shown.count(measure) > 1]
     parts: list[tuple[str, str, Iterable[Measure]]] = [
-        ("Several games", "of every game in which somebody decides", shared),
+        ("Several games", "measures of all games with players", shared),
         *(
             (f'`game = "{name}"`', kind.words, [measure for measure in kind.measures if measure not in shared])
             for name, kind in kinds.items()
         ),
     ]
     for heading, words, measures in (
-        ("Rounds of agents", "of `rounds.parquet`, in addition to the measures of the game", ROUND_MEASURES),
-        ("Cross-play", "of `cross_play.parquet`, in addition to the measures of the game", CROSS_PLAY_MEASURES),
-        ("Stress tests", "in addition to the measures of the game", (RISK_QUANTILE,)),
-        ("Single records", "of `records.parquet`", (SUCCESS_PROBABILITY,)),
+        ("Rounds of agents", "measures in `rounds.parquet`, in addition to the measures of the game", ROUND_MEASURES),
+        (
+            "Cross-play",
+            "measures in `cross_play.parquet`, in addition to the measures of the game",
+            CROSS_PLAY_MEASURES,
+        ),
+        ("Stress tests", "measures in addition to the measures of the game", (RISK_QUANTILE,)),
+        ("Single records", "columns of `records.parquet`", (SUCCESS_PROBABILITY,)),
     ):
         parts.append((heading, words, [measure for measure in measures if measure not in shown]))
     text = (
-        "Names and definitions of the measures in tables, figures and reports. A run has the measures that its "
-        "scenario requests. With agents, `runs.parquet` holds means over rounds."
+        "Columns, labels and definitions of the measures in tables, figures and reports. The scenario determines which "
+        "measures a run has. With agents, `runs.parquet` has means over rounds."
     )
     sections = (_section(heading, words, map(_measure, measures)) for heading, words, measures in parts)
     return "\n".join([head("Measures", text), *sections])
@@ -51,8 +55,9 @@ def measures_page() -> str:
 def policies_page() -> str:
     """Return the page on policies: the values of `policies` by game."""
     text = (
-        "How releases are chosen. Scenarios name these in `policies`; figures use the names in parentheses. A *rule* "
-        "ignores the adversary; the others are best responses to the adversary in the publisher's belief."
+        "A policy determines how releases are chosen. The key `policies` of a scenario lists policies; figures use the "
+        "labels in parentheses. A *rule* ignores the adversary; all other policies are best responses to the adversary "
+        "that the publisher believes in."
     )
     kinds = {name: kind_named(name) for name in kind_names()}
     sections = (
@@ -64,8 +69,8 @@ def policies_page() -> str:
 def bundled_page() -> str:
     """Return the page on bundled scenarios, populations, background knowledge and social-media models."""
     text = (
-        "A command or key that takes a scenario or recipe accepts these names. `reidsim show NAME` prints the file "
-        "with its sources. The [gallery](../gallery.md) shows the results of each scenario."
+        "Commands and keys that take a scenario or recipe accept these names. `reidsim show NAME` prints the file with "
+        "its sources. The [gallery](../gallery.md) shows the results of each scenario."
     )
     sections = (
         _section(sentence(heading), "", (item(f"`{name}`", "", "none", title) for name, title in titles.items()))
@@ -94,5 +99,5 @@ def _policies(kind: Kind) -> Iterator[str]:
             "not with `[agents]`": in_rounds and not policy.by_agents,
             "not compared with the others": policy.in_another_game,
         }
-        told = "; ".join(words for words, holds in facts.items() if holds) or "none"
-        yield item(f"`{policy.name}`", policy.label, told, policy.description)
+        properties = "; ".join(words for words, holds in facts.items() if holds) or "none"
+        yield item(f"`{policy.name}`", policy.label, properties, policy.description)

@@ -148,7 +148,7 @@ def _choice(annotation: Any, metadata: Iterable[Any], link: Link, *, many: bool)
     key = discriminator_of(annotation)
     if key is not None:
         sections = [link(model, f'`"{tag_of(model, key)}"`') for model in section_classes(annotation)]
-        return f"{'sections' if many else 'section'} of `{key}` {either(sections)}"
+        return f"{'sections' if many else 'section'} with `{key}` {either(sections)}"
     kinds: list[str] = []
     for part in get_args(annotation):
         if get_origin(part) is Literal:
@@ -194,7 +194,7 @@ def _number(annotation: type, bounds: _Bounds, *, many: bool) -> str:
 
 def _text(bounds: _Bounds) -> str:
     if bounds.min_length == bounds.max_length == 1:
-        return "text of one character"
+        return "one character"
     return "text" if bounds.pattern is None else f"text that matches `{bounds.pattern}`"
 
 

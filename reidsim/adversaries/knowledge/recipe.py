@@ -18,41 +18,42 @@ Price = Annotated[float, Field(ge=0)]
 class EverythingSource(Section):
     """A source that reveals all attributes of the records together."""
 
-    kind: Literal["everything"] = Field(description="all attributes of the records together")
-    name: str = Field(default="everything", description="name of the source, which no other one has")
-    presence: Share = Field(default=1.0, description="probability that the source knows a person")
+    kind: Literal["everything"] = Field(description="source that reveals all attributes together")
+    name: str = Field(default="everything", description="name of the source, different from all others")
+    presence: Share = Field(default=1.0, description="probability that the source contains a person")
     price: Price = Field(default=0.0, description="price of the source, paid once")
 
 
 class GroupSection(Section):
     """A group of attributes that are revealed together."""
 
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes revealed together")
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that are revealed together")
     probability: Share = Field(
-        default=1.0, description="probability of being revealed about a person whom the source knows"
+        default=1.0, description="probability that the group is revealed for a person in the source"
     )
 
 
 class ProfileSection(Section):
-    """The attributes that a source reveals about one kind of people."""
+    """The attributes that a source reveals about one type of people."""
 
     when: dict[str, Members] = Field(
         default={},
-        description='attribute = values, or ranges such as `"18..64"`; everybody if not given',
+        description='values, or ranges such as `"18..64"`, of people with this profile, by attribute; default: '
+        "all people",
     )
-    presence: Share = Field(default=1.0, description="probability that the source knows a person")
-    price: Price = Field(default=0.0, description="price of the source for these people, paid once")
-    groups: tuple[GroupSection, ...] = Field(default=(), description="disjoint groups of attributes")
+    presence: Share = Field(default=1.0, description="probability that the source contains a person")
+    price: Price = Field(default=0.0, description="price of the source for people with this profile, paid once")
+    groups: tuple[GroupSection, ...] = Field(default=(), description="groups of attributes, which do not overlap")
 
 
 class GroupsSource(Section):
     """A source that is described by groups of attributes."""
 
-    kind: Literal["groups"] = Field(description="groups of attributes")
-    name: str = Field(min_length=1, description="name of the source, which no other one has")
+    kind: Literal["groups"] = Field(description="source described by groups of attributes")
+    name: str = Field(min_length=1, description="name of the source, different from all others")
     profile: tuple[ProfileSection, ...] = Field(
         min_length=1,
-        description="what is revealed about whom; the first that fits a person applies",
+        description="revealed attributes by type of person; the first profile that fits a person applies",
     )
 
     @model_validator(mode="after")
@@ -69,11 +70,13 @@ class VoterListsSource(Section):
     """The voter lists of the states: a source about registered adults."""
 
     kind: Literal["voter-lists"] = Field(description="voter lists of the states")
-    name: str = Field(default="voter lists", description="name of the source, which no other one has")
-    attributes: ListedAttributes = Field(description="attributes of the records that the lists may carry")
-    state: str | None = Field(default=None, description="state of everybody, instead of `attributes.state`")
+    name: str = Field(default="voter lists", description="name of the source, different from all others")
+    attributes: ListedAttributes = Field(description="attributes of the records that the lists may have")
+    state: str | None = Field(default=None, description="state of all people, in place of `attributes.state`")
     reference_year: int | None = Field(default=None, description="year of the lists; needed with a year of birth")
-    overrides: dict[str, ProfileOverrides] = Field(default={}, description="state = facts of its list to replace")
+    overrides: dict[str, ProfileOverrides] = Field(
+        default={}, description="values that replace facts of a state's list, by state"
+    )
 
     @model_validator(mode="after")
     def _one_state(self) -> VoterListsSource:
@@ -87,14 +90,14 @@ class VoterListsSource(Section):
 class SocialMediaSource(Section):
     """A social-media source, described by a recipe of kind ``social-media``."""
 
-    kind: Literal["social-media"] = Field(description="what people post")
-    name: str = Field(default="social media", description="name of the source, which no other one has")
+    kind: Literal["social-media"] = Field(description="source that reveals attributes through social media")
+    name: str = Field(default="social media", description="name of the source, different from all others")
     recipe: str = Field(description='social-media recipe (name or file), such as `"twitter-attributes"`')
     attributes: dict[str, str] = Field(
-        default={}, description="attribute of that recipe = attribute of the records, where names differ"
+        default={}, description="attribute of the records, by attribute of the recipe; default: the same name"
     )
     age: str | None = Field(default=None, description="attribute with the age, for figures by age")
-    year_of_birth: str | None = Field(default=None, description="attribute with the year of birth instead")
+    year_of_birth: str | None = Field(default=None, description="attribute with the year of birth, in place of `age`")
     reference_year: int | None = Field(default=None, description="year of the figures; needed with a year of birth")
     price: Price = Field(default=0.0, description="price of the source, paid once")
 
@@ -113,10 +116,10 @@ SourceSection = Annotated[
 
 
 class KnowledgeRecipe(RecipeHead):
-    """A list of knowledge sources that complement each other."""
+    """A list of knowledge sources, used together."""
 
     sources: tuple[SourceSection, ...] = Field(
-        min_length=1, description="sources of knowledge: what one lacks another may reveal"
+        min_length=1, description="sources of knowledge; an attribute is known if at least one source reveals it"
     )
 
     @model_validator(mode="after")

@@ -12,8 +12,8 @@ Amount = float | Floats
 
 # Capabilities that a planner may provide.
 EXPECTED_PAYOFF = "the expected payoff of an attack"
-SINGLE_ATTEMPT = "one attempt that succeeds or fails"
-INFERENCES = "gains from inferred values"
+SINGLE_ATTEMPT = "a single attempt that succeeds or fails"
+INFERENCES = "a gain from inferred values"
 GAINS = "a gain from attacks"
 AMOUNTS_BY_RECORD = "gain and cost by record"
 

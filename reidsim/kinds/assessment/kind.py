@@ -21,7 +21,7 @@ class AssessmentKind(Kind):
     """Assessment of a release without decisions; see `Kind`."""
 
     name = "risk"
-    words = "nobody decides: the risks of a release that is given are assessed"
+    words = "the re-identification risk of a given release is assessed, without a game"
     schema = RiskScenario
     measures = MEASURES
     measures_of_people = MEASURES_OF_PEOPLE

@@ -28,29 +28,35 @@ Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
 class RiskPopulationSection(Section):
     """The population of the records."""
 
-    recipe: str = Field(description="name of a bundled population, or path of a recipe")
+    recipe: str = Field(description="bundled population, or path of a recipe")
     seed: PopulationSeed = None
 
 
 class RiskReleaseSection(Section):
     """The released records: random samples of the population, or a file."""
 
-    sizes: tuple[Count, ...] = Field(default=(), description="records of each sample, drawn without replacement")
-    samples: Count = Field(default=1, description="samples of each size")
-    path: Text | None = Field(default=None, description="CSV or Parquet file of records instead")
-    persons: Text | None = Field(default=None, description="file of true values, with the rows and columns of `path`")
-    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="between columns of a CSV file")
-    attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
-    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
-    weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
+    sizes: tuple[Count, ...] = Field(
+        default=(), description="number of records in each random sample, drawn without replacement"
+    )
+    samples: Count = Field(default=1, description="number of samples of each size")
+    path: Text | None = Field(default=None, description="CSV or Parquet file of records, in place of samples")
+    persons: Text | None = Field(
+        default=None, description="file of the true values before generalization, with the rows and columns of `path`"
+    )
+    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="column separator of a CSV file")
+    attributes: tuple[str, ...] = Field(default=(), description="released attributes; default: all")
+    columns: dict[str, str] = Field(
+        default={}, description="column of the file, by attribute; default: the attribute's name"
+    )
+    weight: Text | None = Field(default=None, description="column with sampling weights, each at least 1")
     person: PersonKey | None = Field(
         default=None,
-        description="column that identifies the person of a record: people are counted; a list of columns if only "
-        "their values together identify a person",
+        description="column that identifies the person of each record, or columns whose combined values do; "
+        "risks are then computed by person",
     )
     household: Text | None = Field(
         default=None,
-        description="column with the person's household: adds the measure `household_risk`",
+        description="column that identifies the person's household; with it, results have the measure `household_risk`",
     )
 
     @model_validator(mode="after")
@@ -88,11 +94,13 @@ class TreeSection(Section):
     """The groups into which values of an attribute may be generalized."""
 
     groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
-        default={}, description="group = its values or smaller groups"
+        default={}, description="values or smaller groups in each group"
     )
-    file: Text | None = Field(default=None, description="hierarchy file instead: a row per value, a column per level")
+    file: Text | None = Field(
+        default=None, description="hierarchy file, in place of `groups`: one row per value, one column per level"
+    )
     delimiter: Annotated[Delimiter, with_key("file")] = Field(
-        default=";", description="between columns of the hierarchy file"
+        default=";", description="column separator of the hierarchy file"
     )
 
     @model_validator(mode="after")
@@ -103,18 +111,23 @@ class TreeSection(Section):
 
 
 class UniquenessSection(Section):
-    """Uniqueness in the population of a person who is unique among the records."""
+    """Probability that a sample unique is a population unique."""
 
     method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi", "known"] = Field(
-        default="pitman", description="fixed probability, estimate by a model, or known from the population"
+        default="pitman",
+        description="source of the probability: a fixed value, an estimate by a statistical model, or the "
+        "population (`known`)",
     )
-    value: Share | None = Field(default=None, description="of method `fixed`: the probability")
+    value: Share | None = Field(default=None, description="with method `fixed`: the probability")
     population_size: Count | None = Field(
         default=None,
-        description="people in the population, for estimates; the sum of `release.weight` if there is one",
+        description="number of people in the population, for estimates; replaced by the sum of "
+        "`release.weight`, if set",
     )
     level: Annotated[
-        float, Field(gt=0, lt=1), ReadIf(lambda section, scenario: section.estimates, "with a method that estimates")
+        float,
+        Field(gt=0, lt=1),
+        ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability"),
     ] = Field(default=0.95, description="confidence level of the intervals")
 
     @model_validator(mode="after")
@@ -137,99 +150,119 @@ class UniquenessSection(Section):
 class NetworkSection(Section):
     """Capabilities of the adversary."""
 
-    p_m: Share = Field(default=0.5, description="probability that membership in the data is disclosed")
-    p_fm: Share = Field(default=0.5, description="probability that the adversary finds this out, once it is disclosed")
-    p_cu: Share = Field(default=0.5, description="probability that it can confirm a population unique")
-    p_c: Share = Field(default=0.5, description="probability that it can confirm a match picked at random")
+    p_m: Share = Field(default=0.5, description="probability that a person's membership in the data is disclosed")
+    p_fm: Share = Field(default=0.5, description="probability that the adversary learns of a disclosed membership")
+    p_cu: Share = Field(default=0.5, description="probability that the adversary can confirm a population unique")
+    p_c: Share = Field(default=0.5, description="probability that the adversary can confirm a match drawn at random")
 
 
 class ExpectationSection(Section):
-    """How expectations over knowledge sets are computed."""
+    """Computation of expectations over knowledge sets."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
-        default="auto", description="exact where feasible, exact, or Monte Carlo"
+        default="auto",
+        description="computation of expectations: `exact` enumerates all knowledge sets, `monte-carlo` draws "
+        "some, `auto` is exact where this is feasible",
     )
     trials: Annotated[int, Field(ge=2), with_key("method", "auto", "monte-carlo")] = Field(
-        default=1000, description="knowledge sets drawn by Monte Carlo"
+        default=1000, description="number of knowledge sets drawn by the Monte Carlo method"
     )
 
 
 class AttackSection(Section):
     """Gain and cost of an attack."""
 
-    gain: Money = Field(description="gain from a re-identification")
-    cost: Money = Field(default=0.0, description="cost of an attempt")
+    gain: Money = Field(description="adversary's gain from a re-identification")
+    cost: Money = Field(default=0.0, description="adversary's cost of an attempt")
 
 
 class ThresholdSection(Section):
     """The accepted risk, and the groups for which it is checked (Xia et al. 2023)."""
 
-    risk_accepted: Share = Field(default=0.09, description="largest accepted risk of a person; .09 is a group of 11")
+    risk_accepted: Share = Field(
+        default=0.09, description="largest accepted risk of a person; .09 is the risk in a group of 11"
+    )
     percentile: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.95, description="share of the people whose risk must not exceed it"
+        default=0.95, description="share of people whose risk must not exceed the accepted risk"
     )
     risk: Literal["marketer", "prosecutor", "journalist", "overall"] = Field(
-        default="marketer", description="which risk; marketer is 1 / group size, for those known to take part"
+        default="marketer",
+        description="risk that is compared with the accepted risk; `marketer` is 1 / group size, for people "
+        "known to be in the data",
     )
-    groups: tuple[str, ...] = Field(default=(), description="attributes by whose values people are compared")
+    groups: tuple[str, ...] = Field(
+        default=(), description="attributes whose values define the groups of people that are assessed separately"
+    )
     sizes: tuple[Count, ...] = Field(
-        default=(), description="sizes of smaller and larger cohorts that are simulated from the release"
+        default=(), description="sizes, in people, of smaller and larger cohorts that are simulated from the release"
     )
-    draws: Annotated[Count, with_key("sizes")] = Field(default=20, description="times that the growth is simulated")
+    draws: Annotated[Count, with_key("sizes")] = Field(default=20, description="number of simulations of each size")
     newcomers: Annotated[Literal["members", "population"], with_key("sizes")] = Field(
         default="members",
-        description="who joins larger cohorts: members drawn again, or other people of the population",
+        description="people added to larger cohorts: members drawn again, or other people of the population",
     )
     like_members: tuple[str, ...] = Field(
-        default=(), description="attributes in which newcomers from the population have the members' shares"
+        default=(),
+        description="attributes in which people added from the population have the same shares as the members",
     )
 
 
 class SettingsSection(Section):
-    """All combinations of some capabilities."""
+    """Values of capabilities; all combinations are computed."""
 
-    p_m: Shares = Field(description="values of `p_m` of `[network]`")
-    p_fm: Shares = Field(description="values of `p_fm`")
-    p_cu: Shares = Field(description="values of `p_cu`")
-    p_c: Shares = Field(description="values of `p_c`")
-    records: Count | None = Field(default=None, description="size of the samples; the first size if not given")
+    p_m: Shares = Field(description="values of `network.p_m`")
+    p_fm: Shares = Field(description="values of `network.p_fm`")
+    p_cu: Shares = Field(description="values of `network.p_cu`")
+    p_c: Shares = Field(description="values of `network.p_c`")
+    records: Count | None = Field(
+        default=None, description="number of records in each sample; default: the first of `release.sizes`"
+    )
     trials: Count | None = Field(
-        default=None, description="outcomes simulated per person, as published; exact if not given"
+        default=None,
+        description="number of simulated outcomes per person, as in the paper; default: exact probabilities",
     )
 
 
 class RiskFiguresSection(Section):
     """Further tables and figures of a run."""
 
-    settings: SettingsSection | None = Field(default=None, description="all combinations of some capabilities")
+    settings: SettingsSection | None = Field(
+        default=None, description="overall risk for all combinations of capabilities"
+    )
 
 
 class RiskScenario(ScenarioHead):
-    """Identifiability of a release for adversaries with partial knowledge of people."""
+    """Re-identification risk of a release under partial background knowledge."""
 
     elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("adversary", "adversaries"),
         "in section knowledge, an entry for what each adversary may know, as nobody attacks where risk is assessed",
     )
 
-    game: Literal["risk"] = Field(description="nobody plays: how identifiable a given release is")
+    game: Literal["risk"] = Field(description="kind of scenario: re-identification risk of a release, without a game")
     population: RiskPopulationSection | None = Field(
         default=None,
-        description="the population; needed for samples and uniqueness method `known`",
+        description="population of the records; needed for samples and for uniqueness method `known`",
     )
-    release: RiskReleaseSection = Field(description="the released records")
+    release: RiskReleaseSection = Field(description="released records")
     trees: dict[str, TreeSection] = Field(
-        default={}, description="attribute of a file = the groups that it is released with"
+        default={}, description="groups into which the values of a file are generalized, by attribute"
     )
     knowledge: dict[str, str] = Field(
-        min_length=1, description="name = knowledge recipe; each is compared with the worst case"
+        min_length=1, description="knowledge recipe of each adversary, by name; each is compared with the worst case"
     )
-    uniqueness: UniquenessSection = Field(description="uniqueness in the population")
+    uniqueness: UniquenessSection = Field(description="probability that a sample unique is a population unique")
     network: NetworkSection = Field(default=NetworkSection(), description="capabilities of the adversary")
-    expectation: ExpectationSection = Field(default=ExpectationSection(), description="exact or Monte Carlo")
-    attack: AttackSection | None = Field(default=None, description="what an attack is worth")
-    threshold: ThresholdSection | None = Field(default=None, description="the risk that is accepted, by group")
-    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="further tables and figures")
+    expectation: ExpectationSection = Field(
+        default=ExpectationSection(), description="computation of expectations over knowledge sets"
+    )
+    attack: AttackSection | None = Field(
+        default=None, description="adversary's gain and cost; adds payoffs to the results"
+    )
+    threshold: ThresholdSection | None = Field(
+        default=None, description="accepted risk, and the groups for which it is checked"
+    )
+    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="additional tables and figures")
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:

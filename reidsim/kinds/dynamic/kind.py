@@ -37,7 +37,7 @@ class DynamicKind(Kind):
     """The game of a publisher who releases cases over time; see `Kind`."""
 
     name = "dynamic"
-    words = "a publisher releases cases period by period, each table in one generalization"
+    words = "a publisher releases a table of cases in each period, with one generalization per table"
     schema = DynamicScenario
     policies = POLICIES
     measures = MEASURES

@@ -22,7 +22,7 @@ POLICIES: Policies[Policy] = Policies()
 class NoProtection(Policy):
     """Release every table unchanged."""
 
-    label, description, is_rule = "No protection", "every table is released unchanged", True
+    label, description, is_rule = "No protection", "all records are released unchanged", True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the most specific generalization for every table."""
@@ -33,7 +33,7 @@ class NoProtection(Policy):
 class FixedLevels(Policy):
     """Release every table at fixed levels."""
 
-    label, description, is_rule = "Fixed levels", "every table is released at the levels that the scenario gives", True
+    label, description, is_rule = "Fixed levels", "all tables are released at the levels set in the scenario", True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the generalization at the scenario's levels."""
@@ -49,7 +49,8 @@ class KeepsPk(Policy):
 
     label = "PK-driven"
     description = (
-        "at each review, the most useful generalization whose PK stays within the threshold in simulated tables"
+        "generalization with the highest utility whose PK does not exceed the threshold in "
+        "simulated tables; chosen again at each review"
     )
     is_rule = True
 
@@ -89,7 +90,10 @@ def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
 class Basic(Policy):
     """Release each period's table in the generalization with the largest payoff sum."""
 
-    label, description = "Basic game", "for each period, the generalization that pays most"
+    label, description = (
+        "Basic game",
+        ("generalization with the highest payoff in each period, whether or not records are attacked"),
+    )
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the generalization of each row's period."""
@@ -108,7 +112,9 @@ class NoAttack(Basic):
     """Play the basic game under the constraint that no record is attacked."""
 
     label = "No-Attack game"
-    description = "for each period, the generalization that pays most among those without an attacked record"
+    description = (
+        "generalization with the highest payoff in each period among the generalizations without an attacked record"
+    )
     forbids_attacks = True
 
 

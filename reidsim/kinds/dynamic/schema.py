@@ -25,17 +25,18 @@ PERIOD = "period"
 class CasePopulationSection(Section):
     """The people who may become a case."""
 
-    recipe: Text = Field(description="name of a bundled population, or path of a recipe")
+    recipe: Text = Field(description="bundled population, or path of a recipe")
 
 
 class VotersSection(Section):
     """The list in which the adversary looks records up."""
 
-    recipe: Text = Field(description="name of a bundled population, or path of a recipe")
+    recipe: Text = Field(description="bundled population, or path of a recipe")
     coverage: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,
         description=(
-            "probability that a person is in the list; its share of the population if not given, 1 without a population"
+            "probability that a person is in the list; default: the list's share of the population, or "
+            "1 without a population"
         ),
     )
 
@@ -43,8 +44,10 @@ class VotersSection(Section):
 class CasesSection(Section):
     """The case records to release, and the contents of a table."""
 
-    path: Text | None = Field(default=None, description="file of cases, one per row; `[epidemic]` takes its place")
-    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="between columns of a CSV file")
+    path: Text | None = Field(
+        default=None, description="file of cases, one per row; replaced by `[epidemic]` for simulated cases"
+    )
+    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="column separator of a CSV file")
     period: Annotated[Text, with_key("path")] = Field(
         default=PERIOD,
         description="column with the period of each case: whole numbers, or text such as `2020-03-01`",
@@ -52,28 +55,30 @@ class CasesSection(Section):
     forecast: Text | None = Field(
         default=None,
         description=(
-            "column with the added benefit per record of a forecast from the period's table, the same in all rows "
-            "of a period; 0 if not given"
+            "column with the added benefit per record of a forecast from the period's table, equal for "
+            "all records of a period; default: 0"
         ),
     )
     table: Literal["period", "cumulative"] = Field(
         default="period",
-        description="a period's table holds its own cases, or those of all periods so far",
+        description="contents of a period's table: the cases of the period, or all cases up to it",
     )
 
 
 class EpidemicSection(Section):
     """Cases drawn from the population: a wave that moves from area to area."""
 
-    periods: Count = Field(description="number of periods, from 1")
-    cases: Count = Field(description="number of cases of all periods, each a different person")
+    periods: Count = Field(description="number of periods, which are numbered from 1")
+    cases: Count = Field(description="number of cases in all periods together, each a different person")
     area: Text = Field(description="attribute whose groups are the areas")
-    level: Annotated[int, Field(ge=0)] = Field(default=0, description="hierarchy level of these groups")
-    peak: float = Field(description="period of the first area's peak")
+    level: Annotated[int, Field(ge=0)] = Field(default=0, description="hierarchy level of the groups in `area`")
+    peak: float = Field(description="period with most cases in the first area")
     spread: Annotated[float, Field(ge=0)] = Field(
-        default=0.0, description="greatest delay of other areas, in periods, drawn evenly"
+        default=0.0,
+        description="largest delay of the peak in other areas, in periods; delays are drawn from a uniform "
+        "distribution",
     )
-    width: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the wave of an area, in periods")
+    width: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the wave in an area, in periods")
 
 
 class DynamicPublisherSection(PoliciesSection):
@@ -81,23 +86,28 @@ class DynamicPublisherSection(PoliciesSection):
 
     policies: tuple[PolicyName, ...] = Field(
         default=("no-protection", "basic", "no-attack"),
-        description="policies compared, each once",
+        description="policies to compare, each named once",
         json_schema_extra={"minItems": 1},
     )
     fixed: Annotated[dict[str, Annotated[int, Field(ge=0)]], with_policy(FIXED)] = Field(
-        default={}, description="of policy `fixed`: attribute = level; 0 where not given"
+        default={}, description="with policy `fixed`: level of each attribute; default: 0"
     )
     k: Count = Field(
-        default=11, description="PK is the share of a table's records whose values fewer than `k` records share"
+        default=11,
+        description="size of equivalence classes below which records count in PK; PK is the share of a table's "
+        "records in classes of fewer than `k` records",
     )
-    threshold: Share = Field(default=0.01, description="of policy `pk`: largest PK that is allowed")
+    threshold: Share = Field(default=0.01, description="largest PK that policy `pk` allows")
     quantile: Annotated[Share, with_policy(PK)] = Field(
-        default=0.975, description="of policy `pk`: share of the simulated tables whose PK must be allowed"
+        default=0.975, description="with policy `pk`: share of simulated tables whose PK must not exceed the threshold"
     )
-    simulations: Annotated[Count, with_policy(PK)] = Field(default=1000, description="of policy `pk`: simulated tables")
+    simulations: Annotated[Count, with_policy(PK)] = Field(
+        default=1000, description="with policy `pk`: number of simulated tables"
+    )
     review: Annotated[Count, with_policy(PK)] = Field(
         default=1,
-        description="of policy `pk`: periods for which a choice is kept, made for the first one's number of cases",
+        description="with policy `pk`: number of periods for which a generalization is kept; it is chosen for "
+        "the number of cases in the first of them",
     )
 
     @model_validator(mode="after")
@@ -122,20 +132,23 @@ class DynamicScenario(PublisherScenario):
         "publisher.threshold": _WITHOUT_AGENTS_OR_PK,
     }
 
-    game: Literal["dynamic"] = Field(description="a publisher decides about a table of cases in each period")
+    game: Literal["dynamic"] = Field(
+        description="kind of scenario: a publisher releases a table of cases in each period"
+    )
     population: CasePopulationSection | None = Field(
-        default=None, description="who may become a case; needed by `[epidemic]` and by policy `pk`"
+        default=None, description="people who may become a case; needed by `[epidemic]` and by policy `pk`"
     )
     voters: VotersSection | None = Field(
-        default=None, description="the list in which the adversary looks records up; the population if not given"
+        default=None, description="list in which the adversary looks people up; default: the population"
     )
-    release: CasesSection = Field(default=CasesSection(), description="which case records are released")
+    release: CasesSection = Field(default=CasesSection(), description="case records to release")
     epidemic: EpidemicSection | None = Field(default=None, description="simulated cases, in place of `release.path`")
     attributes: dict[str, GeneralizedSection] = Field(
-        description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
+        description="quasi-identifiers; their order is the order of levels in the lattice",
+        json_schema_extra={"minProperties": 1},
     )
     publisher: DynamicPublisherSection = Field(
-        default=DynamicPublisherSection(), description="how the publisher decides in each period"
+        default=DynamicPublisherSection(), description="decisions of the publisher in each period"
     )
 
     @model_validator(mode="after")

@@ -49,7 +49,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     """The game of data subjects who decide which attributes to share; see `Kind`."""
 
     name = "masking"
-    words = "data subjects decide which attributes of their record are shared, generalized or masked"
+    words = "data subjects decide which attributes of their records are shared, generalized or masked"
     schema = MaskingScenario
     measures = MEASURES
     drawn_by = "reidsim.kinds.masking.figures.runs"

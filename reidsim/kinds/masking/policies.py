@@ -40,14 +40,14 @@ class Baseline(MaskingPolicy):
 class NoProtection(Baseline):
     """Share every attribute."""
 
-    label, description, row = "No protection", "every attribute is shared", 6
+    label, description, row = "No protection", "all attributes are shared", 6
 
 
 @POLICIES.register("demographics-only")
 class DemographicsOnly(Baseline):
     """Share only the attributes on which an attack links."""
 
-    label, description = "Demographics only", "only the attributes that are linked on are shared"
+    label, description = "Demographics only", "only the attributes by which the adversary looks people up are shared"
     in_another_game = True
     look = Look(GREY, "D")
     row = 7
@@ -57,7 +57,7 @@ class DemographicsOnly(Baseline):
 class RandomOptIn(Baseline):
     """Share everything or nothing, at random."""
 
-    label, description, row = "Random opt-in", "everything or nothing, at random", 8
+    label, description, row = "Random opt-in", "all attributes or none are shared, at random", 8
     look = Look(ORANGE, "<")
 
 
@@ -65,7 +65,7 @@ class RandomOptIn(Baseline):
 class RandomMasking(Baseline):
     """Share each attribute at random."""
 
-    label, description, row = "Random masking", "each attribute is shared at random", 9
+    label, description, row = "Random masking", "each attribute is shared or masked at random", 9
     masks = True
     look = Look(BLACK, "P")
 
@@ -74,7 +74,13 @@ class RandomMasking(Baseline):
 class KAnonymous(MaskingPolicy):
     """Suppress cells until the table is k-anonymous."""
 
-    label, description = "k-anonymity", "cells suppressed until every record has k alike, the cheapest first"
+    label, description = (
+        "k-anonymity",
+        (
+            "values are masked, at small cost in utility, until each record is in a group of at least "
+            "k records with the same shared values"
+        ),
+    )
     is_rule = True
     masks = True
     look = Look(GREY, "h")
@@ -93,7 +99,11 @@ class KAnonymous(MaskingPolicy):
 class OptInGame(MaskingPolicy):
     """Share everything or nothing, whichever has the larger payoff."""
 
-    label, description, row = "Opt-in game", "everything if that pays, else nothing", 5
+    label, description, row = (
+        "Opt-in game",
+        "all attributes are shared if the subject's payoff is positive, otherwise none",
+        5,
+    )
     takes_best = True
     look = Look(GREEN, "o")
 
@@ -119,7 +129,11 @@ class SearchPolicy(MaskingPolicy):
 class Masking(SearchPolicy):
     """The masking game of Wan et al. 2021."""
 
-    label, description, row = "Masking game", "the attributes that pay most", 0
+    label, description, row = (
+        "Masking game",
+        ("set of shared attributes with the highest payoff for the subject, whether or not the record is attacked"),
+        0,
+    )
     masks = True
     look = Look(BLUE, "^")
 
@@ -128,7 +142,11 @@ class Masking(SearchPolicy):
 class NoAttackMasking(SearchPolicy):
     """The masking game under the constraint that no record is attacked."""
 
-    label, description, row = "No-attack masking game", "the attributes that pay most without an attack", 1
+    label, description, row = (
+        "No-attack masking game",
+        "set of shared attributes with the highest payoff among the sets without an attack",
+        1,
+    )
     forbids_attacks = True
     masks = True
     look = Look(SKY_BLUE, ">")
@@ -139,7 +157,7 @@ class OneStageMasking(SearchPolicy):
     """The masking game against an adversary without inference."""
 
     label, row = "One-stage masking game", None
-    description = "the masking game against an adversary who infers nothing"
+    description = "masking game against an adversary who makes no inferences"
     in_another_game = True
     masks = True
     look = Look(VERMILION, "X")
@@ -150,7 +168,7 @@ class SameStrategy(MaskingPolicy):
     """The best strategy that is common to all subjects."""
 
     label, row = "Same strategy for all", 4
-    description = "the attributes that pay most if all subjects share the same ones"
+    description = "set of shared attributes, equal for all subjects, with the highest total payoff"
     takes_best = True
     masks = True
     look = Look(BLACK, "*")
@@ -164,7 +182,7 @@ class SameStrategy(MaskingPolicy):
 class GreedyMasking(SearchPolicy):
     """The masking game, solved by greedy search."""
 
-    label, description, row = "Greedy masking", "the masking game by greedy search", 2
+    label, description, row = "Greedy masking", "masking game, solved by greedy search; not exact", 2
     by_agents = False
     search = "greedy"
 
@@ -173,6 +191,10 @@ class GreedyMasking(SearchPolicy):
 class AnytimeMasking(SearchPolicy):
     """The masking game, with a limited number of evaluated strategies."""
 
-    label, description, row = "Anytime masking", "the masking game with a limited number of strategies tried", 3
+    label, description, row = (
+        "Anytime masking",
+        "masking game, solved with a limited number of evaluated strategies; not exact",
+        3,
+    )
     by_agents = False
     search = "anytime"

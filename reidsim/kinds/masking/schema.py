@@ -37,7 +37,7 @@ TARGETS = "targets"
 
 _INFERS = ReadIf(
     lambda section, scenario: any(stage.stage != "identify" for stage in section.stages),
-    "with a stage that infers something",
+    "with a stage that infers an attribute",
 )
 
 
@@ -45,17 +45,21 @@ class MaskingAdversarySection(PlannerSection):
     """How the adversary links, in stages or with background knowledge, and plans."""
 
     confidence_threshold: Annotated[Share, _INFERS] = Field(
-        default=0.5, description="theta: an inference of less confidence is not used"
+        default=0.5, description="theta: smallest confidence with which an inference is used"
     )
-    stages: tuple[StageSection, ...] = Field(default=(), description="in order; the last one is `identify`")
+    stages: tuple[StageSection, ...] = Field(
+        default=(), description="stages of the attack in order; the last one is `identify`"
+    )
     overconfident: Annotated[bool, _INFERS] = Field(
         default=False,
-        description="with stages: takes inferences that reach the threshold for certain",
+        description="whether the adversary takes an inference that reaches the threshold as certain",
     )
     knowledge: str | None = Field(
-        default=None, description="instead of stages: name of a bundled knowledge recipe, or path of one"
+        default=None, description="bundled knowledge recipe, or path of a recipe; replaces `stages`"
     )
-    resource: str | None = Field(default=None, description="with `knowledge`: where people are looked up")
+    resource: str | None = Field(
+        default=None, description="with `knowledge`: resource in which the adversary looks people up"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> MaskingAdversarySection:
@@ -82,13 +86,15 @@ class MaskingAdversarySection(PlannerSection):
 
 
 class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
-    """An adversary among several: how it links and plans."""
+    """A named adversary in `[adversaries]`: its linkage and planning."""
 
 
 class MaskingBeliefsSection(ListBeliefsSection):
-    """Beliefs of the subjects; values that are not given are the true ones."""
+    """Beliefs of the subjects; a parameter without a belief has its true value."""
 
-    sizes: dict[str, Count] = Field(default={}, description="drawn resource = number of people believed to be in it")
+    sizes: dict[str, Count] = Field(
+        default={}, description="number of people that the subjects believe to be in a drawn resource, by resource"
+    )
 
 
 class MaskingFiguresSection(Section):
@@ -98,7 +104,7 @@ class MaskingFiguresSection(Section):
         Annotated[int, Field(ge=0)] | None, ReadIf(lambda section, scenario: scenario.agents is None, "without agents")
     ] = Field(
         default=None,
-        description="record, from 0, whose greedy search is listed (two-stage attacks)",
+        description="number of the record, counted from 0, whose greedy search is listed; only with two-stage attacks",
     )
 
 
@@ -107,36 +113,41 @@ class MaskingScenario(ScenarioHead):
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         "population": ReadIf(
-            lambda section, scenario: scenario.targets.size is not None, "with tables that are drawn from the people"
+            lambda section, scenario: scenario.targets.size is not None,
+            "with tables that are drawn from the population",
         ),
         "population.together": ReadIf(
-            lambda section, scenario: len(drawn_lists_of(scenario.resources)) > 1, "with two lists or more"
+            lambda section, scenario: len(drawn_lists_of(scenario.resources)) > 1, "with at least two lists"
         ),
     }
 
-    game: Literal["masking"] = Field(description="subjects choose what to share of their records")
-    replications: Count = Field(default=1, description="draws of subjects and resources; 1 with files")
-    population: PeopleSection | None = Field(default=None, description="people to draw from; not needed with files")
-    targets: TargetsSection = Field(description="the subjects")
-    resources: dict[str, ResourceSection] = Field(min_length=1, description="tables that the adversary holds")
-    economics: EconomicsSection = Field(description="the true payoff parameters")
+    game: Literal["masking"] = Field(description="kind of scenario: data subjects choose the attributes to share")
+    replications: Count = Field(default=1, description="number of random draws of subjects and resources; 1 with files")
+    population: PeopleSection | None = Field(
+        default=None, description="population of subjects and resources; not needed with files"
+    )
+    targets: TargetsSection = Field(description="data subjects, the targets of the adversary")
+    resources: dict[str, ResourceSection] = Field(min_length=1, description="tables of people that the adversary has")
+    economics: EconomicsSection = Field(description="true payoff parameters")
     beliefs: MaskingBeliefsSection = Field(
-        default=MaskingBeliefsSection(), description="what the subjects believe instead"
+        default=MaskingBeliefsSection(), description="values that the subjects believe in place of the true values"
     )
     adversary: MaskingAdversarySection = Field(
         # An adversary needs stages or knowledge: a missing section is an error unless there are several adversaries.
         default=MaskingAdversarySection.model_construct(),
-        description="how the adversary attacks; needed unless there are `adversaries`",
+        description="linkage and planning of the adversary; needed unless there are `adversaries`",
     )
     adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
         default={},
-        description="several by name; an `adversary` beside them gives defaults",
+        description="named adversaries; a section `[adversary]` beside them gives their defaults",
     )
-    subjects: SubjectsSection = Field(description="what subjects may share, its value, and their policies")
+    subjects: SubjectsSection = Field(
+        description="attributes that subjects may share, the value of sharing, and policies"
+    )
     agents: AgentsSection | None = Field(
-        default=None, description="several adversaries and rounds; one analytic game if not given"
+        default=None, description="repeated rounds with several adversaries; default: one game without rounds"
     )
-    figures: MaskingFiguresSection = Field(default=MaskingFiguresSection(), description="further tables and figures")
+    figures: MaskingFiguresSection = Field(default=MaskingFiguresSection(), description="additional tables and figures")
 
     @property
     def each(self) -> Mapping[str | None, MaskingScenario]:

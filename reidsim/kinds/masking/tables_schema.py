@@ -22,14 +22,17 @@ Years = Count
 class PeopleSection(Section):
     """The population that supplies targets and resources."""
 
-    recipe: str = Field(description="name of a bundled population, or path of a recipe, that lists people")
+    recipe: str = Field(description="bundled population, or path of a recipe, with one row per person")
     seed: PopulationSeed = None
     generations: Years | None = Field(
-        default=None, description="of a genealogy: men of this many last generations; everybody if not given"
+        default=None,
+        description="number of latest generations of a genealogy from which men are taken; default: all people",
     )
-    women: bool = Field(default=False, description="with `generations`: also the women, of whom no alleles are known")
+    women: bool = Field(
+        default=False, description="with `generations`: whether women, who have no known alleles, are taken too"
+    )
     reference_year: int | None = Field(
-        default=None, description="gives people an `age`, counted from their `birth_year`"
+        default=None, description="year in which ages are computed from `birth_year`; adds the attribute `age`"
     )
     together: Together = 0.0
 
@@ -43,11 +46,11 @@ class PeopleSection(Section):
 class TableSection(Section):
     """The people in a table: drawn from the population, or the rows of a file."""
 
-    size: Count | None = Field(default=None, description="people drawn")
-    file: Text | None = Field(default=None, description="CSV or Parquet file instead")
-    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="between columns of a CSV file")
+    size: Count | None = Field(default=None, description="number of people drawn from the population")
+    file: Text | None = Field(default=None, description="CSV or Parquet file of people, in place of `size`")
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="column separator of a CSV file")
     columns: Annotated[dict[str, str], with_key("file")] = Field(
-        default={}, description="attribute = column of the file, where the names differ"
+        default={}, description="column of the file, by attribute; default: the attribute's name"
     )
 
     @model_validator(mode="after")
@@ -84,11 +87,11 @@ def _is_inferred_from(section: Any, scenario: Any) -> bool:
     return any(stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section for stage in stages)
 
 
-_INFERRED_FROM = ReadIf(_is_inferred_from, "with a stage that infers surnames from the resource")
+_INFERRED_FROM = ReadIf(_is_inferred_from, "with a stage that infers surnames from this resource")
 
 
 class ResourceSection(DrawnResourceSection, TableSection):
-    """A table that the adversary owns.
+    """A table of people that the adversary has.
 
     With a `kind`, it is a list drawn from the people; otherwise a sample or a file.
     """
@@ -97,19 +100,22 @@ class ResourceSection(DrawnResourceSection, TableSection):
         Literal["targets", "others", "anyone"],
         ReadIf(
             lambda section, scenario: section.file is None or section.holds == "targets",
-            'without a file, or as "targets"',
+            'without a file, or with the value "targets"',
         ),
     ] = Field(
         default="anyone",
-        description="all subjects and more people, nobody of another such table, or people at random; in a file, "
-        '`"targets"` is checked',
+        description="people in a drawn table: all subjects and other people (`targets`), only people in no "
+        "table with `targets` and no other table with `others` (`others`), or people drawn at "
+        "random (`anyone`); in a file, `targets` checks that all subjects are present",
     )
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that it carries")
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes in the table")
     missing_alleles: Annotated[Share | None, _INFERRED_FROM] = Field(
         default=None,
-        description="share of unknown alleles; 0 if not given, 0.3 of a genealogy",
+        description="share of unknown alleles; default: 0.3 in a list of kind `genealogy`, otherwise 0",
     )
-    count: Text | None = Field(default=None, description="column with the number of people of each row")
+    count: Text | None = Field(
+        default=None, description="column with the number of people in each row; default: one person per row"
+    )
 
     @model_validator(mode="after")
     def _one_origin(self) -> ResourceSection:
@@ -145,13 +151,15 @@ class GeneralizedAttribute(Section):
     """Levels of an attribute between shared and masked."""
 
     widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
-        default=(), description="widths of intervals at each level, from 0 on; each a multiple of the one before"
+        default=(),
+        description="width of the intervals at each level; intervals start at 0, and each width is a multiple "
+        "of the previous one",
     )
     groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
-        default=(), description="values merged at each level; others stay alone"
+        default=(), description="groups of values at each level; a value without a group stays unchanged"
     )
     kept: tuple[Share, ...] = Field(
-        min_length=1, description="share of the attribute's weight kept at each level, not rising"
+        min_length=1, description="share of the attribute's weight that remains at each level, not increasing"
     )
 
     @model_validator(mode="after")
@@ -175,47 +183,48 @@ class GeneralizedAttribute(Section):
 class SubjectsSection(Section):
     """The attributes that data subjects may share, their value, and the policies."""
 
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that subjects can share, with loci last")
     always_shared: tuple[str, ...] = Field(
         default=(),
-        description="attributes that cannot be masked; not with `k-anonymity`",
+        description="attributes that cannot be masked; not with policy `k-anonymity`",
     )
     weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
         default="entropy",
-        description="entropy in the first resource that carries it, all equal, or attribute = weight",
+        description="weight of each attribute in the benefit: its entropy in the first resource that has it, "
+        "equal weights, or your own numbers by attribute",
     )
     minority_support: float = Field(
         default=0.0,
-        description="alpha: extra weight of rare values; below 0, of frequent ones",
+        description="alpha: additional weight of rare values, or of frequent values if negative",
     )
     generalize: dict[str, GeneralizedAttribute] = Field(
-        default={}, description="attribute = its levels between shared and masked"
+        default={}, description="levels between shared and masked, by attribute"
     )
     policies: tuple[PolicyName, ...] = Field(
         default=("opt-in", "masking", "no-attack-masking"),
         min_length=1,
-        description="policies compared, the columns of the table, each once",
+        description="policies to compare, each named once",
     )
     solver: Annotated[
         Literal["best-first", "backward-induction", "greedy", "anytime"],
         ReadIf(
             lambda section, scenario: any(policy_named(name).search == "scenario" for name in section.policies),
-            "with a policy that is a masking game",
+            "with a policy that solves a masking game",
         ),
-    ] = Field(default="best-first", description="of the policies that are games")
+    ] = Field(default="best-first", description="algorithm that solves the policies that are games")
     most_evaluated: Annotated[
         Count,
         ReadIf(
             lambda section, scenario: section.solver == "anytime" or "anytime-masking" in section.policies,
             'with solver = "anytime" or policy "anytime-masking"',
         ),
-    ] = Field(default=20_000, description="of solver `anytime`: most strategies evaluated per subject")
+    ] = Field(default=20_000, description="with solver `anytime`: largest number of strategies evaluated per subject")
     k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
     opt_in_rate: Annotated[Share, with_policy("random-opt-in")] = Field(
-        default=0.05, description="of policy `random-opt-in`: probability to share all"
+        default=0.05, description="with policy `random-opt-in`: probability that a subject shares all attributes"
     )
     sharing_rate: Annotated[Share, with_policy("random-masking")] = Field(
-        default=0.15, description="of policy `random-masking`: probability to share each attribute"
+        default=0.15, description="with policy `random-masking`: probability that an attribute is shared"
     )
 
     @model_validator(mode="after")

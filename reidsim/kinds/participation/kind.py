@@ -31,7 +31,7 @@ class ParticipationKind(Kind):
     """The game of people who decide whether to join a genomic database; see `Kind`."""
 
     name = "participation"
-    words = "people decide whether to join a genomic database, in which relatives expose each other"
+    words = "people decide whether to join a genomic database, in which members expose their relatives"
     schema = ParticipationScenario
     measures = MEASURES
     drawn_by = "reidsim.kinds.participation.figures"

@@ -37,7 +37,7 @@ class Joining(Policy):
 class Nobody(Joining):
     """Nobody joins."""
 
-    label, description, look, is_rule = "Nobody", "nobody joins", Look(GREY, "s"), True
+    label, description, look, is_rule = "Nobody", "no person joins", Look(GREY, "s"), True
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
         """Return the fixed set of members."""
@@ -48,7 +48,7 @@ class Nobody(Joining):
 class Everybody(Nobody):
     """All people join."""
 
-    label, description, look = "Everybody", "everybody joins", Look(BLACK, "D")
+    label, description, look = "Everybody", "all people join", Look(BLACK, "D")
 
 
 @POLICIES.register("from-nobody")
@@ -56,7 +56,7 @@ class FromNobody(Joining):
     """Best-reply dynamics from an empty database."""
 
     label, look = "From nobody", Look(BLUE, "o")
-    description = "best replies in turn, starting from nobody, until nobody wants to change"
+    description = "sequence of best responses that starts with no members and ends when no person gains by a change"
 
 
 @POLICIES.register("from-everybody")
@@ -64,14 +64,20 @@ class FromEverybody(Joining):
     """Best-reply dynamics from full participation."""
 
     label, look = "From everybody", Look(VERMILION, "^")
-    description = "best replies in turn, starting from everybody"
+    description = (
+        "sequence of best responses that starts with all people as members and ends when no person gains by a change"
+    )
 
 
 @POLICIES.register("planner")
 class SocialPlanner(Joining):
     """The set of members with the largest welfare."""
 
-    label, description, look = "Planner", "the members with the largest sum of payoffs", Look(GREEN, "v")
+    label, description, look = (
+        "Planner",
+        "set of members with the largest sum of payoffs over all people",
+        Look(GREEN, "v"),
+    )
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
         """Return the set of members with the largest sum of payoffs."""

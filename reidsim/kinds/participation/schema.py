@@ -22,27 +22,29 @@ class ParticipationPopulationSection(Section):
     """The people who may join, and their relationships."""
 
     couples: Annotated[float, Field(ge=1_000, le=10_000_000_000)] | None = Field(
-        default=None, description="couples of the present generation of a random population (N_0)"
+        default=None, description="number of couples in the present generation of a random population (N_0)"
     )
     children: Annotated[float, Field(ge=2, le=20)] = Field(
-        default=2.5, description="with `couples`: children per couple (r)"
+        default=2.5, description="with `couples`: mean number of children per couple (r)"
     )
     types: Annotated[int, Field(ge=1, le=100_000)] = Field(
-        default=1_000, description="with `couples`: number of equally large types of people"
+        default=1_000, description="with `couples`: number of types of people, all of equal size"
     )
-    recipe: str | None = Field(default=None, description="instead: bundled genealogy, or path of a genealogy's recipe")
+    recipe: str | None = Field(
+        default=None, description="bundled genealogy, or path of a genealogy recipe; replaces `couples`"
+    )
     people: Annotated[int, Field(ge=2)] | None = Field(
-        default=None, description="people of each generation; those of the recipe if not given"
+        default=None, description="with `recipe`: number of people in each generation; default: as in the recipe"
     )
     generations: Count | None = Field(
-        default=None, description="generations with the founders; those of the recipe if not given"
+        default=None, description="with `recipe`: number of generations, founders included; default: as in the recipe"
     )
-    living: Count = Field(default=3, description="with `recipe`: last generations, whose people decide")
+    living: Count = Field(default=3, description="with `recipe`: number of latest generations, whose people decide")
     path: Text | None = Field(
         default=None,
         description=(
-            "instead: pedigree with columns person, father, mother (empty if unknown) and optionally decides (yes "
-            "or no)"
+            "pedigree file with the columns person, father and mother (empty if unknown) and "
+            "optionally decides (yes or no); replaces `couples`"
         ),
     )
 
@@ -64,20 +66,26 @@ class MatchingSection(Section):
     """Conditions under which a search of the database finds relatives."""
 
     genome: Annotated[float, Field(gt=0, le=1_000)] = Field(
-        default=35.0, description="length of the genome, Morgans (L)"
+        default=35.0, description="length of the genome, in Morgans (L)"
     )
     segment: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=0.06, description="least length of a shared segment that is detected, Morgans (m)"
+        default=0.06, description="smallest length of a shared segment that is detected, in Morgans (m)"
     )
-    segments: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="segments that make a match (n_s)")
+    segments: Annotated[int, Field(ge=1, le=20)] = Field(
+        default=2, description="smallest number of shared segments in a match (n_s)"
+    )
     matches: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=2, description="matches that identify a person who is not in the database (n_u)"
+        default=2, description="smallest number of matches that identify a person who is not in the database (n_u)"
     )
     found_within: _Generations = Field(
-        default=3, description="relatives worth finding: at most twice this many meioses apart (g_maxc)"
+        default=3,
+        description="largest distance of a relative that a member benefits from finding, in generations; two "
+        "meioses count as one generation (g_maxc)",
     )
     traced_within: _Generations = Field(
-        default=5, description="relatives who identify: at most twice this many meioses apart (g_maxi)"
+        default=5,
+        description="largest distance of a relative whose match helps to identify a person, in generations; "
+        "two meioses count as one generation (g_maxi)",
     )
 
     @model_validator(mode="after")
@@ -93,20 +101,21 @@ class MatchingSection(Section):
 class JoiningSubjectsSection(Section):
     """The payoffs of joining, and how people decide."""
 
-    benefit: Money = Field(description="of finding a relative in the database (b)")
+    benefit: Money = Field(description="benefit of finding a relative in the database (b)")
     services: Annotated[float, Field(ge=-1_000_000_000, le=1_000_000_000)] = Field(
-        default=0.0, description="net value of other services (v); may be negative"
+        default=0.0, description="net value of other services to a member (v); may be negative"
     )
-    harm: Money = Field(description="of being identified (c)")
+    harm: Money = Field(description="harm of being identified (c)")
     spread: Share = Field(
         default=0.0,
-        description="spread of amounts among people: uniform within this share of their values",
+        description="variation of the amounts among people: each amount is multiplied by a factor drawn "
+        "uniformly between 1 - `spread` and 1 + `spread`",
     )
     concern: Annotated[float, Field(ge=0, le=1_000)] = Field(
-        default=0.0, description="weight of relatives' payoffs, times relatedness"
+        default=0.0, description="concern for relatives: weight of a relative's payoff, multiplied by the relatedness"
     )
     policies: tuple[PolicyName, ...] = Field(
-        default=POLICY_NAMES, min_length=1, description="policies compared, the columns of the table, each once"
+        default=POLICY_NAMES, min_length=1, description="policies to compare, each named once"
     )
 
     @model_validator(mode="after")
@@ -115,39 +124,48 @@ class JoiningSubjectsSection(Section):
         return self
 
 
-_OF_FAMILIES = ReadIf(lambda section, scenario: scenario.population.couples is None, "with recipe or path, not couples")
+_OF_FAMILIES = ReadIf(
+    lambda section, scenario: scenario.population.couples is None, "with recipe or path, not with couples"
+)
 
 
 class EquilibriaSection(Section):
-    """How equilibria are searched for and tested."""
+    """Search for equilibria, and tests of their stability."""
 
     starts: Annotated[int, Field(ge=0, le=1_000), _OF_FAMILIES] = Field(
-        default=8, description="random starts of best replies, besides nobody and everybody"
+        default=8,
+        description="number of random starting points of best responses, in addition to no members and all people",
     )
     largest: Annotated[int, Field(ge=1, le=20), _OF_FAMILIES] = Field(
-        default=12, description="largest family whose profiles are enumerated"
+        default=12, description="largest family, in people, whose strategy profiles are all enumerated"
     )
     lost: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
         default=(0.01, 0.05, 0.2), description="shares of members who drop out at random"
     )
     draws: Annotated[int, Field(ge=1, le=10_000), _OF_FAMILIES] = Field(
-        default=10, description="draws of drop-outs per share"
+        default=10, description="number of random draws of drop-outs for each share"
     )
 
 
 class ParticipationFiguresSection(Section):
     """Further tables and figures of a run."""
 
-    equilibria: EquilibriaSection = Field(default=EquilibriaSection(), description="how equilibria are searched for")
+    equilibria: EquilibriaSection = Field(
+        default=EquilibriaSection(), description="search for equilibria, and their stability"
+    )
 
 
 class ParticipationScenario(ScenarioHead):
     """People decide whether to join a genomic database; relatives expose each other."""
 
-    game: Literal["participation"] = Field(description="people decide whether to join a genomic database")
-    population: ParticipationPopulationSection = Field(description="who may join, and who is related to whom")
-    matching: MatchingSection = Field(default=MatchingSection(), description="what a search of the database finds")
-    subjects: JoiningSubjectsSection = Field(description="what joining is worth, and how people decide")
+    game: Literal["participation"] = Field(
+        description="kind of scenario: people decide whether to join a genomic database"
+    )
+    population: ParticipationPopulationSection = Field(description="people who may join, and their relationships")
+    matching: MatchingSection = Field(
+        default=MatchingSection(), description="conditions under which a search of the database finds relatives"
+    )
+    subjects: JoiningSubjectsSection = Field(description="payoffs of joining, and policies")
     figures: ParticipationFiguresSection = Field(
-        default=ParticipationFiguresSection(), description="further tables and figures"
+        default=ParticipationFiguresSection(), description="additional tables and figures"
     )

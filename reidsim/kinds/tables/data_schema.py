@@ -17,7 +17,7 @@ from reidsim.validation import Section
 Estimator = Literal["benedetti-franconi", "log-linear"]
 
 
-_WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which takes its place")
+_WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which replaces it")
 
 
 def _is_csv(section: ReleaseSection, scenario: Any) -> bool:
@@ -26,29 +26,29 @@ def _is_csv(section: ReleaseSection, scenario: Any) -> bool:
     return section.format == "csv" and any(path is not None and not path.endswith(".parquet") for path in paths)
 
 
-_OF_CSV = ReadIf(_is_csv, "with a csv file at release.path or population.path")
+_OF_CSV = ReadIf(_is_csv, "with a CSV file in release.path or population.path")
 
 
 class PopulationSection(Section):
-    """Population in which journalist risk counts candidates."""
+    """Population in which groups are counted under journalist risk."""
 
     recipe: Annotated[str | None, _WITHOUT_PATH] = Field(
-        default=None, description="name of a bundled population, or path of a recipe"
+        default=None, description="bundled population, or path of a recipe"
     )
     path: Text | None = Field(
         default=None,
-        description="file of people, in the format of the release, in place of `recipe`",
+        description="file of people in the format of the released records; replaces `recipe`",
     )
     counts: Annotated[Literal["sample", "expected"], _WITHOUT_PATH] = Field(
         default="sample",
-        description="draw whole people, or keep expected counts",
+        description="number of people in each cell of the population: drawn at random, or the expected number",
     )
     seed: Annotated[PopulationSeed, _WITHOUT_PATH] = None
     together: Together = 0.0
     holds_release: bool | None = Field(
         default=None,
-        description="whether records must be people of the population; by default only where "
-        '`publisher.unit = "table"` and no attribute has `unknown = "nobody"`',
+        description="whether every record must match a person of the population; default: true if "
+        '`publisher.unit = "table"` and no attribute has `unknown = "nobody"`, else false',
     )
 
     @model_validator(mode="after")
@@ -66,14 +66,16 @@ class TablesResourceSection(DrawnResourceSection):
     """
 
     attributes: tuple[str, ...] = Field(
-        default=(), description="quasi-identifiers that it reveals; by default, those of its kind"
+        default=(), description="quasi-identifiers that the resource reveals; default: the attributes of its `kind`"
     )
-    size: Count | None = Field(default=None, description="of a list: exact number of people")
-    file: Text | None = Field(default=None, description='of kind `"file"`: CSV or Parquet file of the list')
-    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="between columns of a CSV file")
-    encoding: Annotated[str, with_key("file")] = Field(default="utf-8", description="of a CSV file, such as `latin-1`")
+    size: Count | None = Field(default=None, description="exact number of people in a list")
+    file: Text | None = Field(default=None, description='CSV or Parquet file of a list with `kind = "file"`')
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="column separator of a CSV file")
+    encoding: Annotated[str, with_key("file")] = Field(
+        default="utf-8", description="character encoding of a CSV file, such as `latin-1`"
+    )
     columns: Annotated[dict[str, str], with_key("file")] = Field(
-        default={}, description="attribute = column of the file, where the names differ"
+        default={}, description="column of the file, by attribute; default: the attribute's name"
     )
 
     @model_validator(mode="after")
@@ -102,39 +104,43 @@ class TablesResourceSection(DrawnResourceSection):
 class ReleaseSection(Section):
     """Records to release."""
 
-    path: Text | None = Field(default=None, description="file of records, in place of `table`; may be compressed")
+    path: Text | None = Field(default=None, description="file of records, which may be compressed; replaces `table`")
     table: Annotated[str | None, _WITHOUT_PATH] = Field(
         default=None,
-        description="population whose people are the records (name or recipe)",
+        description="bundled population or recipe whose people are the records",
     )
     format: Literal["csv", "adult"] = Field(
         default="csv",
-        description='of the file at `path`; `"adult"` is the UCI file',
+        description='format of the file in `path`; `"adult"` is the UCI file of the Adult data set',
     )
-    encoding: Annotated[str, _OF_CSV] = Field(default="utf-8", description="of a csv file, such as `latin-1`")
+    encoding: Annotated[str, _OF_CSV] = Field(
+        default="utf-8", description="character encoding of a CSV file, such as `latin-1`"
+    )
     delimiter: Annotated[Delimiter, _OF_CSV] = Field(
-        default=",", description='between columns of a csv file; ARX writes `";"`'
+        default=",", description='column separator of a CSV file; ARX writes `";"`'
     )
     header: Annotated[bool, _OF_CSV] = Field(
-        default=True, description='whether the first row names the columns; else `"1"`, `"2"` and so on'
+        default=True,
+        description='whether the first row contains column names; otherwise the columns are `"1"`, `"2"` and so on',
     )
-    weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
+    weight: Text | None = Field(default=None, description="column with sampling weights, each at least 1")
     sampling_fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="records as a share of the population, where they have no weights"
+        default=None,
+        description="number of records divided by the size of the population, for records without sampling weights",
     )
     estimator: Estimator = Field(
         default="log-linear",
-        description='how `"sample"` risk estimates groups: by a log-linear model of all records, or from the weights '
-        "of the group's own records",
+        description="estimator of population group sizes for `sample` risk: from the sampling weights in the "
+        "group (`benedetti-franconi`), or by a log-linear model of all records",
     )
     person: PersonKey | None = Field(
         default=None,
-        description="column that identifies the person, whose records share one generalization; a list of columns if "
-        "only their values together identify a person",
+        description="column that identifies the person of each record, or columns whose combined values do; "
+        "all records of a person have the same generalization",
     )
     household: Text | None = Field(
         default=None,
-        description="column with the person's household: adds the measure `household_risk`",
+        description="column that identifies the person's household; with it, results have the measure `household_risk`",
     )
 
     @model_validator(mode="after")
@@ -153,28 +159,38 @@ class AttributeSection(GeneralizedSection):
     """Source and hierarchy of a quasi-identifier."""
 
     reading: Annotated[ReadingSection | None, with_key("draw", False)] = Field(
-        default=None, description="how the column is read; unchanged if not given"
+        default=None, description="conversion of the values in the file; default: unchanged"
     )
     values: Annotated[dict[str, str], with_key("draw", False)] = Field(
         default={},
-        description="value in the records, as read = category; values not listed stay",
+        description="category for each value after `reading`; other values stay unchanged",
     )
     unknown: Annotated[
         Literal["error", "nobody"],
         ReadIf(
             lambda section, scenario: not section.draw and scenario.population is not None,
-            "with a population, and without draw",
+            "with a population and without draw",
         ),
     ] = Field(
         default="error",
-        description="whether values that the population lacks are errors, or unique to the record's person",
+        description="treatment of values that the population lacks: an error, or a value that only the "
+        "record's person has",
     )
-    draw: bool = Field(default=False, description="the records lack it; drawn from the population, given the others")
+    draw: bool = Field(
+        default=False,
+        description="whether the records lack the attribute, so that its values are drawn from the population "
+        "given the other attributes",
+    )
     top_code: int | None = Field(
         default=None,
-        description="values from here on are redrawn, given the other attributes",
+        description="lowest value of a combined top category; values from here on are redrawn from the "
+        "population given the other attributes",
     )
-    in_loss: bool = Field(default=True, description="whether generalizing it counts as information loss")
+    in_loss: bool = Field(
+        default=True, description="whether generalization of the attribute counts as information loss"
+    )
     minimum_level: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="lowest level that any policy but the fixed ones may choose"
+        default=0,
+        description="lowest level that policies may choose; fixed rules, `opt-in`, `lattice-search` and "
+        "policies of your own ignore it",
     )

@@ -45,7 +45,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
     """Scenario kind of a publisher who shares a table of records; see `Kind`."""
 
     name = "tables"
-    words = "a publisher decides how each record of a table is generalized, or all of them"
+    words = "a publisher decides how each record of a table, or the whole table, is generalized"
     schema = TablesScenario
     measures = MEASURES
     measures_of_people = MEASURES_OF_PEOPLE

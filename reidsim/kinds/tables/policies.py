@@ -89,7 +89,10 @@ def _everywhere(study: TablesStudy, node: int) -> Strategies:
 class SafeHarbor(Rule):
     """Least generalization that HIPAA Safe Harbor accepts."""
 
-    label, description = "Safe Harbor", "the least generalization that HIPAA Safe Harbor accepts"
+    label, description = (
+        "Safe Harbor",
+        "for each record, the least generalization that complies with the HIPAA Safe Harbor rule",
+    )
     needs = frozenset({SAFE_HARBOR})
     rows = Rows(record=8, table=11)
 
@@ -120,7 +123,9 @@ class Basic(BestOfUnit):
     """Basic game of Wan et al. 2015."""
 
     label = "Basic game"
-    description = "for each record or the table, the generalization that pays most, attacked or not"
+    description = (
+        "for each record or the table, the generalization with the highest payoff, whether or not records are attacked"
+    )
     rows = Rows(record=0, table=0)
 
 
@@ -129,7 +134,10 @@ class NoAttack(BestOfUnit):
     """Basic game limited to generalizations that are not attacked."""
 
     label = "No-Attack game"
-    description = "the generalization that pays most among those that are not attacked"
+    description = (
+        "for each record or the table, the generalization with the highest payoff among the "
+        "generalizations without an attack"
+    )
     forbids_attacks = True
     rows = Rows(record=1, table=1)
 
@@ -139,7 +147,10 @@ class SafeHarborFriendly(BestOfUnit):
     """Basic game limited to generalizations that Safe Harbor accepts."""
 
     label = "SH-Friendly game"
-    description = "the generalization that pays most among those that Safe Harbor accepts"
+    description = (
+        "for each record or the table, the generalization with the highest payoff among the "
+        "generalizations that comply with Safe Harbor"
+    )
     needs = frozenset({SAFE_HARBOR})
     rows = Rows(record=2, table=2)
 
@@ -148,7 +159,7 @@ class SafeHarborFriendly(BestOfUnit):
 class NoProtection(Rule):
     """Release of unchanged records."""
 
-    label, description = "No protection", "every record unchanged"
+    label, description = "No protection", "all records are released unchanged"
     rows = Rows(record=10, table=12)
 
     def form(self, study: TablesStudy) -> Strategies:
@@ -160,7 +171,7 @@ class NoProtection(Rule):
 class SuppressAll(Rule):
     """Release with every value suppressed."""
 
-    label, description = "Suppress all", "every value suppressed"
+    label, description = "Suppress all", "all values are suppressed"
     rows = Rows(record=11, table=13)
 
     def form(self, study: TablesStudy) -> Strategies:
@@ -173,7 +184,9 @@ class RecordLevel(SolvedPolicy):
     """Best generalization of each record, with group sizes of the whole table."""
 
     label = "Record-level"
-    description = "each record in its best generalization; records that pay nothing are suppressed"
+    description = (
+        "for each record, the generalization with the highest payoff; records without a positive payoff are suppressed"
+    )
     walk = "always"
     by_class = True
     improves = True
@@ -205,7 +218,10 @@ class RecordLevelNoAttack(RecordLevel):
     """Record-level generalization limited to generalizations that are not attacked."""
 
     label = "Record-level No-Attack"
-    description = "each record in its best generalization without an attack; records that pay nothing are suppressed"
+    description = (
+        "for each record, the generalization with the highest payoff among the generalizations "
+        "without an attack; records without a positive payoff are suppressed"
+    )
     forbids_attacks = True
     rows = Rows(table=9)
 
@@ -215,7 +231,10 @@ class FullDomain(SolvedPolicy):
     """Best single generalization (node) of the table."""
 
     label = "Full-domain"
-    description = "all records in the one generalization that pays most; records that pay nothing are suppressed"
+    description = (
+        "for the table, the generalization with the highest total payoff; records without a "
+        "positive payoff are suppressed"
+    )
     walk = "search"
     of_whole_table = True
     of_node = True
@@ -231,7 +250,7 @@ class FullDomainNoAttack(FullDomain):
     """Best single generalization (node) of the table, attacked records suppressed."""
 
     label = "Full-domain No-Attack"
-    description = "all records in the one generalization that pays most with attacked records suppressed"
+    description = "for the table, the generalization with the highest total payoff if attacked records are suppressed"
     forbids_attacks = True
     rows = Rows()
 
@@ -244,7 +263,7 @@ class LocalRecodingPolicy(SolvedPolicy):
     """
 
     label = "Local recoding"
-    description = "full-domain generalization, repeated for the suppressed records until that pays nothing more"
+    description = "full-domain generalization, repeated for the suppressed records until the payoff stops increasing"
     by_agents = False
     walk = "search"
     of_whole_table = True
@@ -305,7 +324,7 @@ class LocalRecodingNoAttack(LocalRecodingPolicy):
     """Local recoding that suppresses attacked records in each round."""
 
     label = "Local recoding No-Attack"
-    description = "local recoding that suppresses attacked records in each round"
+    description = "local recoding in which each round suppresses attacked records"
     forbids_attacks = True
     rows = Rows(table=6)
 
@@ -318,7 +337,9 @@ class MultiDimensionalPolicy(SolvedPolicy):
     """
 
     label = "Multi-dimensional"
-    description = "the domain split into regions, each in the generalization that pays most there"
+    description = (
+        "partition of the domain into regions, each with the generalization that has the highest payoff in the region"
+    )
     by_agents = False
     walk = "always"
     of_whole_table = True
@@ -359,7 +380,7 @@ class MultiDimensionalNoAttack(MultiDimensionalPolicy):
     """Multi-dimensional recoding that suppresses attacked records."""
 
     label = "Multi-dimensional No-Attack"
-    description = "multi-dimensional recoding that suppresses attacked records"
+    description = "multi-dimensional generalization that suppresses attacked records"
     forbids_attacks = True
     rows = Rows(table=7)
 
@@ -368,7 +389,10 @@ class MultiDimensionalNoAttack(MultiDimensionalPolicy):
 class LatticeSearch(SolvedPolicy):
     """Greedy search of the lattice for each record (Wan et al. 2015)."""
 
-    label, description = "Lattice search", "each record by the greedy search of the lattice (Wan et al. 2015)"
+    label, description = (
+        "Lattice search",
+        ("for each record, the generalization at which the greedy lattice search of Wan et al. 2015 stops"),
+    )
     has_lowest_level = False
     meets_attribute_limits = False
     separate = True
@@ -383,7 +407,7 @@ class LatticeSearch(SolvedPolicy):
 class Anytime(SolvedPolicy):
     """Search for one generalization of the table with a budget of nodes."""
 
-    label, description = "Anytime", "all records in the best generalization found within a number of nodes"
+    label, description = "Anytime", "for the table, the best generalization found within a budget of nodes"
     of_whole_table = True
     rows = Rows(table=3)
 
@@ -399,7 +423,10 @@ class Anytime(SolvedPolicy):
 class OptInPolicy(SolvedPolicy):
     """Release of each record unchanged, or no release."""
 
-    label, description = "Opt-in game", "each record unchanged if that pays, else withheld"
+    label, description = (
+        "Opt-in game",
+        "each record is released unchanged if its payoff is positive, otherwise withheld",
+    )
     has_lowest_level = False
     improves = True
     rows = Rows(record=7, table=10)
@@ -419,7 +446,13 @@ class OptInPolicy(SolvedPolicy):
 class KAnonymityPolicy(SolvedPolicy):
     """k-anonymous generalization of the whole table with the largest utility."""
 
-    label, description = "k-anonymity", "the one generalization that keeps most utility with k records in each class"
+    label, description = (
+        "k-anonymity",
+        (
+            "for the table, the generalization with the highest utility among the generalizations with "
+            "at least k records in each equivalence class"
+        ),
+    )
     is_rule = True
     rows = Rows(record=9, table=14)
 
@@ -448,7 +481,10 @@ class Independent(BestOfUnit):
     """Best responses that ignore earlier releases."""
 
     label = "Independent replies"
-    description = "with several releases, the generalization that pays most if each were the only one"
+    description = (
+        "with several releases, the generalization with the highest payoff in each release, "
+        "computed without the earlier releases"
+    )
     replies = "alone"
     needs = frozenset({SEVERAL_RELEASES})
     rows = Rows()
@@ -460,7 +496,8 @@ class HoldFirst(BestOfUnit):
 
     label = "First release held"
     description = (
-        "with several releases, the generalization that pays most when a record is first released, kept ever after"
+        "with several releases, the generalization with the highest payoff when a record is first "
+        "released, kept in all later releases"
     )
     replies = "hold"
     needs = frozenset({SEVERAL_RELEASES})
@@ -473,8 +510,8 @@ class MInvariance(SolvedPolicy):
 
     label = "m-invariance"
     description = (
-        "with several releases, groups of m or more sensitive values that stay the same around each record "
-        "(Xiao and Tao 2007)"
+        "with several releases, equivalence classes with at least m different sensitive values; "
+        "the values in a record's class are the same in all releases (Xiao and Tao 2007)"
     )
     is_rule = True
     meets_attribute_limits = False
@@ -491,7 +528,7 @@ class MInvariance(SolvedPolicy):
 class Random(Rule):
     """Random generalization of each record."""
 
-    label, description = "Random", "each record in a generalization drawn at random"
+    label, description = "Random", "for each record, a generalization drawn at random"
     rows = Rows(record=12, table=15)
 
     def form(self, study: TablesStudy) -> Strategies:

@@ -17,12 +17,12 @@ Unit = Literal["record", "table"]
 Walk = Literal["always", "search", "never"]
 
 # Capabilities of a scenario that policies may need.
-SAFE_HARBOR = "the attributes that Safe Harbor restricts"
-SEVERAL_RELEASES = "several releases, each linked with those before"
+SAFE_HARBOR = "the attributes that Safe Harbor restricts (section safe_harbor)"
+SEVERAL_RELEASES = "several releases (section releases)"
 ONE_SENSITIVE_COLUMN = "exactly one sensitive column"
 ONE_RECORD_PER_PERSON = "one record per person"
 SIZES_AMONG_LEFT = "group sizes among the records left for a round"
-SEPARATE_RECORDS = "success probabilities that do not depend on the other records' generalizations"
+SEPARATE_RECORDS = "success probabilities that do not depend on the generalizations of other records"
 
 _LAST = 100
 

@@ -37,26 +37,38 @@ _LARGEST_FIRST: tuple[Risk, ...] = ("journalist", "sample", "prosecutor")
 class PriceColumns(Section):
     """Columns with payoff parameters that differ by record."""
 
-    benefit: str | None = Field(default=None, description="column with the amount of each record")
+    benefit: str | None = Field(
+        default=None, description="column with the benefit of each record, in place of `economics.benefit`"
+    )
     loss: str | None = Field(
         default=None,
-        description="column with the amount of each record; also the gain unless `gain` is given",
+        description="column with the loss of each record, in place of `economics.loss`; also the gain, unless "
+        "a gain is set",
     )
-    gain: str | None = Field(default=None, description="column with the amount of each record")
-    cost: str | None = Field(default=None, description="column with the amount of each record")
+    gain: str | None = Field(
+        default=None, description="column with the adversary's gain from each record, in place of `economics.gain`"
+    )
+    cost: str | None = Field(
+        default=None,
+        description="column with the adversary's cost of attacking each record, in place of `economics.cost`",
+    )
 
 
 class TablesEconomicsSection(EconomicsSection):
     """True payoff parameters of the publisher and the adversary."""
 
-    columns: PriceColumns = Field(default=PriceColumns(), description="amounts that differ by record")
+    columns: PriceColumns = Field(
+        default=PriceColumns(), description="columns of the records with payoff parameters that differ by record"
+    )
 
 
 class TablesBeliefsSection(ListBeliefsSection):
     """Beliefs of the publisher; a parameter without a belief has its true value."""
 
     risk: Risk | None = Field(
-        default=None, description="where the publisher counts groups when planning; the true choice if not given"
+        default=None,
+        description="risk with which the publisher counts groups when it plans (see `adversary.risk`); "
+        "default: the true risk",
     )
 
 
@@ -68,63 +80,71 @@ class PublisherSection(PoliciesSection):
 
     unit: Literal["record", "table"] = Field(
         default="record",
-        description="one generalization per record, or one for all",
+        description="scope of a generalization: `record` chooses one for each record, `table` one for all records",
     )
     policies: tuple[PolicyName, ...] = Field(
         default=("basic", "no-attack"),
-        description="policies compared, each once",
+        description="policies to compare, each named once",
         json_schema_extra={"minItems": 1},
     )
     safe_class: Literal["at-least", "above"] = Field(
         default="at-least",
-        description="safe classes have at least gain/cost people, or more, as in ARX",
+        description="size from which policies such as `no-attack` take an equivalence class as safe: at least "
+        "gain/cost people (`at-least`), or more than gain/cost people, as in ARX (`above`)",
     )
     solver: Literal["backward-induction", "branch-and-bound", "iceberg", "lattice-search"] = Field(
         default="backward-induction",
-        description="of the best generalization of each record; `iceberg` for many strategies on many records",
+        description="algorithm that finds the best generalization of each record; `iceberg` suits many "
+        "strategies and many records",
     )
     suppression_limit: Share = Field(
         default=1.0,
-        description="largest share of records that policies for the whole table suppress",
+        description="largest share of records that a policy for the whole table may suppress",
     )
     search: Literal["exact", "anytime"] = Field(
         default="exact",
-        description="walk the whole lattice, or stop at a budget and report the gap; record-level and "
-        'multi-dimensional generalization need `"exact"`',
+        description="search for one generalization of the table: `exact` examines the whole lattice, `anytime` "
+        "stops at a budget and reports the gap to the optimum; record-level and multi-dimensional "
+        "generalization need `exact`",
     )
     prune: Annotated[bool, with_key("search", "exact")] = Field(
-        default=True, description="leave out branches that cannot be better"
+        default=True,
+        description="whether the search skips parts of the lattice that cannot improve on the best node found",
     )
     nodes: Count | None = Field(
         default=None,
-        description="most nodes of the anytime search, per round of local recoding",
+        description="budget of the anytime search: largest number of nodes evaluated, per round of local recoding",
     )
     seconds: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="most seconds of the anytime search, per round of local recoding",
+        description="budget of the anytime search: largest time in seconds, per round of local recoding",
     )
-    rounds: Count = Field(default=100, description="the most rounds of local recoding")
+    rounds: Count = Field(default=100, description="largest number of rounds of local recoding")
     k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
     sensitive: Text | Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
         default=None,
-        description="column whose values nobody shall infer, or a list of columns, each protected on its own; the one "
-        "column that policy `m-invariance` protects",
+        description="sensitive column or columns, whose values are protected against inference; several "
+        "columns are protected separately, and policy `m-invariance` protects exactly one",
     )
     sensitive_hierarchies: Annotated[dict[str, HierarchySection], _WITH_T_CLOSENESS] = Field(
         default={},
-        description="hierarchies of sensitive columns, whose values are then as far apart as the lowest group of both "
-        "is high (hierarchical distance); values of other columns are equally far apart",
+        description="hierarchy of each sensitive column, which defines the distance of two values by the "
+        "lowest group that contains both (hierarchical distance); without a hierarchy, all values "
+        "are equally distant",
     )
     l_diversity: Annotated[int, Field(ge=2), with_key("sensitive")] | None = Field(
-        default=None, description="least number of different sensitive values in a group (distinct l-diversity)"
+        default=None,
+        description="smallest number of different sensitive values in an equivalence class (distinct l-diversity)",
     )
     t_closeness: Annotated[Share, with_key("sensitive")] | None = Field(
         default=None,
-        description="largest earth mover's distance between the sensitive values of a group and those of the table",
+        description="largest earth mover's distance between the sensitive values of an equivalence class and "
+        "of the table",
     )
     max_inference: Annotated[float, Field(gt=0, le=1), with_key("sensitive")] | None = Field(
         default=None,
-        description="largest probability of a correct inference: share of the most frequent sensitive value in a group",
+        description="largest probability of inferring a sensitive value correctly: the share of the most "
+        "frequent value in an equivalence class",
     )
 
     @model_validator(mode="after")
@@ -187,18 +207,21 @@ class PublisherSection(PoliciesSection):
 class SafeHarborSection(Section):
     """Attributes that the HIPAA Safe Harbor rule restricts."""
 
-    age: str | None = Field(default=None, description="attribute that holds ages in years")
-    zip: str | None = Field(default=None, description="attribute that holds five-digit ZIP codes")
+    age: str | None = Field(default=None, description="attribute with ages in years")
+    zip: str | None = Field(default=None, description="attribute with five-digit ZIP codes")
     zip3_population: Annotated[Literal["population", "us-2010"], with_key("zip")] = Field(
         default="us-2010",
-        description="where people of three-digit areas are counted: 2010 Census, or the scenario's population",
+        description="source of the number of people in each three-digit ZIP code area: the scenario's "
+        "population, or the 2010 Census (`us-2010`)",
     )
 
 
 class NodesSection(Section):
-    """Lists of further lattice nodes besides the optimal one."""
+    """List of the best lattice nodes, and the Pareto front."""
 
-    top: Annotated[int, Field(ge=0)] = Field(default=10, description="number of top nodes; 0 omits them and the front")
+    top: Annotated[int, Field(ge=0)] = Field(
+        default=10, description="number of best nodes in the list; 0 omits the list and the Pareto front"
+    )
 
 
 class TablesFiguresSection(FiguresSection):
@@ -206,7 +229,8 @@ class TablesFiguresSection(FiguresSection):
 
     nodes: NodesSection | None = Field(
         default=None,
-        description="the nodes that pay most, and the Pareto front; default up to 100,000 nodes",
+        description="list of the nodes with the highest payoff, and Pareto front; by default only for lattices "
+        "of at most 100,000 nodes",
     )
 
 
@@ -224,7 +248,7 @@ def _is_planned(policy: TablesPolicy) -> bool:
 
 
 class TablesScenario(ScenarioHead):
-    """A publisher shares a table, generalized by record or as a whole."""
+    """A publisher releases a table, generalized by record or as a whole."""
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         **dict.fromkeys(
@@ -233,12 +257,14 @@ class TablesScenario(ScenarioHead):
         ),
         "publisher.sensitive": ReadIf(
             lambda section, scenario: scenario.infers or section.some_policy(_is_planned),
-            "with l_diversity, t_closeness, max_inference, policy m-invariance, or adversaries who gain from an "
-            "inference",
+            "with l_diversity, t_closeness, max_inference, policy m-invariance, or an adversary who "
+            "gains from an inference",
         ),
         **dict.fromkeys(
             ("publisher.sensitive_hierarchies.*.suppress", "publisher.sensitive_hierarchies.*.costless_levels"),
-            ReadIf(lambda section, scenario: False, "of hierarchies of attributes, whose values are released"),
+            ReadIf(
+                lambda section, scenario: False, "in the hierarchy of a quasi-identifier, not of a sensitive column"
+            ),
         ),
         "releases.m": _with_policy("policy m-invariance", _is_planned),
         "publisher.rounds": _with_policy("a policy of local recoding", lambda policy: policy.in_rounds),
@@ -256,7 +282,7 @@ class TablesScenario(ScenarioHead):
             lambda section, scenario: section.some_policy(
                 lambda policy: policy.picks_node(section) or policy.in_rounds
             ),
-            "with a search for one generalization of the whole table",
+            "with a policy that searches for one generalization of the table",
         ),
         "publisher.safe_class": ReadIf(
             lambda section, scenario: section.some_policy(lambda policy: policy.forbids_attacks),
@@ -272,7 +298,7 @@ class TablesScenario(ScenarioHead):
         ),
         "resources": ReadIf(
             lambda section, scenario: scenario.lists or any(a.needs_resources for a in scenario.adversaries.values()),
-            "with an adversary that holds or buys one, or lists drawn from the people",
+            "with an adversary that holds or buys a resource, or with lists drawn from the population",
         ),
         "figures.strategies": ReadIf(
             lambda section, scenario: scenario.publisher.unit == "record" and not scenario.in_rounds,
@@ -282,34 +308,43 @@ class TablesScenario(ScenarioHead):
         "figures.nodes": ReadIf(
             lambda section, scenario: scenario.publisher.unit == "table", 'with publisher.unit = "table"'
         ),
-        "population.together": ReadIf(lambda section, scenario: len(scenario.lists) > 1, "with two lists or more"),
+        "population.together": ReadIf(lambda section, scenario: len(scenario.lists) > 1, "with at least two lists"),
     }
 
-    game: Literal["tables"] = Field(default="tables", description="a publisher decides about a table of records")
+    game: Literal["tables"] = Field(
+        default="tables", description="kind of scenario: a publisher releases a table of records"
+    )
     population: PopulationSection | None = Field(
-        default=None, description="the population; needed under journalist risk, and wherever something is drawn"
+        default=None,
+        description="population of the data subjects; needed for journalist risk and for anything drawn from a "
+        "population",
     )
-    release: ReleaseSection = Field(description="which records are shared")
+    release: ReleaseSection = Field(description="records to release")
     attributes: dict[str, AttributeSection] = Field(
-        description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
+        description="quasi-identifiers; their order is the order of levels in the lattice",
+        json_schema_extra={"minProperties": 1},
     )
-    resources: dict[str, TablesResourceSection] = Field(default={}, description="what adversaries hold or buy, by name")
-    economics: TablesEconomicsSection = Field(description="the true payoff parameters")
+    resources: dict[str, TablesResourceSection] = Field(
+        default={}, description="external resources that adversaries can hold or buy"
+    )
+    economics: TablesEconomicsSection = Field(description="true payoff parameters")
     beliefs: TablesBeliefsSection = Field(
-        default=TablesBeliefsSection(), description="what the publisher believes instead"
+        default=TablesBeliefsSection(), description="values that the publisher believes in place of the true values"
     )
-    adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
+    adversary: AdversarySection = Field(default=AdversarySection(), description="linkage and planning of the adversary")
     adversaries: dict[str, WeightedAdversarySection] = Field(
         default={},
-        description="several by name; an `adversary` beside them gives defaults",
+        description="named adversaries; a section `[adversary]` beside them gives their defaults",
     )
-    publisher: PublisherSection = Field(default=PublisherSection(), description="how the publisher decides")
+    publisher: PublisherSection = Field(default=PublisherSection(), description="decisions of the publisher")
     safe_harbor: SafeHarborSection | None = Field(
-        default=None, description="needed by the policies `safe-harbor` and `sh-friendly`"
+        default=None, description="attributes for the policies `safe-harbor` and `sh-friendly`, which need this section"
     )
-    releases: ReleasesSection | None = Field(default=None, description="several releases over time")
-    agents: AgentsSection | None = Field(default=None, description="several adversaries, data subjects and rounds")
-    figures: TablesFiguresSection = Field(default=TablesFiguresSection(), description="further tables and figures")
+    releases: ReleasesSection | None = Field(default=None, description="successive releases of the table")
+    agents: AgentsSection | None = Field(
+        default=None, description="repeated rounds with several adversaries and data subjects who may leave"
+    )
+    figures: TablesFiguresSection = Field(default=TablesFiguresSection(), description="additional tables and figures")
 
     @property
     def plain_adversary(self) -> AdversarySection | None:

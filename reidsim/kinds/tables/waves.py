@@ -25,13 +25,14 @@ _NEVER = ("", "na", "nan", "none")
 class ReleasesSection(Section):
     """Successive releases (waves) of a table."""
 
-    enters: Text = Field(description="column with the wave in which each record is first released: numbers or dates")
+    enters: Text = Field(description="column with the number or date of the release in which each record first appears")
     leaves: Text | None = Field(
         default=None,
-        description="column with the first wave without the record; empty where it stays",
+        description="column with the first release that no longer contains the record; empty for a record that stays",
     )
     m: Annotated[int, Field(ge=2, le=1000)] = Field(
-        default=2, description="of policy `m-invariance`: least number of different sensitive values in a group"
+        default=2,
+        description="with policy `m-invariance`: smallest number of different sensitive values in an equivalence class",
     )
 
     @property

@@ -17,14 +17,18 @@ Shares = Annotated[dict[str, Share], Field(min_length=1)]
 class ShareTable(Section):
     """Shares, or counts that give them, in a CSV file with one row per value and group of the given attributes."""
 
-    file: str = Field(description="CSV file with a row per value and given values or groups")
-    delimiter: Delimiter = Field(default=",", description="between its columns")
-    encoding: str = Field(default="utf-8", description="of the file, such as `latin-1`")
-    where: dict[str, str] = Field(default={}, description="column = text: only rows with this text are read")
-    value: str = Field(description="column of the attribute's values")
-    count: str | None = Field(default=None, description="column of counts")
-    share: str | None = Field(default=None, description="column of shares")
-    columns: dict[str, str] = Field(default={}, description="given attribute = column, where names differ")
+    file: str = Field(description="CSV file with one row per value and combination of given values or groups")
+    delimiter: Delimiter = Field(default=",", description="column separator of a CSV file")
+    encoding: str = Field(default="utf-8", description="character encoding of a CSV file, such as `latin-1`")
+    where: dict[str, str] = Field(
+        default={}, description="text that a column must have for the row to be read, by column"
+    )
+    value: str = Field(description="column with the values of the attribute")
+    count: str | None = Field(default=None, description="column with counts")
+    share: str | None = Field(default=None, description="column with shares")
+    columns: dict[str, str] = Field(
+        default={}, description="column of the file, by given attribute; default: the attribute's name"
+    )
 
     @model_validator(mode="after")
     def _has_one_column_of_figures(self) -> ShareTable:
@@ -37,20 +41,20 @@ class AttributeRecipe(Section):
     """One attribute: its values and their shares, in one of four ways."""
 
     name: str = Field(min_length=1, description="name of the attribute")
-    source: str = Field(default="", description="where its shares come from")
-    shares: Shares | None = Field(default=None, description="value = share; the sum is 1")
+    source: str = Field(default="", description="origin of the shares")
+    shares: Shares | None = Field(default=None, description="share of people with each value, with a sum of 1")
     shares_by: dict[str, Shares] | None = Field(
         default=None,
         min_length=1,
-        description="given value or group = value = share; each sum is 1",
+        description="share of people with each value, for each value or group of the given attribute; each sum is 1",
     )
     table: ShareTable | None = Field(default=None, description="shares or counts in a CSV file")
     uniform: Members | None = Field(
         default=None,
-        description='equally likely values, or a range such as `"1..12"`',
+        description='list of equally likely values, or a range such as `"1..12"`',
     )
-    given: tuple[str, ...] = Field(default=(), description="attributes above this one that the shares depend on")
-    grouped: dict[str, str] = Field(default={}, description="given attribute = grouping of its values")
+    given: tuple[str, ...] = Field(default=(), description="earlier attributes on which the shares depend")
+    grouped: dict[str, str] = Field(default={}, description="grouping of the values of a given attribute, by attribute")
 
     @model_validator(mode="after")
     def _has_shares_in_one_way(self) -> AttributeRecipe:
@@ -76,14 +80,19 @@ class AttributeModelRecipe(RecipeHead):
     ``count`` and ``share``. Combinations that the table lacks are an error.
     """
 
-    kind: Literal["attribute-model"] = Field(description="this kind")
-    people: Annotated[int, Field(gt=0, lt=2**53)] = Field(description="how many people")
-    seed: Seed = Field(description="seed of the draw")
+    kind: Literal["attribute-model"] = Field(description="kind of recipe")
+    people: Annotated[int, Field(gt=0, lt=2**53)] = Field(description="number of people")
+    seed: Seed = Field(description="seed of the random draw")
     groupings: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
         default={},
-        description='grouping = group = its values, ranges such as `"18..24"` or `"75.."`, or `"otherwise"`',
+        description='groups of each grouping and the values in each group: values, ranges such as `"18..24"` '
+        'or `"75.."`, or `"otherwise"` for all remaining values',
     )
     fixed_shares: dict[str, Shares] = Field(
-        default={}, description="attribute = value = its share; the other values divide the rest as before"
+        default={},
+        description="share that replaces the share of a value, by attribute and value; the other values keep "
+        "their proportions",
     )
-    attribute: tuple[AttributeRecipe, ...] = Field(min_length=1, description="the attributes in order")
+    attribute: tuple[AttributeRecipe, ...] = Field(
+        min_length=1, description="attributes in the order in which they are drawn"
+    )

@@ -23,45 +23,47 @@ class People(Section):
     """How many people live in each generation."""
 
     subpopulations: tuple[Size, ...] = Field(
-        min_length=1, max_length=1_000, description="people of each subpopulation, the same in every generation"
+        min_length=1, max_length=1_000, description="number of people in each subpopulation, equal in all generations"
     )
-    generations: Annotated[int, Field(ge=1, le=10_000)] = Field(description="number of generations, with the founders")
+    generations: Annotated[int, Field(ge=1, le=10_000)] = Field(description="number of generations, founders included")
 
 
 class Loci(Section):
     """Table with a row for each locus."""
 
-    file: str = Field(description="CSV file with a row per locus")
+    file: str = Field(description="CSV file with one row per locus")
 
 
 class Labels(Section):
-    """Table of labels and how many people bear each."""
+    """Table of labels, with the number of people of each label."""
 
-    file: str = Field(description="CSV file with a row per label")
-    label: str = Field(description="its column of labels, all different")
-    people: str = Field(description="its column of people")
+    file: str = Field(description="CSV file with one row per label")
+    label: str = Field(description="column with the labels, without repetitions")
+    people: str = Field(description="column with the number of people of each label")
     largest: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="number of most frequent labels kept; all if not given"
+        default=None, description="number of most frequent labels to keep; default: all"
     )
 
 
 class Founders(Section):
     """The first generation."""
 
-    birth_years: tuple[Year, Year] = Field(description="first and last year of birth, equally likely")
-    surnames: Labels = Field(description="surnames")
-    states: Labels = Field(description="states")
-    wealth: Labels = Field(description="a wealth level for each row, from 0")
+    birth_years: tuple[Year, Year] = Field(
+        description="first and last year of birth; all years between them are equally likely"
+    )
+    surnames: Labels = Field(description="table of surnames")
+    states: Labels = Field(description="table of states")
+    wealth: Labels = Field(description="table of wealth levels; the rows are levels 0, 1 and so on")
 
 
 class Migration(Section):
     """Moves between subpopulations, before the marriages of some generations."""
 
     generations: tuple[Annotated[int, Field(ge=0)], ...] = Field(
-        default=(), description="generations before whose marriages people move; 0 are the founders"
+        default=(), description="generations before whose marriages people move; the founders are generation 0"
     )
     shares: tuple[tuple[Probability, ...], ...] = Field(
-        default=(), description="a row for each subpopulation: shares that go to each"
+        default=(), description="share of each subpopulation (row) that moves to each subpopulation (column)"
     )
 
 
@@ -71,50 +73,57 @@ class Marriage(Section):
     ranks: tuple[int, ...] = Field(
         default=(),
         max_length=100,
-        description="wealth levels at which the second and later ranks start",
+        description="wealth levels at which the second and later ranks start; people marry within a rank",
     )
-    years_older: Years = Field(description="most years by which a suitable husband is older than his wife")
-    years_younger: Years = Field(description="most years by which he is younger")
+    years_older: Years = Field(description="largest number of years by which a suitable husband is older than his wife")
+    years_younger: Years = Field(
+        description="largest number of years by which a suitable husband is younger than his wife"
+    )
     # With lower probabilities, an unsuitable pair would be tried for minutes.
     accepted_anyway: Annotated[float, Field(ge=0.001, le=1)] = Field(
-        description="probability that an unsuitable pair marries, at each attempt"
+        description="probability that an unsuitable pair marries, in each attempt"
     )
-    leaves_pool: Probability = Field(description="probability, for each spouse, that a marriage is the last")
+    leaves_pool: Probability = Field(description="probability that a spouse does not marry again after a marriage")
 
 
 class StateFrom(Section):
     """Odds of where a child's state comes from."""
 
-    father: Weight = Field(description="weight of the father's state becoming the child's")
-    mother: Weight = Field(description="weight of the mother's")
-    anywhere: Weight = Field(description="weight of one drawn like the founders'")
+    father: Weight = Field(description="relative probability that a child has the father's state")
+    mother: Weight = Field(description="relative probability that a child has the mother's state")
+    anywhere: Weight = Field(
+        description="relative probability that a child's state is drawn from the distribution of the founders"
+    )
 
 
 class Children(Section):
     """Numbers and traits of children."""
 
     mean: Annotated[float, Field(gt=0, le=50)] = Field(
-        description="mean of the Poisson distribution of children, which is drawn without 0"
+        description="mean of the Poisson distribution of the number of children, which is truncated to exclude 0"
     )
-    father_at_least: Age = Field(description="least age of a father, in years")
+    father_at_least: Age = Field(description="lowest age of a father, in years")
     mother_ages: tuple[tuple[Age, Age, Weight], ...] = Field(
-        min_length=1, description="first age, last age and weight of each of its years"
+        min_length=1,
+        description="ages of mothers: first age, last age and relative probability of each year in between",
     )
     wealth_steps: tuple[Annotated[int, Field(ge=-100, le=100)], ...] = Field(
-        min_length=1, description="added to the parents' mean level, equally likely"
+        min_length=1, description="steps, all equally likely, that are added to the parents' mean wealth level"
     )
-    state_from: StateFrom = Field(description="where a child's state comes from")
+    state_from: StateFrom = Field(description="origin of a child's state")
 
 
 class GenealogyRecipe(RecipeHead):
     """Generations of families, as Wan et al. 2021 simulate them."""
 
-    kind: Literal["ystr-genealogy"] = Field(description="this kind")
-    seed: Seed = Field(description="seed of all draws")
-    engine: Engine = Field(default="vectorised", description="which of the two engines makes it")
-    people: People = Field(description="how many people live in each generation")
-    loci: Loci = Field(description="table with a row for each locus")
-    founders: Founders = Field(description="the first generation")
-    migration: Migration = Field(default=Migration(), description="who moves between subpopulations; nobody without it")
-    marriage: Marriage = Field(description="who marries whom")
-    children: Children = Field(description="how many children couples have, and what becomes of them")
+    kind: Literal["ystr-genealogy"] = Field(description="kind of recipe")
+    seed: Seed = Field(description="seed of all random draws")
+    engine: Engine = Field(
+        default="vectorised", description="program that simulates the genealogy: the package's own or simuPOP"
+    )
+    people: People = Field(description="number of people in each generation")
+    loci: Loci = Field(description="table of loci")
+    founders: Founders = Field(description="first generation")
+    migration: Migration = Field(default=Migration(), description="moves between subpopulations; default: none")
+    marriage: Marriage = Field(description="rules of marriage")
+    children: Children = Field(description="number and traits of children")

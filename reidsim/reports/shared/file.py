@@ -223,7 +223,9 @@ def _counterfeits(shared: SharedRecords) -> dict[str, Any]:
     if shared.sensitive is None:
         return {}
     rows = np.flatnonzero(~shared.is_real) + 1
-    definition = "rows of the file, from 1, that are of nobody; they hide which sensitive value a person has"
+    definition = (
+        "rows of the file, counted from 1, that describe no person; they conceal the sensitive values of other people"
+    )
     return {"counterfeits": {"number": len(rows), "rows": rows.tolist(), "definition": definition}}
 
 
