@@ -34,8 +34,8 @@ class AdversaryType:
     ----------
     name : str
     weight : float
-        Probability of this type or, with "all", probability that it is present; in [0, 1]. A type of weight 0 does not
-        attack.
+        Probability of this type or, with "all", probability that it is present; in [0, 1]. With "worst", the size of a
+        positive weight does not matter. A type of weight 0 does not attack.
     linker : Linker
         Linker that this type uses.
     adversary : Adversary
@@ -61,7 +61,7 @@ class AdversaryType:
 class TypesLinkage(Linkage):
     """Linkage of each type.
 
-    The group sizes of the whole are the group sizes of the first type.
+    Group sizes and match probability of the whole are those of the first type. Types reply to their own linkage.
 
     Parameters
     ----------
@@ -91,10 +91,11 @@ class TypesLinker:
 
 @dataclass(frozen=True)
 class TypesResponse(Response):
-    """Combined reply of the types, when the types present are not known.
+    """Combined reply of the types ("one-of" or "all"), before it is known which types are present.
 
-    The other parameters are the same as in `Response`. Where an attack is possible, `success` is the probability that
-    the record is re-identified.
+    The other parameters are the same as in `Response`, except `success`. Where a type of positive weight attacks,
+    `success` is the probability that the record is attacked and re-identified; elsewhere, it is this probability if all
+    types attacked.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class TypesResponse(Response):
 
     @property
     def success_of_attacks(self) -> Floats:
-        """Probability of re-identification given an attack by any of the types."""
+        """Probability of re-identification given an attack by any type; `success` where no type attacks."""
         return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
 
 
@@ -174,11 +175,13 @@ class TypesAdversary:
         -------
         Response
             `attacks` is true where any type of positive weight attacks. Where there is an attack, `success` is the
-            probability that the record is re-identified; elsewhere, the same probability if all types attacked. Payoff
-            and exploits are sums over types, times their weights. `chance` is the probability that a record is
-            attacked: with "one-of", the sum of the types' attack probabilities times weights; with "all", the
-            probability that any type attacks. With "worst", `success`, payoff and exploits of an attacked record are
-            taken from the type most likely to re-identify it, and there is no `chance`.
+            probability that the record is re-identified; elsewhere, the same probability if all types attacked.
+            `believed_success` is this probability as the types believe it, if all attacked. Payoff and exploits are
+            sums over types, times their weights. `chance` is the probability that a record is attacked: with "one-of",
+            the sum of the types' attack probabilities times weights; with "all", the probability that any type attacks.
+            With "worst", `success`, payoff and exploits of an attacked record are taken from the type most likely to
+            re-identify it (the first of these, if equal), `believed_success` is the largest of any type, and there is
+            no `chance`.
         """
         weights = np.array([each.weight for each in self.types])
         present = weights > 0
@@ -302,7 +305,13 @@ class TypesGame(RecordGame):
         return {each.name: reply for each, reply in zip(self.types, replies, strict=True)}
 
     def against(self, name: str) -> RecordGame:
-        """Return the game against one type alone."""
+        """Return the game against one type alone, as if it were certain to be present.
+
+        Raises
+        ------
+        InputError
+            If there is no type of this name.
+        """
         for each in self.types:
             if each.name == name:
                 return RecordGame(self.space, each.linker, each.adversary, self.benefit, self.loss)
@@ -316,7 +325,10 @@ class TypesGame(RecordGame):
         return self.with_types(types) if given else self
 
     def with_types(self, types: Sequence[AdversaryType], together: Together | None = None) -> TypesGame:
-        """Return the same publisher's game against other types."""
+        """Return the same publisher's game against other types.
+
+        `together` is the rule of this game, if not given.
+        """
         return TypesGame(self.space, types, self.benefit, self.loss, together or self.together)
 
 
