@@ -91,7 +91,7 @@ class TypesLinker:
 
 @dataclass(frozen=True)
 class TypesResponse(Response):
-    """Combined reply of the types ("one-of" or "all"), before it is known which types are present.
+    """Combined reply of the types ("one-of" or "all"), whichever are present.
 
     The other parameters are the same as in `Response`, except `success`. Where a type of positive weight attacks,
     `success` is the probability that the record is attacked and re-identified; elsewhere, it is this probability if all
@@ -133,7 +133,10 @@ class TypesResponse(Response):
 
     @property
     def success_of_attacks(self) -> Floats:
-        """Probability of re-identification given an attack by any type; `success` where no type attacks."""
+        """Probability of re-identification given an attack by any type.
+
+        Where no type attacks, it is `success`.
+        """
         return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
 
 

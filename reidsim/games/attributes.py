@@ -14,7 +14,7 @@ from reidsim.releases.strategy_space import Rows
 
 @dataclass(frozen=True)
 class AttributeLinker:
-    """Link records for an adversary who gains from a correctly inferred sensitive value.
+    """Link records for an adversary who gains from inferring a sensitive value.
 
     The group sizes of the linkage, true and believed, are 1 over the success probability.
 
@@ -39,7 +39,7 @@ class AttributeLinker:
 
 @dataclass(frozen=True)
 class AdmissibleGroups:
-    """Find the lattice nodes at which a record's group meets the limits on sensitive values.
+    """Find the nodes at which a record's group meets limits on sensitive values.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class _Held:
 
 
 class _HeldCompiled(_Held):
-    """Compiled version for games of a one-shot adversary on a generalization lattice (`fits`).
+    """Compiled version for one-shot adversaries on a lattice (`fits`).
 
     It skips records that a strategy cannot improve.
     """

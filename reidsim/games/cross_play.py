@@ -185,7 +185,7 @@ def cross_play(
     cannot: dict[str, InputError] = {}
 
     def played(opponent: Opponent, paid: Game, choice: Choice) -> NDArray[np.float64] | None:
-        """Return the means over records (`averages_of`); None once the adversary has failed to play."""
+        """Return `averages_of` the choice; None once the adversary has failed to play."""
         if opponent.name not in cannot:
             try:
                 return averages_of(paid, choice, weights)
@@ -235,7 +235,7 @@ def _plans(
     against_each: Collection[str],
     ideas: Mapping[str, Game],
 ) -> Iterator[tuple[Defender, str, Game]]:
-    """Yield each plan: defender, name of the adversary planned against, and game to plan in.
+    """Yield each plan: defender, adversary planned against, and game to plan in.
 
     The name is empty for a defender that does not plan; its game is the game against `own`.
     """
@@ -333,7 +333,7 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
 
 
 def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return means over records of payoffs, utility, share attacked and risk, shape (5,).
+    """Return means over records of payoffs, utility, share attacked and risk, (5,).
 
     The order is: publisher's payoff, adversary's payoff, utility, share attacked, risk. `weights` (n_records,) is the
     number of records of each row; 1, if not given.
@@ -350,7 +350,7 @@ def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -
 
 
 def _regret(best: float, payoff: float, game: Game) -> float:
-    """Return the best payoff less a payoff, both means per record; 0 if it is rounding error."""
+    """Return the best mean payoff less a mean payoff; 0 for rounding error."""
     scale = float(np.mean(np.asarray(game.benefit) + np.asarray(game.loss)))
     behind = best - payoff
     return 0.0 if abs(behind) <= INDIFFERENCE * scale * 1e3 else behind

@@ -210,7 +210,7 @@ def _come_together(opponent: Opponent) -> bool:
 def _reply(
     plans: _Plans, playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
 ) -> int:
-    """Return the number of the plan that is the best response to a mixture of adversaries.
+    """Return the number of the plan that responds best to mixed adversaries.
 
     `mixture` holds one probability per adversary in `playing`. The oracle's plan is added only if it pays more than all
     known plans (`_NEW`).

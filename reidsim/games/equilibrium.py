@@ -83,7 +83,7 @@ class Equilibrium:
         return np.asarray(self.attack_probability * self.success_probability)
 
     def expand(self, rows: Rows) -> Equilibrium:
-        """Return the outcome with one entry per element of `rows`, which are record numbers.
+        """Return the outcome with one entry per element of `rows` (record numbers).
 
         This expands, for example, an outcome by cell to an outcome by record. The result has no `attempts`.
         """

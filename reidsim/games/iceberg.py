@@ -97,10 +97,10 @@ def iceberg(
 
 
 def fits(game: RecordGame) -> bool:
-    """Return whether the search supports a game: payoffs depend on counted group sizes alone.
+    """Return whether payoffs depend on counted group sizes alone.
 
-    This requires one attempt per record, a uniform guess within the group, equal true and believed group sizes, and a
-    generalization lattice.
+    The search requires this. It means one attempt per record, a uniform guess within the group, equal true and believed
+    group sizes, and a generalization lattice.
     """
     adversary, linker, space = game.adversary, game.linker, game.space
     return (
@@ -182,7 +182,7 @@ def _better(payoff: Floats, strategies: Strategies | int, held: Held, tie: Float
 
 
 def _least_safe(amounts: Floats) -> int:
-    """Return a group size below which an attack on every record pays; 0 if there is none."""
+    """Return a group size below which an attack on every record pays, or 0."""
     _, _, gain, price = amounts
     with np.errstate(divide="ignore", invalid="ignore"):
         people = np.where(gain > 0, gain / price, 0.0).min(initial=np.inf)
@@ -192,7 +192,7 @@ def _least_safe(amounts: Floats) -> int:
 
 @numba.njit(cache=True)
 def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held) -> bool:
-    """Return whether a strategy's payoff beats the record's best so far; see `_better`."""
+    """Return whether a strategy's payoff beats the record's best; see `_better`."""
     ahead, tie = payoff - held.payoff[record], INDIFFERENCE * (amounts[0, record] + amounts[1, record])
     return bool(ahead > tie or (ahead >= -tie and strategy < held.strategies[record]))
 

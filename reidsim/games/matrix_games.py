@@ -108,7 +108,7 @@ def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures
 
 
 def pure_exploitability(payoff: Floats, value: float) -> Floats:
-    """Return the value of a zero-sum game less each row's least payoff, shape (n_rows,).
+    """Return the value of a zero-sum game less each row's least payoff, (n_rows,).
 
     It says how much less than the value a player who always picks this row gets against a best response. Negative
     differences are set to 0.
@@ -153,7 +153,7 @@ def _maximin(payoff: Floats) -> Floats:
 
 
 def _lemke_howson(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return an equilibrium of payoffs from 0 to 1: mixtures of the rows and of the columns."""
+    """Return an equilibrium of payoffs from 0 to 1: the two mixtures."""
     m, n = first.shape
     # Labels 0 to m - 1 are rows, m to m + n - 1 columns. Payoffs are positive, so both polytopes are bounded.
     of_columns, of_rows = (

@@ -29,7 +29,7 @@ Meet = Callable[[Strategies, Strategies], Strategies]
 
 
 def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
-    """Return the strategy equivalent to all releases of each record together, shape (n,).
+    """Return the strategy equivalent to all releases of each record, shape (n,).
 
     It is -1 for a record without a current or earlier release.
 
@@ -223,7 +223,7 @@ def _of_all(replies: Sequence[tuple[Rows, Response]], name: str) -> Any:
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:
-    """Return the first linker that uses earlier releases; None if no adversary remembers."""
+    """Return the first linker that uses earlier releases; None if there is none."""
     linkers = [each.linker for each in game.linker.types] if isinstance(game.linker, TypesLinker) else [game.linker]
     return next((linker for linker in linkers if isinstance(linker, RememberingLinker)), None)
 

@@ -246,7 +246,7 @@ def _undominated(
 
 @numba.njit(cache=True)
 def _settle(utility: Floats, same: float, falling: NDArray[np.int64]) -> int:
-    """Sort strategies of equal utility in lattice order; return the number of allowed ones.
+    """Sort strategies of equal utility in lattice order; return how many are allowed.
 
     `falling` holds the strategies by decreasing utility and is changed in place. `utility` is -1 for strategies that
     are not allowed, which come last. Utilities closer than `same` are equal.

@@ -164,7 +164,7 @@ class PeopleAdversary:
         return declared_information(self.adversary)
 
     def of(self, adversary: Adversary) -> Adversary:
-        """Return the adversary of people for another adversary of records; see `adversary_of_people`."""
+        """Return the adversary of people for another adversary of records."""
         return adversary_of_people(adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:

@@ -138,7 +138,7 @@ class _LinkedOnce:
     linkage: Linkage
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the linkage of all released records, or of `rows`, under their own strategies.
+        """Return the linkage of all released records, or `rows`, by their own strategy.
 
         `strategy` is not used; all `rows` must be released. See `Linker`.
         """

@@ -91,10 +91,10 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
 
 
 def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of distributions for the same people, with weights that sum to 1.
+    """Return the mixture of distributions, with weights that sum to 1.
 
-    Parts are, for example, rounds of a game or random draws of its inputs. An amount that is unknown in one part is
-    unknown in the mixture.
+    The parts are about the same people, for example in rounds of a game or random draws of its inputs. An amount that
+    is unknown in one part is unknown in the mixture.
     """
     if len(parts) == 1:
         return parts[0]
@@ -129,7 +129,10 @@ def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[],
 
 
 def measures_table(found: dict[str, Reidentified]) -> pd.DataFrame:
-    """Return `Reidentified.measures` as a table: one row per policy, one column per measure."""
+    """Return `Reidentified.measures` as a table.
+
+    One row per policy, in the order of `found`, and one column per measure.
+    """
     rows = [each.measures() for each in found.values()]
     columns = list(dict.fromkeys([*columns_of(REIDENTIFIED), *(column for row in rows for column in row)]))
     return pd.DataFrame(rows, index=pd.Index(list(found), name="policy"), columns=columns)

@@ -47,7 +47,7 @@ class RobustChoice:
 def payoffs_at(
     games: Sequence[RecordGame], strategy: int, rows: Rows | None = None
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the payoffs of a strategy at every parameter point, and where attacks pay.
+    """Return the payoffs of a strategy at every parameter point, and if attacks pay.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ class _Search:
             yield form
 
     def _permitted(self, form: int) -> bool:
-        """Return whether a node withholds few enough records; keep it if it is the best so far."""
+        """Return whether a node withholds few enough records; keep it if best so far."""
         if form not in self._permits:
             self._permits[form] = self._evaluate(form)
         return self._permits[form]

@@ -122,7 +122,7 @@ def best_release(
 
 
 def _kept_within(game: RecordGame, limits: PersonLimits, choice: Choice, constraint: Constraint) -> Strategies:
-    """Withhold records until the limits on sensitive values and the no-attack constraint hold.
+    """Withhold records until limits on sensitive values and the constraint hold.
 
     The no-attack constraint applies only if it is set.
     """
@@ -199,7 +199,7 @@ def _allowed(game: RecordGame, constraint: Constraint, forms: NDArray[np.bool_] 
 
 
 class Need(NamedTuple):
-    """Hold the excess over the limits on sensitive values as a harm that no change may alter.
+    """Excess over the limits on sensitive values, as a harm that must not change.
 
     Its `value_weight` is 0, and every change is allowed, without limits or if the main harm includes the excess.
     """
@@ -452,10 +452,11 @@ def _pay_more(
     work: Work,
     records: Records,
 ) -> Records:
-    """Give each record in turn the strategy of highest total payoff; return changed records.
+    """Give each record in turn the strategy of highest total payoff.
 
     The total is the publisher's payoff over all records. `allowed` has shape (n_records, n_strategies), and `tie`
-    (n_records,) is the tie tolerance. Changes that alter the excess of `need` are excluded.
+    (n_records,) is the tie tolerance. Changes that alter the excess of `need` are excluded. Return the records that
+    changed.
     """
     moved = np.zeros(len(records), dtype=np.bool_)
     for number in range(len(records)):
@@ -501,7 +502,7 @@ def _changes(
     lower: NDArray[np.float64],
     more: NDArray[np.float64],
 ) -> None:
-    """Compute the decrease of total harm, and the gain in benefit, of each change of a record.
+    """Compute by how much each change of a record lowers harm and raises benefit.
 
     Fills `lower` (decrease of harm) and `more` (increase of benefit), shape (n_strategies + 1,). The last entry is for
     withholding; `lower` is -inf where a change is not allowed.
@@ -521,7 +522,7 @@ def _changes(
 
 @borrowing()
 def _lacks(release: Release, harm: Harm) -> int:
-    """Return the first cell that makes a shared record suffer harm; -1 if there is none."""
+    """Return the first cell through which a shared record suffers harm, or -1."""
     for record in range(len(release.strategies)):
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
@@ -570,7 +571,7 @@ def _next_exchange(
     clean: int,
     left: int,
 ) -> tuple[bool, int, int, int, int]:
-    """Change two records at once, the first such exchange that raises total benefit less harm.
+    """Make the first exchange of two records that raises total benefit less harm.
 
     Parameters
     ----------
@@ -676,10 +677,10 @@ def _share_more(
     work: Work,
     records: Records,
 ) -> Records:
-    """Give each record in turn the safe strategy of most benefit; return changed records.
+    """Give each record in turn the safe strategy of most benefit.
 
     Strategies that leave another person short of rows are excluded, and a withheld record whose own person would be
-    short of rows (`needed`, shape (n_records,)) stays withheld.
+    short of rows (`needed`, shape (n_records,)) stays withheld. Return the records that changed.
     """
     moved = np.zeros(len(records), dtype=np.bool_)
     for number in range(len(records)):

@@ -160,7 +160,7 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
 
 
 def work_for(release: Release, n_forms: int) -> Work:
-    """Return working arrays of the sizes that a release requires, for `n_forms` strategies."""
+    """Return work arrays of the sizes for a release and `n_forms` strategies."""
     n_attributes, _, widest = release.groups.shape
     shape = (int(np.diff(release.begin).max(initial=1)), n_attributes, widest)
     return Work(
@@ -172,7 +172,7 @@ def work_for(release: Release, n_forms: int) -> Work:
 
 
 def margins_of(release: Release, harm: Harm) -> Margins:
-    """Return the change of harm in each cell for one row more and one row less; see `Margins`."""
+    """Return the change of harm in each cell for one row more and one row less."""
     n_cells = len(release.cells)
     margins = Margins(np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64))
     _all_margins(release, harm, margins)
@@ -236,7 +236,7 @@ def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: in
 
 @borrowing()
 def rows_of(release: Release, record: int) -> int:
-    """Return how many rows fit a person, including its own row even if this is withheld.
+    """Return how many rows fit a person, including its own, shared or withheld.
 
     For a person with several cells, it is the minimum over the cells.
     """
@@ -287,7 +287,7 @@ def _set_levels(release: Release, form: int, levels: Integers) -> None:
 
 @borrowing()
 def _set_places(release: Release, shared: bool, work: Work, entries: int) -> None:
-    """Set in ``work.place`` each value's contribution to the lowest strategy that fits.
+    """Set ``work.place``: each value's part of the lowest strategy that fits.
 
     With one entry, `_APART` marks values that the record's present row does not fit; `_NEVER` marks values that agree
     at no level.

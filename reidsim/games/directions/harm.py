@@ -77,7 +77,7 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
 
 
 def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
-    """Return the adversary's reply in direction "person" by the number of fitting rows.
+    """Return the adversary's reply by number of fitting rows, direction "person".
 
     Returns
     -------

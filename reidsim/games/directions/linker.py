@@ -68,7 +68,9 @@ class DirectedLinker:
         return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
 
     def given(self, strategies: Strategies) -> GivenSizes:
-        """Return the linker of a release, one strategy per record (n_records,); -1 if withheld.
+        """Return the linker of a release.
+
+        `strategies` (n_records,) holds one strategy per record, -1 if withheld.
 
         The group size of a person is the number of released rows that fit it, at least 1; in direction "both", at most
         the number of people who fit the person's row.
@@ -142,7 +144,9 @@ def by_record(game: RecordGame) -> RecordGame:
 
 
 def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
-    """Withhold records on which an attack pays until an attack pays on no remaining record.
+    """Withhold records until an attack pays on no remaining record.
+
+    Each round withholds all records on which an attack pays.
 
     A withheld row no longer fits other persons, so an attack on them may become profitable. The loop ends, at the
     latest when all records are withheld.

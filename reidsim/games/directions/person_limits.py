@@ -143,7 +143,7 @@ class PersonLimits:
         )
 
     def without_exceeding(self, strategies: Strategies) -> Strategies:
-        """Withhold records until the limits hold for every person whose record is released."""
+        """Withhold records until the limits hold for every released person."""
         strategies = strategies.copy()
         while True:
             exceeding = (_excess_of_cells(self.of(strategies))[self.rows.cell_of_entry] > 0) & (strategies != WITHHELD)
@@ -183,7 +183,7 @@ def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> in
 
 @borrowing()
 def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: int, change: int, rows: int) -> float:
-    """Return the earth mover's distance of a cell's values from the table's values, 0 to 1.
+    """Return the earth mover's distance of a cell's values from the table's values.
 
     It is the distance in `reidsim.linkage.sensitive_values`. `begin` and `end` delimit the values of a column; `change`
     rows with the value `moved` are added first, and `rows` is the number of rows after that.
