@@ -44,7 +44,7 @@ def check_whole(name: str, values: NDArray[np.generic]) -> Integers:
     Raises
     ------
     InputError
-        If a value is not a whole number from 0 to 2**31 - 1; the message names the row.
+        If a value is not a whole number from 0 to 2**31 - 1; the message names the first such row, counted from 1.
     """
     given = np.asarray(values)
     if given.dtype.kind not in "iuf":

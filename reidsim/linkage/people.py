@@ -30,7 +30,7 @@ class RowSets:
     """The distinct sets of rows that people have, and the number of people per set.
 
     A set is a list of entries, one for each cell that contains rows of the person. The entries of set i are
-    ``start[i]`` to ``start[i + 1]``.
+    ``start[i]`` to ``start[i + 1] - 1``.
 
     Parameters
     ----------
@@ -244,9 +244,10 @@ def distinct_people(population: Population) -> RowSets | None:
 
 @numba.njit(cache=True, nogil=True)
 def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Positions:
-    """Return the entry of each set with the smallest group size.
+    """Return the entry of each set with the smallest group size, shape (n,).
 
-    Group sizes are compared as the adversary believes them to be; of equal believed sizes, the smallest true size wins.
+    Group sizes are compared as the adversary believes them to be; of equal believed sizes, the smallest true size wins,
+    then the first entry.
 
     Parameters
     ----------
@@ -269,7 +270,7 @@ def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Position
 def best_entries(
     start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
 ) -> Positions:
-    """Return the entry of each set that the adversary uses against the person.
+    """Return the entry of each set that the adversary uses against the person, (n,).
 
     The adversary prefers, in this order: an entry that it attacks, the highest believed success probability, the
     highest true success probability, the highest payoff, the first entry.

@@ -41,6 +41,7 @@ class LikelyRegion:
     best : float
         Outer parameter of the largest log-likelihood.
     drop : float
+        Difference from the largest log-likelihood, above 0.
     """
 
     def __init__(
