@@ -44,8 +44,8 @@ class CellReader:
     def read(self, text: str) -> Members | None:
         """Return which categories a cell may denote, shape (n_categories,), or None.
 
-        The result is None if the cell cannot be read or no category fits. A suppressed cell may denote any category: stars
-        only, or empty or ``NA`` if this is no label of the hierarchy.
+        The result is None if the cell cannot be read or no category fits. A suppressed cell may denote any category:
+        stars only, or empty or ``NA`` if this is no label of the hierarchy.
         """
         text = text.strip()
         if text not in self._read:
