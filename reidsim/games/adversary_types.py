@@ -113,7 +113,7 @@ class TypesResponse(Response):
 
     @property
     def by_type(self) -> tuple[Response, ...]:
-        """Reply of each type."""
+        """Reply of each type, in the order of the types."""
         return self.replies
 
     @property
@@ -123,12 +123,12 @@ class TypesResponse(Response):
 
     @property
     def attack_probability(self) -> Floats:
-        """Probability that the record is attacked."""
+        """Probability that the record is attacked by any type."""
         return self.chance
 
     @property
     def often(self) -> Floats:
-        """Probability of an attack where `attacks` is true, and 1 elsewhere."""
+        """Probability of an attack by any type where `attacks` is true, 1 elsewhere."""
         return np.where(self.attacks, self.chance, 1.0)
 
     @property
@@ -157,12 +157,15 @@ class TypesAdversary:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the combined reply of all types; see `Adversary`.
 
-        A linkage without types applies to all types.
+        A linkage other than `TypesLinkage` applies to all types. See `combined` for the rule.
         """
         return self.combined(self.responses(linkage, rows))
 
     def responses(self, linkage: Linkage, rows: Rows | None = None) -> list[Response]:
-        """Return the reply of each type."""
+        """Return the reply of each type, in the order of the types.
+
+        A linkage other than `TypesLinkage` applies to all types.
+        """
         by_type = linkage.by_type if isinstance(linkage, TypesLinkage) else (linkage,) * len(self.types)
         return [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
 
@@ -225,7 +228,8 @@ class TypesAdversary:
     def _by_any(self, weights: Floats, probability: Floats) -> Floats:
         """Return the probability of an event by any type, shape (n,).
 
-        `probability` holds one probability per type, shape (n_types, n).
+        `probability` holds one probability per type, given that it is present, shape (n_types, n). With "all", types
+        are independent.
         """
         if self.together == "one-of":
             by_any = _weighted(weights, probability)
@@ -238,7 +242,7 @@ class TypesAdversary:
 
 
 def _weighted(weights: Floats, amounts: Floats) -> Floats:
-    """Return weighted sums over types, shape (n,)."""
+    """Return sums over types of weight times amount, shape (n,)."""
     # Add type by type, so that rounding of a record's sum does not depend on other records.
     total = np.zeros(amounts.shape[1])
     for weight, of_type in zip(weights, amounts, strict=True):
@@ -321,7 +325,7 @@ class TypesGame(RecordGame):
         raise not_among("no such type", name, [each.name for each in self.types])
 
     def given(self, strategies: Strategies) -> TypesGame:
-        """Return the game with linkage for these strategies; see `RecordGame`."""
+        """Return the game with linkage for these strategies; see `RecordGame.given`."""
         joint = {id(each.linker): each.linker for each in self.types if isinstance(each.linker, JointLinker)}
         given = {key: linker.given(strategies) for key, linker in joint.items()}
         types = [replace(each, linker=given.get(id(each.linker), each.linker)) for each in self.types]

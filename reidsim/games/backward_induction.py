@@ -25,6 +25,8 @@ _FEW = 1 / 3
 class _Held:
     """Best strategy found so far for each record, under each constraint.
 
+    `strategies`, shape (n_constraints, n_records), is ``WITHHELD`` (-1) where none is allowed so far.
+
     Parameters
     ----------
     game : RecordGame

@@ -31,7 +31,7 @@ ALL_TYPES, WORST_TYPE = "all-types", "worst-type"
 
 @dataclass(frozen=True, eq=False)
 class Opponent:
-    """One adversary, a column of the cross-play table.
+    """An adversary that defenders face in cross-play, and may plan against.
 
     Parameters
     ----------

@@ -102,9 +102,10 @@ class RememberingLinker:
         return self.past[first], code
 
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
-        """Link all records, or only `rows`, if they are now released under `strategy`.
+        """Return the linkage of all records, or `rows`, now released under `strategy`.
 
-        `WITHHELD` links on the earlier releases alone; it requires records with an earlier release.
+        It is on the current and all earlier releases. `WITHHELD` links on the earlier releases alone; it requires
+        records with an earlier release.
         """
         rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
         return self._together(tuple(self._parts(strategy, rows)), self.cells[rows])

@@ -126,7 +126,10 @@ class PeopleLinker:
     row_sets: RowSets
 
     def link(self, strategy: int, rows: Rows | None = None) -> PeopleLinkage:
-        """Return the linkage of all row sets, or of `rows`, shared under `strategy`."""
+        """Return the linkage of all people, or of `rows`, shared under `strategy`.
+
+        A row is a row set: people with equal records.
+        """
         cells, start = self.row_sets.cells, self.row_sets.start
         if rows is not None:
             entries, start = self.row_sets.entries_of(np.asarray(rows))

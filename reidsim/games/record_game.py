@@ -30,7 +30,10 @@ class Linker(Protocol):
     """
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the linkage of all records, or of `rows`, shared under `strategy`."""
+        """Return the linkage of all records, or of `rows`, shared under `strategy`.
+
+        `rows` are record numbers; the linkage has one entry for each of them.
+        """
         ...
 
 
@@ -68,7 +71,7 @@ class PopulationLinker:
     population: GroupSizes | None = None
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return group sizes; see `Linker`."""
+        """Return the group sizes of records shared under `strategy`; see `Linker`."""
         true = self.group_sizes.at(strategy, rows)
         believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
         if self.population is None:

@@ -28,6 +28,8 @@ _NEGLIGIBLE = 1e-15
 class Reidentified:
     """Distributions of the number of people re-identified and of total payoffs.
 
+    Payoffs are random because attempts succeed or fail, and because the set of adversaries may be random.
+
     Parameters
     ----------
     n : int
@@ -111,7 +113,7 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
 
 
 def evenly_mixed(parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of the parts with equal weights."""
+    """Return the mixture of the parts with equal weights; see `mixed`."""
     return mixed([1.0 / len(parts)] * len(parts), parts)
 
 

@@ -178,7 +178,7 @@ class Split(NamedTuple):
     starts : ndarray of int64, shape (n_groups + 1,)
         First position of each group in `order`.
     persons : ndarray of int32
-        Queried people who match two records or more.
+        People still queried: everybody at first; later, people who match two records or more.
     """
 
     order: Positions
@@ -210,6 +210,8 @@ def split_groups(order: Positions, starts: Integers, column: Positions, count: I
     Returns
     -------
     order, starts : ndarray
+        The elements in groups that also agree on the attribute. Parts of a group are in the order of their first
+        elements.
     """
     split = np.empty_like(order)
     ends = np.empty(len(order) + 1, dtype=np.int64)

@@ -131,7 +131,10 @@ class FittingRows:
         return self._sums(strategies, weights)[self.cell_of_entry]
 
     def least(self, amounts: Counts) -> Counts:
-        """Return the smallest amount over the entries of each record, shape (n_records,)."""
+        """Return the smallest amount over the entries of each record, shape (n_records,).
+
+        `amounts` has shape (n_entries,).
+        """
         return amounts if self.row_sets is None else np.asarray(np.minimum.reduceat(amounts, self.begin[:-1]))
 
     def _sums(self, strategies: Strategies, weights: Floats) -> Floats:

@@ -110,7 +110,7 @@ class RowSets:
         return ranges(self.start[sets], self.lengths[sets])
 
     def of_neighbours(self, sets: slice) -> RowSets:
-        """Return a slice of consecutive sets."""
+        """Return the row sets of a slice of consecutive sets."""
         start = self.start[sets.start : sets.stop + 1]
         entries = slice(start[0], start[-1])
         return RowSets(start - start[0], self.cells[entries], self.rows[entries], self.people[sets])
@@ -135,7 +135,10 @@ class RowSets:
         return start, self.owner[order]
 
     def onto(self, cell: NDArray[np.integer]) -> RowSets:
-        """Map each cell to another cell; a set may then contain a cell more than once."""
+        """Return the row sets with each cell replaced by another, given by cell number.
+
+        A set may then contain a cell more than once.
+        """
         return replace(self, cells=cell[self.cells].astype(np.intp))
 
     def means(self, amounts: Floats, weights: Floats | None = None) -> Floats:
@@ -189,7 +192,7 @@ class ClassedPeople(NamedTuple):
         return sum(each.nbytes for each in self[1:])
 
     def merged(self, class_of_class: NDArray[np.integer], n_classes: int) -> ClassedPeople:
-        """Merge classes, given the merged class of each class."""
+        """Return the people by merged class, given the merged class of each class."""
         return ClassedPeople(*_merged(*self[1:], class_of_class, n_classes))
 
 

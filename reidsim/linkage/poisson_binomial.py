@@ -67,12 +67,12 @@ class Successes:
 
     @cached_property
     def at_most(self) -> Floats:
-        """Cumulative probability of each number, shape (n_numbers,)."""
+        """Probability of at most each number, shape (n_numbers,)."""
         return np.minimum(np.cumsum(self.masses), 1.0)
 
     @property
     def mean(self) -> float:
-        """The expected number."""
+        """Expected number of successes."""
         return float((self.numbers * self.masses).sum())
 
     @property

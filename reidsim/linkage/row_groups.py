@@ -87,6 +87,7 @@ class RowGroups:
         Parameters
         ----------
         values : ndarray of int, shape (n_rows,)
+            Value of each row.
         """
         distinct, code = np.unique(values, return_inverse=True)
         pairs, first, number = np.unique(

@@ -50,7 +50,7 @@ class SensitiveAttribute:
     def of(cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None) -> SensitiveAttribute:
         """Return the column, given its hierarchy's groups (n_levels, n_values), if any.
 
-        A top level with a single group is dropped.
+        A top level with a single group is dropped. Without a hierarchy, all values are equally far apart.
         """
         if groups is None:
             return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :])
@@ -109,7 +109,8 @@ class GroupValues:
     largest_share : ndarray of float64
         Share of the most frequent value; 0 in an empty group.
     distance : callable
-        Returns the earth mover's distance between each group and the table.
+        Returns the earth mover's distance between the distributions of values in each group and in the table, in
+        [0, 1].
     """
 
     distinct: Integers
@@ -188,7 +189,7 @@ class SensitiveValues:
     def groups(self, lattice: GeneralizationLattice) -> SensitiveGroups:
         """Return the groups of the rows of a lattice over the same quasi-identifiers.
 
-        The groups of the last lattice are kept.
+        The groups of the last lattice are kept for the next call.
         """
         for known, groups in self._last:
             if known is lattice:

@@ -64,7 +64,10 @@ class FocusedSpace:
         return (below for below in self.whole.successors(strategy) if below - strategy in self._steps)
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is as protective as each minimum in every attribute."""
+        """Return whether the strategy is at least as protective as each minimum.
+
+        The comparison holds in every attribute.
+        """
         return self.whole.at_least(strategy, minimum)
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:

@@ -93,7 +93,7 @@ class GeneralizationLattice:
         return tuple(math.prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
 
     def levels(self, strategy: int) -> tuple[int, ...]:
-        """Return the level of each attribute."""
+        """Return the level of each attribute in a strategy."""
         return tuple(strategy // stride % levels for stride, levels in zip(self.strides, self.shape, strict=True))
 
     def all_levels(self, strategies: Strategies) -> NDArray[np.int64]:
@@ -115,13 +115,19 @@ class GeneralizationLattice:
         return sum(level * stride for level, stride in zip(levels, self.strides, strict=True))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level up, first attribute first."""
+        """Yield the strategies with one attribute one level up, first attribute first.
+
+        They are one step more general.
+        """
         for level, levels, stride in zip(self.levels(strategy), self.shape, self.strides, strict=True):
             if level + 1 < levels:
                 yield strategy + stride
 
     def predecessors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level down, first attribute first."""
+        """Yield the strategies with one attribute one level down, first attribute first.
+
+        They are one step more specific.
+        """
         for level, stride in zip(self.levels(strategy), self.strides, strict=True):
             if level > 0:
                 yield strategy - stride

@@ -168,13 +168,19 @@ class MaskingSpace:
         return self.number(np.minimum(self.levels(first), self.levels(second)))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level further, in lattice order."""
+        """Yield the strategies with one attribute one level further towards masked.
+
+        They are in lattice order: ascending numbers.
+        """
         for place, size in zip(self._place[::-1].tolist(), self.shape[::-1], strict=True):
             if strategy // place % size + 1 < size:
                 yield strategy + place
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is as protective as each minimum in every attribute."""
+        """Return whether the strategy is at least as protective as each minimum.
+
+        The comparison holds in every attribute.
+        """
         return np.asarray((self.levels(strategy) >= self.levels(minimum)).all(axis=-1))
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:

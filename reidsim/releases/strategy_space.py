@@ -36,7 +36,7 @@ class StrategySpace(Protocol):
         ...
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies one step less specific, in lattice order."""
+        """Yield the strategies one step less specific, in the order of the space."""
         ...
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:

@@ -79,12 +79,15 @@ def require_comparable(name: str, n_forms: int) -> None:
 
 
 def record_game_of(game: Game) -> RecordGame:
-    """Return the game as a record game, which every solver of record games accepts."""
+    """Return the game as a record game, for solvers of record games."""
     return game.record_game if isinstance(game, MaskingGame) else game
 
 
 def outcome_of(game: Game, choice: Choice) -> Equilibrium:
-    """Compute the outcome of a choice; by compiled functions in a masking game."""
+    """Return the outcome of a choice; see `evaluate`.
+
+    In a masking game, compiled functions compute it.
+    """
     return game.evaluate(choice) if isinstance(game, MaskingGame) else evaluate(game, choice)
 
 

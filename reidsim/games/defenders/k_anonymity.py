@@ -67,7 +67,7 @@ class KAnonymity:
             raise InputError("k of k-anonymity too small", where=self.name, found=self.k, expected="1 or more")
 
     def choose(self, game: Game) -> Choice:
-        """Return one node for all records that are shared; see `Defender`.
+        """Return one node for all shared records, -1 for the others; see `Defender`.
 
         Raises
         ------

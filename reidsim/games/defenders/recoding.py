@@ -160,7 +160,7 @@ class _Classes:
 
 
 class _Regions:
-    """Recodings of a record game, with a charge for each withheld record."""
+    """Recodings of a record game; see `Recodings` for the methods."""
 
     def __init__(
         self, defender: MultiDimensional, game: RecordGame, lattice: GeneralizationLattice, weights: Floats

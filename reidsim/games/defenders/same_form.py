@@ -139,6 +139,8 @@ class SameForm(Withholding):
     def best_of(self, game: RecordGame, rows: Rows) -> FormOfAll:
         """Return the best single strategy for `rows`, ignoring all other records.
 
+        Without `suppresses`, either all of them are shared or none.
+
         Raises
         ------
         InputError

@@ -145,8 +145,9 @@ def few_suppressed(
     """Return a release that protects persons by fully suppressing a few records.
 
     A fully suppressed row fits every person. The number of suppressed records is the largest number of rows that must
-    fit a person for an attack not to pay; the records that lose least benefit are taken. If attacks are forbidden,
-    records that are still attacked are withheld. Otherwise the present release is kept if its payoff is as high.
+    fit a person for an attack in direction "person" not to pay; the records that lose least benefit are taken. No
+    record is suppressed if `forms` excludes this. If attacks are forbidden, records that are still attacked are
+    withheld. Otherwise the present release is kept if its payoff is as high.
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ def few_suppressed(
 
 
 def _payoff(game: RecordGame, strategies: Strategies) -> float:
-    """Return the publisher's total payoff of a release."""
+    """Return the publisher's total payoff of a release, in currency units."""
     given = game.given(strategies)
     return sum(
         float(given.outcome(strategy, rows).publisher_payoff.sum()) for strategy, rows in shared_rows(strategies)

@@ -344,7 +344,8 @@ def _settle(work: Work, row: int, length: int) -> int:
 def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: int) -> int:
     """Write the strategies under which a record fits a cell as a signed sum.
 
-    The record fits if any of its rows fits. Return the number of terms.
+    The record fits if any of its rows fits. The terms are written to row `row` of ``work.forms`` and ``work.signs``.
+    Return their number.
     """
     length = 0
     for entry in range(entries):

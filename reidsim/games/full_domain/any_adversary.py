@@ -143,7 +143,7 @@ class AnyAdversaryGame(FullDomainGame):
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
-        """Return the outcomes of a node, shape (1, 4); see `FullDomainGame`."""
+        """Return the outcomes of a node, shape (1, 4); see `FullDomainGame.outcomes`."""
         if self.by_size:
             return super().outcomes(node, table, followed)
         outcome = self.record_game.outcome(node)
@@ -158,7 +158,10 @@ class AnyAdversaryGame(FullDomainGame):
         return outcomes
 
     def outcomes_of_tables(self, tables: ClassTable, starts: NDArray[np.int64], points: NDArray[np.bool_]) -> Floats:
-        """Return the outcomes of class tables (n_tables, 1, 4); see `FullDomainGame`."""
+        """Return the outcomes of nodes from class tables, shape (n_tables, 1, 4).
+
+        See `class_outcomes`; the only parameter point is always computed.
+        """
         kept, payoff, replies = self._classes(tables)
         records = np.where(kept, tables.released, 0).astype(np.float64)
         suppressed = tables.released - records
@@ -169,7 +172,10 @@ class AnyAdversaryGame(FullDomainGame):
         return np.array([[amounts[:, begin:end].sum(axis=1)] for begin, end in itertools.pairwise(starts.tolist())])
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return whether each class of a table keeps records; see `FullDomainGame`."""
+        """Return whether each class of a table keeps records, shape (n_classes,).
+
+        See `FullDomainGame.may_keep`; `points` is not used.
+        """
         return self._classes(table)[0] & (table.released > 0)
 
     def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, _Replies]:

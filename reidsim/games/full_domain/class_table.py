@@ -131,7 +131,7 @@ class RollUp:
         ]
 
     def field(self, position: int, level: int, n_steps: int | None = None) -> Field:
-        """Return the field of an attribute at a level.
+        """Return the field of the attribute at `position`, starting at a level.
 
         It includes the next `n_steps` higher levels, or all of them if not given.
         """

@@ -78,7 +78,10 @@ class FullDomainGame:
     minimum: Sequence[int] | None = None
 
     def at_points(self, numbers: NDArray[np.intp]) -> FullDomainGame:
-        """Return the game at some parameter points; classes are shared with this game."""
+        """Return the game at some parameter points, given their numbers from 0.
+
+        The classes are shared with this game.
+        """
         part = replace(self, prices=self.prices.points(numbers))
         part.__dict__["finest"] = self.finest
         return part
@@ -90,7 +93,7 @@ class FullDomainGame:
 
     @property
     def lowest(self) -> tuple[int, ...]:
-        """Lowest level of each attribute."""
+        """Lowest allowed level of each attribute."""
         return tuple(self.minimum) if self.minimum is not None else (0,) * len(self.lattice.shape)
 
     @cached_property
@@ -105,7 +108,7 @@ class FullDomainGame:
 
     @cached_property
     def cell_kind(self) -> NDArray[np.int64]:
-        """The kind of each cell, shape (n_cells,)."""
+        """Kind of each cell: its column in the arrays of `prices`, shape (n_cells,)."""
         return np.zeros(self.lattice.n_records, dtype=np.int64) if self.kind is None else self.kind.astype(np.int64)
 
     @cached_property
@@ -125,7 +128,7 @@ class FullDomainGame:
 
     @cached_property
     def terms(self) -> Terms:
-        """Payoff parameters, with the ratios that decide on records."""
+        """Payoff parameters, with the ratios that decide whether records are kept."""
         return Terms.of(self.prices, self.no_attack, self.safe_class == "above")
 
     @property
@@ -152,7 +155,10 @@ class FullDomainGame:
         return record_outcomes(self.released[rows], followed.loss, people, self.terms, kind, everywhere)
 
     def outcomes_of_tables(self, tables: ClassTable, starts: Ints, points: NDArray[np.bool_]) -> Floats:
-        """Return the outcomes of class tables if `by_class`; see `class_outcomes`."""
+        """Return the outcomes of nodes from class tables; see `class_outcomes`.
+
+        This requires `by_class`.
+        """
         return class_outcomes(tables, starts, self.terms, points)
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -56,7 +56,7 @@ class FullDomainSolution:
 
     @property
     def exact(self) -> bool:
-        """Whether the node is proved optimal at every point."""
+        """Whether the nodes are proved optimal at all points."""
         return bool(self.proved.all())
 
     @property

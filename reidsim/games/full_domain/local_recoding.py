@@ -36,7 +36,10 @@ class LocalRecoding:
     rounds: tuple[FullDomainSolution, ...]
 
     def suppressed(self, released: NDArray[np.int64]) -> int:
-        """Return how many of the `released` records (n_cells,) stay suppressed."""
+        """Return how many records stay suppressed.
+
+        `released` (n_cells,) is the number of records of each cell.
+        """
         return int(released[self.strategies == WITHHELD].sum())
 
 

@@ -85,7 +85,10 @@ class Recoding:
     suppressed: int
 
     def value(self, charge: float) -> float:
-        """Return the payout minus `charge` for each suppressed record."""
+        """Return the payout minus `charge` for each suppressed record.
+
+        The charge is in currency units.
+        """
         return self.payout - charge * self.suppressed
 
 

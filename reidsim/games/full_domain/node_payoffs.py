@@ -62,7 +62,7 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(cls, prices: Prices, no_attack: bool, strict: bool) -> Terms:
-        """Compute the decision ratios.
+        """Return the terms with the decision ratios; `no_attack` for the No-Attack game.
 
         In a strict No-Attack game, a group size of exactly ``G / C`` is not safe.
         """

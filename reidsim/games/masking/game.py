@@ -176,12 +176,12 @@ class MaskingGame:
         return self.space.n_always if isinstance(self.space, PartialMaskingSpace) else 0
 
     def one_stage(self) -> MaskingGame:
-        """Return the game against the same adversary without inference."""
+        """Return the game against the same adversary without inference of surnames."""
         return replace(self, attack=self.attack.one_stage())
 
     @cached_property
     def record_game(self) -> RecordGame:
-        """The same game as a record game, for solvers without support for masking."""
+        """The same game as a record game, for solvers of record games."""
         linker = MultistageLinker(self.attack, self.world, self.space)
         adversary = self.planner or self.attack
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
@@ -238,7 +238,7 @@ class MaskingGame:
         )
 
     def evaluate(self, choice: Choice) -> Equilibrium:
-        """Compute the outcome of chosen strategies, with this game as the true game."""
+        """Return the outcome of chosen strategies, with this game as the true game."""
         if not self.is_compiled:
             return evaluate(self.record_game, choice)
         n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)

@@ -65,7 +65,7 @@ class PartialKnowledgeGame(MaskingGame):
 
     @cached_property
     def record_game(self) -> RecordGame:
-        """The same game as a record game, for solvers without support for masking."""
+        """The same game as a record game, for solvers of record games."""
         name, world = self.attack.identify.resource, self.world
         linker = MaskedRecordLinker(
             self.space, world.targets, world.resource(name), self.knowledge, world.registered, world.lists.get(name),

@@ -91,7 +91,7 @@ def without_inference(game: RecordGame | MaskingGame) -> RecordGame | MaskingGam
 
 
 def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
-    """Return linker and adversary without inference, as fields of a game."""
+    """Return linker and adversary without inference, by name of the field of a game."""
     if isinstance(linker, MultistageLinker):
         linker = MultistageLinker(linker.attack.one_stage(), linker.world, linker.space)
     if isinstance(adversary, MultistageAttack):
@@ -208,7 +208,7 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
 
 
 def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | None:
-    """Return the adversaries of a game for the search; None if one is not supported."""
+    """Return the adversaries of a game, prepared for the search; None if unsupported."""
     if not isinstance(game.space, MaskingSpace) or _meeting(game) == "worst":
         return None
     if game.space.size > (_MOST_ORDERED if game.space.weights.ndim == 1 else _MOST_ORDERED_EACH):

@@ -59,7 +59,7 @@ class Crowd:
         return len(self.values.benefit)
 
     def without_concern(self) -> Crowd:
-        """Return the same population with concern 0."""
+        """Return the same population without concern for relatives (concern 0)."""
         return replace(self, values=replace(self.values, concern=0.0))
 
     def match(self, generations: int) -> tuple[Floats, Floats]:
@@ -100,7 +100,7 @@ class Crowd:
         return np.full(len(self), found), np.full(len(self), traced)
 
     def gains(self, joined: Joined) -> Floats:
-        """Return each type's gain from being in rather than out; see `JoiningGame`."""
+        """Return each type's gain from being in rather than out; see `JoiningGame.gains`."""
         own = self._own_gains(joined.mean())
         return own + self.values.concern * self._to_relatives(joined) if self.values.concern else own
 

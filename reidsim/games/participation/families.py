@@ -93,13 +93,17 @@ class Families:
         return found, traced
 
     def gains(self, joined: Flags) -> Floats:
-        """Return each person's gain from being in rather than out; see `JoiningGame`."""
+        """Return each person's gain from being in, rather than out.
+
+        See `JoiningGame.gains`.
+        """
         return np.asarray(_gains(self._joining, joined))
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
         """Run best-response dynamics from `joined`; see `JoiningGame`.
 
-        People change one after the other, in index order or, with `rng`, in random order.
+        People change one after the other, in index order or, with `rng`, in an order drawn once. The dynamics end after
+        at most 1,000 rounds over all people.
         """
         order = np.arange(len(self)) if rng is None else rng.permutation(len(self))
         end, settled = _replies(self._joining, joined.copy(), order)

@@ -124,7 +124,7 @@ class JoiningGame(Protocol):
 
 
 def outcome(game: JoiningGame, joined: Flags) -> Outcome:
-    """Return the payoffs and probabilities that follow from a set of participants."""
+    """Return payoffs and probabilities for a set of participants (n_people,)."""
     found, traced = game.chances(joined)
     values = game.values
     inside = values.benefit * found + values.services - values.harm

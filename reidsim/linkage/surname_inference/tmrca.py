@@ -130,7 +130,7 @@ class Ancestry:
         return len(self.mutation_rates)
 
     def tables(self) -> AncestryTables:
-        """Return the factors of the posterior."""
+        """Return the factors of the posterior by locus and generation."""
         generations = np.arange(self.horizon + 1, dtype=np.float64)
         agree = np.exp(-2.0 * np.outer(self.mutation_rates, generations))
         differ = -np.expm1(-2.0 * np.outer(self.mutation_rates, generations))
@@ -176,10 +176,10 @@ class DistanceCache(NamedTuple):
     Attributes
     ----------
     patterns : ndarray of uint64, shape (2**bits, 4)
-        Loci that agree, and that differ.
+        In the first two columns, the sets of loci that agree (with `TAKEN`) and that differ.
     distances : ndarray of float64, shape (2**bits, 4)
-        The same memory: the distance from tables, and the one of `posterior` or -1 if not computed. So one
-        line of the processor's cache holds all of a pattern.
+        The same memory: in the last two columns, the distance from tables, and the distance of `posterior` or -1 if not
+        computed. So one line of the processor's cache holds all of a pattern.
     """
 
     patterns: Bits
@@ -258,7 +258,7 @@ def weigh_generations(
 def weigh_unlikely(
     tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> tuple[float, float]:
-    """Replace `weigh_generations` if its products may have lost digits.
+    """Do as `weigh_generations`, if its products may have lost digits.
 
     The weights and sums are 0 if no t is possible.
     """

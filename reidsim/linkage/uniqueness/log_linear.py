@@ -134,7 +134,8 @@ class LogLinearModel:
     def everybody(self) -> SampleCells:
         """Return all cells with a positive expected number of people.
 
-        The people of a cell are its records and the expected number of people who are not sampled.
+        The people of a cell are its records and the expected number of people who are not sampled. Cells without a
+        record, included here, have 0 `records`.
         """
         cells, at = self.cells, tuple(self.cells.codes.T)
         sampled = np.divide(self._records, self._people, out=np.ones_like(self._people), where=self._people > 0)

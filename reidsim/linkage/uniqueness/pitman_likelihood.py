@@ -29,7 +29,7 @@ _TOLERANCE = 1e-14
 class PitmanLikelihood:
     """Log-likelihood of a sample of at least two records, up to a constant.
 
-    The omitted factor does not depend on the parameters.
+    The omitted factor does not depend on the parameters tau and b, for which see the module.
 
     Parameters
     ----------

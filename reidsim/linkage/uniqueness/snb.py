@@ -62,7 +62,7 @@ class SlideNegativeBinomial:
         )
 
     def slopes(self, shape: float, seen_mean: float) -> tuple[float, float]:
-        """Return the derivatives of the log-likelihood in log shape and log seen mean."""
+        """Return the derivatives of the log-likelihood in log shape and in log seen mean."""
         total = shape + seen_mean
         log_none = -math.log1p(seen_mean / shape)
         ratio = (shape + self._others) / total
@@ -96,7 +96,10 @@ class SlideNegativeBinomial:
         return self.slopes(math.exp(log_shape), math.exp(self.best_log_mean(log_shape)))[0]
 
     def best_log_mean(self, log_shape: float) -> float:
-        """Return the logarithm of the likeliest seen mean, given that of the shape."""
+        """Return the log of the maximum-likelihood seen mean, given the log shape.
+
+        The result is cut off at the limits of the search.
+        """
         shape = math.exp(log_shape)
 
         def slope(log_mean: float) -> float:
