@@ -18,7 +18,7 @@ def check_share(name: str, value: float) -> None:
     Raises
     ------
     InputError
-        If it is not.
+        If it is not; the message names the value by `name`.
     """
     if not 0 <= value <= 1:
         raise InputError("value out of range", where=name, found=value, expected="a share, in [0, 1]")

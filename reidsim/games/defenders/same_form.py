@@ -170,7 +170,10 @@ class SameForm(Withholding):
         return best._replace(evaluated=evaluated)
 
     def _admitted(self, form: int, rows: Rows) -> NDArray[np.bool_]:
-        """Return whether each record's group meets the limits on sensitive attributes."""
+        """Return whether each record's group at a strategy meets the limits, (n_rows,).
+
+        The limits are on sensitive attributes; without limits, the result is true for all records.
+        """
         return np.ones(len(rows), dtype=np.bool_) if self.admissible is None else self.admissible.at(form, rows)
 
     def _shared(self, outcome: Outcome, needed: Floats, admitted: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -78,7 +78,7 @@ class _BudgetSpentError(Exception):
 
 
 class _Search:
-    """One search at one parameter point."""
+    """Climb, local search and branches at one parameter point; see `anytime_search`."""
 
     def __init__(self, game: FullDomainGame, nodes: int | None, seconds: float | None) -> None:
         self._game = game

@@ -84,7 +84,10 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 @numba.njit(cache=True)
 def utility_of(loss: float) -> float:
-    """Return the utility of a record with this information loss."""
+    """Return the utility of a record: 1 - information loss, at least 0.
+
+    It is 0 for a loss within rounding of 1.
+    """
     return 0.0 if loss > _SUPPRESSED_ABOVE else 1.0 - loss
 
 

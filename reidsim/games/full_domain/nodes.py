@@ -92,7 +92,7 @@ class NodeOutcomes:
 
 
 class _EveryNode:
-    """A visitor that keeps the outcome of every node at one point."""
+    """A `Visitor` that keeps the outcome of every node at one point."""
 
     def __init__(self, game: FullDomainGame) -> None:
         self._game = game

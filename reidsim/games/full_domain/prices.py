@@ -18,6 +18,8 @@ FourArrays = tuple[Floats, Floats, Floats, Floats]
 class Prices:
     """Benefit, loss, gain and cost at each parameter point, for each kind of record.
 
+    Records of a kind have the same payoff parameters.
+
     Parameters
     ----------
     benefit, loss : ndarray of float64, shape (n_points, n_kinds)

@@ -49,7 +49,7 @@ class RecordLevelSolution:
 
 
 class _BestNodeOfEachCell:
-    """A visitor that keeps the best node of each cell.
+    """A `Visitor` that keeps the best node of each cell.
 
     It follows only cells for which a better node is still possible.
     """

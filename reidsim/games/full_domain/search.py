@@ -65,7 +65,7 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
 
 
 class _BestNodes:
-    """A visitor that keeps the best nodes and closes branches without a better node."""
+    """A `Visitor` that keeps the best nodes and closes branches without a better node."""
 
     def __init__(self, game: FullDomainGame, prune: bool, incumbents: Incumbents) -> None:
         self._game = game

@@ -26,8 +26,8 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
     """Return the similarity of the distributions of shared and all values, in [0, 1].
 
     The usefulness is the weighted mean over attributes of 1 - d, where d is the total variation distance between the
-    distributions of its values among all targets and among the targets who share it. If no target shares an attribute,
-    d is 1.
+    distributions of the attribute's values among all targets and among the targets who share it. If no target shares an
+    attribute, d is 1.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ class PitmanLikelihood:
         return edge(-1) if best > 0 else best, edge(1) if best < math.inf else best
 
     def _founding(self, tau: float, b: float) -> float:
-        """Return the part that depends on tau."""
+        """Return the part of the log-likelihood that depends on tau."""
         if math.isinf(tau):
             return 0.0
         return sum_of_logs(tau, 1 - b, self._groups - 1) - sum_of_logs(tau + b, 1.0, self.records - 1)
