@@ -68,7 +68,7 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
 
 
 class _BestSplits:
-    """A `Visitor` that decides for each class whether, and by which attribute, to split."""
+    """A `Visitor` that decides whether, and by which attribute, to split each class."""
 
     def __init__(self, game: FullDomainGame, charge: float) -> None:
         self._game = game
