@@ -34,8 +34,8 @@ class AdversaryType:
     ----------
     name : str
     weight : float
-        Probability of this type or, with "all", probability that it is present; in [0, 1]. A type of weight 0 does not
-        attack.
+        Probability of this type or, with "all", probability that it is present; in [0, 1]. With "worst", the size of a
+        positive weight does not matter. A type of weight 0 does not attack.
     linker : Linker
         Linker that this type uses.
     adversary : Adversary
@@ -61,7 +61,7 @@ class AdversaryType:
 class TypesLinkage(Linkage):
     """Linkage of each type.
 
-    The group sizes of the whole are the group sizes of the first type.
+    Group sizes and match probability of the whole are those of the first type. Types reply to their own linkage.
 
     Parameters
     ----------
@@ -91,10 +91,11 @@ class TypesLinker:
 
 @dataclass(frozen=True)
 class TypesResponse(Response):
-    """Combined reply of the types, when the types present are not known.
+    """Combined reply of the types ("one-of" or "all"), whichever are present.
 
-    The other parameters are the same as in `Response`. Where an attack is possible, `success` is the probability that
-    the record is re-identified.
+    The other parameters are the same as in `Response`, except `success`. Where a type of positive weight attacks,
+    `success` is the probability that the record is attacked and re-identified; elsewhere, it is this probability if all
+    types attacked.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class TypesResponse(Response):
 
     @property
     def by_type(self) -> tuple[Response, ...]:
-        """Reply of each type."""
+        """Reply of each type, in the order of the types."""
         return self.replies
 
     @property
@@ -122,17 +123,20 @@ class TypesResponse(Response):
 
     @property
     def attack_probability(self) -> Floats:
-        """Probability that the record is attacked."""
+        """Probability that the record is attacked by any type."""
         return self.chance
 
     @property
     def often(self) -> Floats:
-        """Probability of an attack where `attacks` is true, and 1 elsewhere."""
+        """Probability of an attack by any type where `attacks` is true, 1 elsewhere."""
         return np.where(self.attacks, self.chance, 1.0)
 
     @property
     def success_of_attacks(self) -> Floats:
-        """Probability of re-identification given an attack by any of the types."""
+        """Probability of re-identification given an attack by any type.
+
+        Where no type attacks, it is `success`.
+        """
         return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
 
 
@@ -153,12 +157,15 @@ class TypesAdversary:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the combined reply of all types; see `Adversary`.
 
-        A linkage without types applies to all types.
+        A linkage other than `TypesLinkage` applies to all types. See `combined` for the rule.
         """
         return self.combined(self.responses(linkage, rows))
 
     def responses(self, linkage: Linkage, rows: Rows | None = None) -> list[Response]:
-        """Return the reply of each type."""
+        """Return the reply of each type, in the order of the types.
+
+        A linkage other than `TypesLinkage` applies to all types.
+        """
         by_type = linkage.by_type if isinstance(linkage, TypesLinkage) else (linkage,) * len(self.types)
         return [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
 
@@ -174,11 +181,13 @@ class TypesAdversary:
         -------
         Response
             `attacks` is true where any type of positive weight attacks. Where there is an attack, `success` is the
-            probability that the record is re-identified; elsewhere, the same probability if all types attacked. Payoff
-            and exploits are sums over types, times their weights. `chance` is the probability that a record is
-            attacked: with "one-of", the sum of the types' attack probabilities times weights; with "all", the
-            probability that any type attacks. With "worst", `success`, payoff and exploits of an attacked record are
-            taken from the type most likely to re-identify it, and there is no `chance`.
+            probability that the record is re-identified; elsewhere, the same probability if all types attacked.
+            `believed_success` is this probability as the types believe it, if all attacked. Payoff and exploits are
+            sums over types, times their weights. `chance` is the probability that a record is attacked: with "one-of",
+            the sum of the types' attack probabilities times weights; with "all", the probability that any type attacks.
+            With "worst", `success`, payoff and exploits of an attacked record are taken from the type most likely to
+            re-identify it (the first of these, if equal), `believed_success` is the largest of any type, and there is
+            no `chance`.
         """
         weights = np.array([each.weight for each in self.types])
         present = weights > 0
@@ -219,7 +228,8 @@ class TypesAdversary:
     def _by_any(self, weights: Floats, probability: Floats) -> Floats:
         """Return the probability of an event by any type, shape (n,).
 
-        `probability` holds one probability per type, shape (n_types, n).
+        `probability` holds one probability per type, given that it is present, shape (n_types, n). With "all", types
+        are independent.
         """
         if self.together == "one-of":
             by_any = _weighted(weights, probability)
@@ -232,7 +242,7 @@ class TypesAdversary:
 
 
 def _weighted(weights: Floats, amounts: Floats) -> Floats:
-    """Return weighted sums over types, shape (n,)."""
+    """Return sums over types of weight times amount, shape (n,)."""
     # Add type by type, so that rounding of a record's sum does not depend on other records.
     total = np.zeros(amounts.shape[1])
     for weight, of_type in zip(weights, amounts, strict=True):
@@ -302,21 +312,30 @@ class TypesGame(RecordGame):
         return {each.name: reply for each, reply in zip(self.types, replies, strict=True)}
 
     def against(self, name: str) -> RecordGame:
-        """Return the game against one type alone."""
+        """Return the game against one type alone, as if it were certain to be present.
+
+        Raises
+        ------
+        InputError
+            If there is no type of this name.
+        """
         for each in self.types:
             if each.name == name:
                 return RecordGame(self.space, each.linker, each.adversary, self.benefit, self.loss)
         raise not_among("no such type", name, [each.name for each in self.types])
 
     def given(self, strategies: Strategies) -> TypesGame:
-        """Return the game with linkage for these strategies; see `RecordGame`."""
+        """Return the game with linkage for these strategies; see `RecordGame.given`."""
         joint = {id(each.linker): each.linker for each in self.types if isinstance(each.linker, JointLinker)}
         given = {key: linker.given(strategies) for key, linker in joint.items()}
         types = [replace(each, linker=given.get(id(each.linker), each.linker)) for each in self.types]
         return self.with_types(types) if given else self
 
     def with_types(self, types: Sequence[AdversaryType], together: Together | None = None) -> TypesGame:
-        """Return the same publisher's game against other types."""
+        """Return the same publisher's game against other types.
+
+        `together` is the rule of this game, if not given.
+        """
         return TypesGame(self.space, types, self.benefit, self.loss, together or self.together)
 
 

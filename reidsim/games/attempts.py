@@ -1,4 +1,4 @@
-"""Attempts under a choice, by the set of adversaries that is present.
+"""Attempts to re-identify people, by the set of adversaries that is present.
 
 Given the adversaries present, attempts on different people are independent. The set of adversaries is the same for all
 people, so attempts are dependent without this condition. The distribution of a total is therefore a mixture, over the
@@ -55,18 +55,26 @@ class Tries:
         return of_successes + float((self.numbers * self.attempted * self.failure).sum())
 
     def payoffs(self, rng: Callable[[], np.random.Generator], known: Successes | None = None) -> Sums:
-        """Return the distribution of the total payoff.
+        """Return the distribution of the total payoff, in currency units.
 
-        See `sum_of_amounts` and `sum_of_attempts`.
+        See `sum_of_amounts` and, with `failure`, `sum_of_attempts`.
+
+        Parameters
+        ----------
+        rng : callable
+            Returns the random generator; called only if the distribution must be simulated.
+        known : Successes, optional
+            Distribution of the number of successes, if already computed; not used with `failure`.
         """
         if self.attempted is None or self.failure is None:
             return sum_of_amounts(self.chance, self.numbers, self.amounts, rng, known)
         return sum_of_attempts(self.attempted, self.chance, self.numbers, self.failure, self.amounts, rng)
 
     def is_alike(self, other: Tries) -> bool:
-        """Return whether both have the same numbers and probabilities.
+        """Return whether both have the same numbers of attempts and chances of success.
 
-        Amounts are not compared, and attempts that cannot succeed are ignored.
+        Amounts are not compared, and attempts that cannot succeed are ignored. If so, both have the same distribution
+        of the number of successes.
         """
         if self.chance is other.chance and self.numbers is other.numbers:
             return True
@@ -89,7 +97,8 @@ class Case:
     people : Tries
         Re-identification of each person by any adversary, with the publisher's loss as amount.
     hits : Tries or None
-        Success of each adversary's attempts, with the adversary's payoff as amount; None if payoffs are unknown.
+        Attempts of each adversary on each person. The amount of a success is its payoff less the payoff of a failure;
+        None if these amounts are unknown.
     kept : float
         The publisher's payoff if no person is re-identified.
     earned : float
@@ -107,16 +116,19 @@ class Case:
 class Attempts:
     """Attempts of each adversary, given that it is present.
 
+    A row represents people with equal records; money is in currency units per person.
+
     Parameters
     ----------
     presence : Presence
         Distribution of the set of adversaries that is present.
     risk, payoff : ndarray of float64, shape (n_types, n_rows)
-        Probability that the adversary re-identifies a person of each row, and its expected payoff; 0 without an attack.
+        Probability that the adversary attacks and re-identifies a person of each row, and its expected payoff; 0
+        without an attack.
     attempted : ndarray of float64, shape (n_types, n_rows)
         Probability that the adversary attacks.
     gain : ndarray of float64, shape (n_types, n_rows), optional
-        Payoff of a success less payoff of a failure, if known.
+        Payoff of a success less payoff of a failure; not given if unknown for any adversary.
     loss : ndarray of float64, shape (n_rows,)
         The publisher's loss per person re-identified.
     """
@@ -132,8 +144,8 @@ class Attempts:
     def of_one(cls, risk: Floats, payoff: Floats, gain: float | Floats | None, loss: float | Floats) -> Attempts:
         """Return the attempts of a single adversary who is always present.
 
-        `gain` and `loss` have shape (n_rows,), or are one number for all rows. Each row is attacked with certainty or
-        not at all.
+        `gain` and `loss` have shape (n_rows,), or are one number for all rows. No attack is made at random: a row that
+        is not attacked has a risk and payoff of 0.
         """
         gains = None if gain is None else np.broadcast_to(gain, risk.shape)[None]
         certain = np.ones((1, *risk.shape))
@@ -142,7 +154,7 @@ class Attempts:
     def expand(self, rows: Rows) -> Attempts:
         """Return the attempts on records, given the row of each record.
 
-        A row of -1 marks a record that is not shared.
+        A row of -1 marks a record that is not shared: no attack, and a loss of 0.
         """
         there = rows >= 0
 
@@ -163,7 +175,7 @@ class Attempts:
         numbers : ndarray of int64, shape (n_rows,)
             Number of people of each row.
         kept : float
-            The publisher's payoff if no person is re-identified.
+            The publisher's total payoff if no person is re-identified, in currency units.
         """
         for probability, coming in self.presence.cases():
             who = list(coming)
@@ -174,9 +186,10 @@ class Attempts:
             yield Case(probability, Tries(found, numbers, self.loss), hits, kept, earned)
 
     def _hits(self, who: list[int], gain: Floats, numbers: Counts) -> Tries:
-        """Return the attempts of the adversaries `who`.
+        """Return the attempts of the adversaries `who`, one group per adversary and row.
 
-        `gain` has shape (len(who), n_rows).
+        `gain` has shape (len(who), n_rows). The payoff of a failure is given only if some attempts are made with a
+        probability between 0 and 1; it is 0 for the others.
         """
         risk, attempted, each = self.risk[who], self.attempted[who], np.tile(numbers, len(who))
         by_chance = (attempted > 0) & (attempted < 1)
@@ -202,7 +215,10 @@ class AttemptsSoFar:
     _knows_gain: bool = True
 
     def add(self, response: Response, rows: Rows) -> None:
-        """Add the reply to some rows."""
+        """Add the reply to some rows.
+
+        All replies come from the same adversaries.
+        """
         replies = response.by_type
         if not self._arrays:
             self._presence = response.presence

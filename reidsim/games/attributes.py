@@ -14,16 +14,17 @@ from reidsim.releases.strategy_space import Rows
 
 @dataclass(frozen=True)
 class AttributeLinker:
-    """Link records for an adversary who gains from a correct inference.
+    """Link records for an adversary who gains from inferring a sensitive value.
 
-    The group sizes of the linkage are 1 over the success probability.
+    The group sizes of the linkage, true and believed, are 1 over the success probability.
 
     Parameters
     ----------
     groups : SensitiveGroups
         Sensitive values of the group of each record.
     gains_from : {"attribute", "either"}
-        With "attribute", a correct sensitive value pays; with "either", a correct value or a correct identity.
+        With "attribute", a correct sensitive value pays; with "either", a correct value or a correct identity. See
+        `SensitiveGroups.success`.
     """
 
     groups: SensitiveGroups
@@ -38,7 +39,7 @@ class AttributeLinker:
 
 @dataclass(frozen=True)
 class AdmissibleGroups:
-    """Find the lattice nodes at which a record's group is within the limits.
+    """Find the nodes at which a record's group meets limits on sensitive values.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class AdmissibleGroups:
     limits : AttributeLimits
         Limits on the values within a group.
     columns : tuple of SensitiveAttribute
-        Sensitive columns of all records of the table.
+        Sensitive columns of all records of the table, for games that form groups themselves; `at` does not use them.
     """
 
     groups: SensitiveGroups

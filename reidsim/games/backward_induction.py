@@ -25,6 +25,8 @@ _FEW = 1 / 3
 class _Held:
     """Best strategy found so far for each record, under each constraint.
 
+    `strategies`, shape (n_constraints, n_records), is ``WITHHELD`` (-1) where none is allowed so far.
+
     Parameters
     ----------
     game : RecordGame
@@ -38,7 +40,10 @@ class _Held:
         self.strategies = np.full(shape, WITHHELD, dtype=np.int64)
 
     def play(self, strategy: int) -> None:
-        """Replace the best so far where this strategy pays more than the tie tolerance."""
+        """Replace the best strategy where this one is allowed and pays more.
+
+        The difference must exceed the tie tolerance.
+        """
         outcome = self._game.outcome(strategy)
         for best, chosen, constraint in zip(self._best, self.strategies, self._constraints, strict=True):
             better = outcome.publisher_payoff > best + self._tie
@@ -49,7 +54,7 @@ class _Held:
 
 
 class _HeldCompiled(_Held):
-    """Compiled version for one-shot adversaries.
+    """Compiled version for one-shot adversaries on a lattice (`fits`).
 
     It skips records that a strategy cannot improve.
     """
@@ -71,7 +76,10 @@ class _HeldCompiled(_Held):
 
     @staticmethod
     def fits(game: RecordGame) -> bool:
-        """Return whether the compiled version supports a game."""
+        """Return whether the compiled version supports a game.
+
+        Supported are one-shot adversaries who guess uniformly within a group, on a lattice with the usual utility.
+        """
         adversary = game.adversary
         return (
             type(adversary) is OneShotAdversary
@@ -96,9 +104,10 @@ class _HeldCompiled(_Held):
         return self._lost_outside, of_last[level] if level > 0 else np.zeros(0)
 
     def _within(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
-        """Return where the strategy is allowed without attacks, (n_constraints, n_rows).
+        """Return whether the strategy is allowed for each of `rows` if no attack pays.
 
-        The array is empty if no constraint restricts strategies.
+        The shape is (n_constraints, n_rows). The array is empty if every constraint allows all strategies without
+        attacks.
         """
         if not any(each.restricts_forms for each in self._constraints):
             return np.zeros((0, 0), dtype=np.bool_)
@@ -106,7 +115,10 @@ class _HeldCompiled(_Held):
         return np.array([each.allows(self._lattice, strategy, anywhere, rows) for each in self._constraints])
 
     def play(self, strategy: int) -> None:
-        """Replace the best so far where this strategy pays more than the tie tolerance."""
+        """Replace the best strategy where this one is allowed and pays more.
+
+        The difference must exceed the tie tolerance.
+        """
         rows = _within_room(*self._lost(strategy), self._room)
         if not len(rows):
             return
@@ -130,7 +142,7 @@ class _HeldCompiled(_Held):
 
 @numba.njit(cache=True)
 def _within_room(outside: Floats, last: Floats, room: Floats) -> Rows:
-    """Return the records whose information loss is within `room`.
+    """Return the records whose information loss is at most `room`, ascending.
 
     For the parameters see `_take_better`.
     """
@@ -156,7 +168,7 @@ def _take_better(
     chosen: Strategies,
     room: Floats,
 ) -> None:
-    """Replace the best strategy where a strategy's payoff is larger.
+    """Replace the best strategy where `strategy` is allowed and its payoff is larger.
 
     The difference must exceed the tie tolerance. The payoff is computed as in `RecordGame.outcome`.
 
@@ -221,7 +233,7 @@ def backward_induction(
     Returns
     -------
     dict of str to Choice
-        Exact choices; a record is withheld if no strategy satisfies its constraint.
+        Exact choices, by name of the constraint; a record is withheld if no strategy satisfies the constraint.
     """
     n, size = game.n_records, game.space.size
     held = (_HeldCompiled if _HeldCompiled.fits(game) else _Held)(game, list(constraints.values()))

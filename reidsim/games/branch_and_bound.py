@@ -13,6 +13,7 @@ from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.memory import require_memory
 from reidsim.releases.strategy_space import Floats, Rows
 
+# Largest number of open nodes (nodes that wait for a visit); it bounds memory and time.
 _MOST_OPEN = 4_000_000
 # Bytes of an open node without its records, and number of bytes allocated between two checks of free memory.
 _OF_OPEN, _ASKED = 512, 2**26
@@ -53,18 +54,20 @@ def branch_and_bound(
     ----------
     game : RecordGame
     constraint : Constraint, optional
+        No constraint, if not given.
     progress : callable, optional
         Called at each visited node; their total number is not known in advance.
 
     Returns
     -------
     Choice
-        Exact choice; `evaluated` counts the strategies whose payoff was computed.
+        Exact choice; a record is withheld if no strategy satisfies the constraint. `evaluated` counts the strategies
+        whose payoff was computed.
 
     Raises
     ------
     InputError
-        If the open nodes exceed the free memory, or their number reaches `_MOST_OPEN`.
+        If the open nodes exceed the free memory, or their number would exceed 4 million.
     """
     constraint = constraint or Constraint()
     space, n = game.space, game.n_records

@@ -22,15 +22,16 @@ from reidsim.releases.focused import space_of_all
 
 CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)
 CROSS_PLAY_COLUMNS = ("defender", "plans_against", "adversary", *columns_of(CROSS_PLAY_MEASURES))
-# Largest number of strategies for plans against several adversaries, since compiled solvers support only one adversary.
+# Largest number of strategies for plans against several adversaries. Such plans take longer per strategy, because
+# compiled solvers support only one adversary.
 MOST_FORMS = 2**20
-# Names of mixtures of all adversaries that a defender may plan against.
+# Names of plans against all adversaries: as equally likely types, and against the worst type for each record.
 ALL_TYPES, WORST_TYPE = "all-types", "worst-type"
 
 
 @dataclass(frozen=True, eq=False)
 class Opponent:
-    """One adversary, a column of the cross-play table.
+    """An adversary that defenders face in cross-play, and may plan against.
 
     Parameters
     ----------
@@ -63,10 +64,13 @@ class CrossPlay:
     Parameters
     ----------
     table : DataFrame
-        One row per defender (and adversary planned against) and adversary faced; columns `CROSS_PLAY_COLUMNS`. Money
-        in currency units per record.
+        One row per defender, adversary planned against and adversary faced; columns `CROSS_PLAY_COLUMNS`.
+        ``plans_against`` is empty for a defender that does not plan. Measures are means over records, money in currency
+        units. ``regret`` is the payoff of a best reply to the adversary faced, which may withhold records, less the
+        defender's payoff. Adversaries in `left_out` have no rows.
     left_out : tuple of str
-        Players that cannot play, with the reason.
+        Messages about players that cannot play, with the reason, and about plans that are not made because there are
+        too many strategies.
     """
 
     table: pd.DataFrame
@@ -75,7 +79,7 @@ class CrossPlay:
     def matrix(self, measure: str) -> pd.DataFrame:
         """Return one measure as a matrix.
 
-        It has one row per defender and adversary planned against, and one column per adversary.
+        It has one row per defender and adversary planned against, and one column per adversary faced.
 
         Raises
         ------
@@ -86,9 +90,10 @@ class CrossPlay:
 
 
 def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the mean of a measure over runs; see `CrossPlay.matrix`.
+    """Return the mean of a measure over runs as a matrix; see `CrossPlay.matrix`.
 
-    Defenders are rows and adversaries are columns.
+    Rows are defenders with the adversary planned against (`row_name`), columns are adversaries faced. A combination
+    without a row in the table is missing (NaN).
 
     Parameters
     ----------
@@ -112,7 +117,7 @@ def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 def row_name(defender: str, against: str) -> str:
     """Return the name of a row: the defender and the adversary planned against.
 
-    A defender that does not plan has no adversary.
+    For a defender that does not plan, `against` is empty, and the name is the defender's.
     """
     return f"{defender} vs {against}" if against else defender
 
@@ -159,13 +164,20 @@ def cross_play(
     weights : ndarray of int64, shape (n_records,), optional
         Number of records of each row of the games; 1, if not given.
     progress : callable, optional
-        Called with the number of plans evaluated and the total number.
+        Called before each plan with the number of plans done and the total number.
+
+    Returns
+    -------
+    CrossPlay
+        Adversaries that fail to play under any plan are left out, except `own`, whose error is raised. So are plans
+        that a defender fails to make, and plans against all adversaries if there are more than 2**20 strategies or
+        fewer than two adversaries to plan against.
 
     Raises
     ------
     InputError
-        If there is no adversary, two adversaries or two defenders have the same name, or an adversary declares
-        information that is not available.
+        If there is no adversary, `own` is not among them or cannot play, two adversaries or two defenders have the same
+        name, or an adversary declares information that is not available.
     """
     own = _checked(opponents, defenders, own)
     if against_each is None:
@@ -173,7 +185,7 @@ def cross_play(
     cannot: dict[str, InputError] = {}
 
     def played(opponent: Opponent, paid: Game, choice: Choice) -> NDArray[np.float64] | None:
-        """Return the mean outcome of a choice; None once the adversary has failed to play."""
+        """Return `averages_of` the choice; None once the adversary has failed to play."""
         if opponent.name not in cannot:
             try:
                 return averages_of(paid, choice, weights)
@@ -223,9 +235,9 @@ def _plans(
     against_each: Collection[str],
     ideas: Mapping[str, Game],
 ) -> Iterator[tuple[Defender, str, Game]]:
-    """Yield each defender, the name of the adversary planned against, and the game.
+    """Yield each plan: defender, adversary planned against, and game to plan in.
 
-    The name is empty for a defender that does not plan.
+    The name is empty for a defender that does not plan; its game is the game against `own`.
     """
     games = {opponent.name: opponent.planned for opponent in opponents}
     counted = [opponent for opponent in opponents if opponent.among_all]
@@ -244,7 +256,7 @@ def _plans(
 def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: str | None) -> str:
     """Check all players; return the name of the scenario's own adversary.
 
-    The check covers names and declared information.
+    The check covers names and declared information. The own adversary is the first one, if `own` is not given.
     """
     names = [opponent.name for opponent in opponents]
     own = names[0] if own is None and names else own
@@ -267,15 +279,15 @@ def _check_information(opponent: Opponent) -> None:
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
     """Return whether plans against several adversaries at once are possible.
 
-    They are if there are at most `MOST_FORMS` strategies.
+    They are if the first opponent's game has at most `MOST_FORMS` strategies.
     """
     return record_game_of(opponents[0].truth).space.size <= MOST_FORMS
 
 
 def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGame:
-    """Return the game against all adversaries.
+    """Return the game to plan in against all adversaries.
 
-    They are equally likely types or, with `worst`, each record faces the worst one.
+    They are equally likely types or, with `worst`, each record faces the adversary that is worst for it.
     """
     games = {opponent.name: record_game_of(opponent.planned) for opponent in opponents}
     return mixed_game(games, dict.fromkeys(games, 1.0 / len(games)), worst=worst)
@@ -284,19 +296,22 @@ def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGam
 def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *, worst: bool = False) -> TypesGame:
     """Return the game against an adversary drawn with these weights.
 
+    An adversary (same linker and planner) that appears in several games is one type with the sum of their weights.
+
     Parameters
     ----------
     games : mapping of str to RecordGame
-        Game against each adversary, by name.
+        Game against each adversary, by name, all with the same records, benefits and losses. The types of a `TypesGame`
+        become separate types.
     weights : mapping of str to float
         Probability of each adversary; the sum is 1.
     worst : bool
-        Whether each record faces the adversary that is worst for it.
+        Whether each record faces the adversary that is worst for it; weights above 0 then do not matter.
 
     Raises
     ------
     InputError
-        If a game has several adversaries at the same time.
+        If a game is a `TypesGame` whose types are not combined by "one-of".
     """
     types: dict[tuple[int, int], AdversaryType] = {}
     for called, game in games.items():
@@ -318,9 +333,10 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
 
 
 def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return means over records of payoffs, utility, share attacked and risk.
+    """Return means over records of payoffs, utility, share attacked and risk, (5,).
 
-    The order is: publisher's payoff, adversary's payoff, utility, share attacked, risk.
+    The order is: publisher's payoff, adversary's payoff, utility, share attacked, risk. `weights` (n_records,) is the
+    number of records of each row; 1, if not given.
     """
     outcome = outcome_of(game, choice)
     columns = (
@@ -334,7 +350,7 @@ def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -
 
 
 def _regret(best: float, payoff: float, game: Game) -> float:
-    """Return the best payoff less a payoff; 0 if the difference is rounding error."""
+    """Return the best mean payoff less a mean payoff; 0 for rounding error."""
     scale = float(np.mean(np.asarray(game.benefit) + np.asarray(game.loss)))
     behind = best - payoff
     return 0.0 if abs(behind) <= INDIFFERENCE * scale * 1e3 else behind

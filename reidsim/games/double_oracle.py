@@ -39,18 +39,19 @@ _NEW = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class DoubleOracle:
-    """The result of a double oracle.
+    """The result of a double oracle; money is in currency units per record.
 
     Parameters
     ----------
     iterations : DataFrame
-        One row per iteration: ``iteration``, ``defenders`` and ``adversaries`` (their numbers in the game),
-        ``publisher_payoff`` and ``adversary_payoff`` of its solution, ``exploitability`` (sum of the gains of both
-        players by best responses among all plans and adversaries), ``best_exploitability`` (the least so far), and
-        the strategies added for the next iteration: ``added_defender``, ``added_adversary``.
+        One row per iteration: ``iteration``, ``defenders`` and ``adversaries`` (numbers of plans and of adversaries in
+        the game), ``publisher_payoff`` and ``adversary_payoff`` of its solution, ``exploitability`` (sum of the gains
+        of both players by best responses among all plans and adversaries), ``best_exploitability`` (the least so far),
+        and the strategies added for the next iteration: ``added_defender``, ``added_adversary``; empty if none.
     mixtures : DataFrame
         Solution of the iteration with the least exploitability, one row per strategy of positive probability:
-        ``player``, ``strategy``, ``plans_against``, ``probability``.
+        ``player`` ("defender" or "adversary"), ``strategy`` (name of the defender or adversary), ``plans_against``
+        (empty for adversaries and for defenders that do not plan), ``probability``.
     left_out : tuple of str
         Messages about excluded adversaries, and about an end before the tolerance was reached.
     """
@@ -62,9 +63,10 @@ class DoubleOracle:
 
 @dataclass(eq=False)
 class _Plans:
-    """Rows of the game: plans of cross-play, then best responses.
+    """Plans of the defender: plans of cross-play, then best responses.
 
-    Payoffs have one column per adversary.
+    Payoffs have one row per plan and one column per adversary. `names` holds defender and adversary planned against,
+    and `played` the numbers of the plans that are in the game.
     """
 
     names: list[tuple[str, str]]
@@ -93,17 +95,20 @@ def double_oracle(
 ) -> DoubleOracle:
     """Add best responses until the players' gains in sum are at most a tolerance.
 
-    Both players know the true payoff parameters and the other's mixture; the publisher's beliefs are not used.
+    The first game has one adversary, `own`, and one plan, the oracle's plan against it. Best responses are computed
+    with the true payoff parameters against the other's mixture; the publisher's beliefs are not used. The search also
+    ends if no new best response is found.
 
     Parameters
     ----------
     play : CrossPlay
         Cross-play of these opponents; its rows are plans that can also be added.
     opponents : sequence of Opponent
+        Opponents with several adversaries at the same time, or without a column in `play`, are excluded.
     oracle : Defender
         Defender that plans the best response to a mixture of adversaries.
     own : str
-        Name of the adversary in the first game; the first that takes part, if this one is excluded.
+        Name of the adversary in the first game. If it is excluded, the first opponent that is not.
     game : {"zero-sum", "general-sum"}
         Objective of the adversary: to lower the defender's payoff, or to raise its own. With "general-sum", each game
         is solved by the equilibrium that is best for the defender.
@@ -114,13 +119,13 @@ def double_oracle(
     weights : ndarray of int64, shape (n_records,), optional
         Number of records of each row of the games; 1, if not given.
     progress : callable, optional
-        Called with the number of iterations done and the maximum number.
+        Called before each iteration with the number of iterations done and the maximum number.
 
     Raises
     ------
     InputError
-        If there are too many strategies to plan against several adversaries, no adversary or no plan is available to
-        begin with, or the tolerance is not above 0.
+        If there are too many strategies to plan against several adversaries (`MOST_FORMS`), all adversaries are
+        excluded, cross-play has no plan of the oracle against the first adversary, or the tolerance is not above 0.
     """
     if not tolerance > 0:
         raise InputError("not a tolerance", where="tolerance", found=tolerance, expected="an amount above 0")
@@ -205,9 +210,10 @@ def _come_together(opponent: Opponent) -> bool:
 def _reply(
     plans: _Plans, playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
 ) -> int:
-    """Return the row of the best response to a mixture of adversaries.
+    """Return the number of the plan that responds best to mixed adversaries.
 
-    A new row is added only if it pays more than all known rows.
+    `mixture` holds one probability per adversary in `playing`. The oracle's plan is added only if it pays more than all
+    known plans (`_NEW`).
     """
     faced = {each.name: share for each, share in zip(playing, mixture.tolist(), strict=True) if share > 0}
     games = {each.name: record_game_of(each.truth) for each in playing if each.name in faced}

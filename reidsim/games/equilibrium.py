@@ -18,8 +18,8 @@ from reidsim.releases.strategy_space import Floats, Rows
 class Equilibrium:
     """Outcome of each record, arrays of shape (n_records,).
 
-    Money is in currency units per record. A withheld record (strategy -1: no strategy satisfied the constraint) is not
-    shared: no benefit, no attack, utility 0 and generalization intensity 1.
+    Money is in currency units per record. A withheld record (strategy -1) is not shared: no benefit, no attack, utility
+    0 and generalization intensity 1.
 
     Parameters
     ----------
@@ -28,12 +28,13 @@ class Equilibrium:
     publisher_payoff, adversary_payoff : ndarray of float64
         Expected payoffs.
     attacked : ndarray of bool
-        Whether the adversary attacks.
+        Whether the adversary attacks, with certainty or with probability `frequency`.
     success_probability : ndarray of float64
-        Probability that an attack would succeed, whether or not it is made; with several adversaries, over their
-        attacks.
+        Probability that an attack would succeed, whether or not it is made; 0 if the record is withheld. With several
+        adversaries, probability that the record is re-identified, given that any of them attacks.
     utility, generalization_intensity : ndarray of float64
-        Values in [0, 1].
+        Share of the full benefit that the release keeps, and distance from sharing everything (0) towards sharing
+        nothing (1); in [0, 1].
     solver : str
         Name of the solver or policy that chose the strategies.
     evaluated : ndarray of int64
@@ -43,7 +44,8 @@ class Equilibrium:
     frequency : ndarray of float64, optional
         Probability of an attack (by any adversary) where `attacked`; 1, if not given.
     gap : ndarray of float64, optional
-        Upper bound on the payoff that a better strategy could add, if the solver computes one.
+        Upper bound on the payoff that a better strategy could add, in currency units per record, if the solver computes
+        one.
     attempts : Attempts, optional
         Attempts of each adversary given that it is present, with the amounts at stake, if known.
     """
@@ -77,11 +79,11 @@ class Equilibrium:
 
     @property
     def risk(self) -> Floats:
-        """Probability that each record is re-identified."""
+        """Probability that each record is attacked and re-identified."""
         return np.asarray(self.attack_probability * self.success_probability)
 
     def expand(self, rows: Rows) -> Equilibrium:
-        """Return the outcome with one entry per element of `rows`.
+        """Return the outcome with one entry per element of `rows` (record numbers).
 
         This expands, for example, an outcome by cell to an outcome by record. The result has no `attempts`.
         """
@@ -102,6 +104,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     Returns
     -------
     Equilibrium
+        `solver`, `evaluated` and `exact` are taken from the choice; `gap` is not computed.
     """
     n = game.n_records
     strategies = choice.strategies

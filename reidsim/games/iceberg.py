@@ -29,6 +29,7 @@ class Held(NamedTuple):
     Attributes
     ----------
     payoff : ndarray of float64, shape (n_records,)
+        The publisher's payoff, in currency units; minus infinity where no strategy is found yet.
     strategies : ndarray of int64, shape (n_records,)
         ``WITHHELD`` (-1) where no strategy is found yet.
     evaluated : ndarray of int64, shape (n_records,)
@@ -70,12 +71,14 @@ def iceberg(
         If `fits` is false for the game, or a constraint limits sensitive columns, `branch_and_bound` is used instead.
     constraints : mapping of str to Constraint
     progress : callable, optional
-        Called with the number of parts done and the total number.
+        Called with the number of parts of the search done and the total number; with `branch_and_bound`, at each node
+        with the number of constraints done and their total number.
 
     Returns
     -------
     dict of str to Choice
-        Exact choices; `evaluated` counts the strategies whose payoff was computed.
+        Exact choices, by name of the constraint; a record is withheld if no strategy satisfies the constraint.
+        `evaluated` counts the strategies whose payoff was computed.
     """
     # With limits on sensitive columns, the size of a group alone does not determine whether it may be released.
     if not fits(game) or any(constraint.admissible is not None for constraint in constraints.values()):
@@ -96,7 +99,8 @@ def iceberg(
 def fits(game: RecordGame) -> bool:
     """Return whether payoffs depend on counted group sizes alone.
 
-    This requires one attempt per record and equal true and believed group sizes.
+    The search requires this. It means one attempt per record, a uniform guess within the group, equal true and believed
+    group sizes, and a generalization lattice.
     """
     adversary, linker, space = game.adversary, game.linker, game.space
     return (
@@ -111,9 +115,10 @@ def fits(game: RecordGame) -> bool:
 
 
 def _is_narrower(first: Constraint, second: Constraint) -> bool:
-    """Return whether the second constraint allows all that the first allows.
+    """Return whether a solution under the first constraint is allowed by the second.
 
-    The result is False unless only the first constraint forbids attacks.
+    The result is true only if the first constraint forbids attacks, the second does not, and the second has no
+    `minimum` or the same one.
     """
     same = first.minimum is second.minimum or second.minimum is None
     return first.no_attack and not second.no_attack and same
@@ -168,7 +173,7 @@ def _search(
 def _better(payoff: Floats, strategies: Strategies | int, held: Held, tie: Floats) -> NDArray[np.bool_]:
     """Return for which records a strategy beats the best found so far.
 
-    See `branch_and_bound`.
+    It does if its payoff is larger by more than `tie`, or equal within `tie` and its number is lower.
     """
     with np.errstate(invalid="ignore"):
         # If neither strategy is allowed, both payoffs are minus infinity, and their difference is no number.
@@ -177,7 +182,7 @@ def _better(payoff: Floats, strategies: Strategies | int, held: Held, tie: Float
 
 
 def _least_safe(amounts: Floats) -> int:
-    """Return a group size below which an attack on every record pays."""
+    """Return a group size below which an attack on every record pays, or 0."""
     _, _, gain, price = amounts
     with np.errstate(divide="ignore", invalid="ignore"):
         people = np.where(gain > 0, gain / price, 0.0).min(initial=np.inf)
@@ -187,10 +192,7 @@ def _least_safe(amounts: Floats) -> int:
 
 @numba.njit(cache=True)
 def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held) -> bool:
-    """Return whether a strategy's payoff beats the record's best so far.
-
-    See `branch_and_bound`.
-    """
+    """Return whether a strategy's payoff beats the record's best; see `_better`."""
     ahead, tie = payoff - held.payoff[record], INDIFFERENCE * (amounts[0, record] + amounts[1, record])
     return bool(ahead > tie or (ahead >= -tie and strategy < held.strategies[record]))
 
@@ -215,10 +217,18 @@ def _walk(
     levels: Integers,
     held: Held,
 ) -> None:
-    """Search beneath a vertex for the rows of a group of `size` people.
+    """Search beneath a vertex for better strategies of the records of a group.
+
+    Better strategies are written to `held`.
 
     Parameters
     ----------
+    depth : int
+        Number of attributes whose levels the vertex fixes; all of them at a node of the lattice.
+    begin, end : int
+        The group: positions in ``buffers[depth]``, which holds row numbers.
+    size : int
+        Number of people in the group.
     lost : float
         Least information loss of a record of the group under the fixed levels, `levels`, which make up `strategy`.
     fixed : ndarray of int64, shape (n_attributes,)
@@ -232,6 +242,10 @@ def _walk(
         Lowest allowed level of each record's attributes; one column if level 0 is allowed for all records.
     least : int
         Smallest group size that is searched; smaller groups are skipped.
+    no_attack : bool
+        Whether strategies under which an attack pays are forbidden.
+    buffers, counts
+        Work arrays.
     """
     benefit, loss, gain, price = amounts
     is_bounded = lowest.shape[1] > 1 or len(benefit) == 1

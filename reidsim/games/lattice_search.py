@@ -10,18 +10,20 @@ from reidsim.games.record_game import Choice, RecordGame
 def lattice_search(game: RecordGame) -> Choice:
     """Return the choice of a greedy search from the most specific strategy.
 
-    As in the printed algorithm, a node that is not attacked is returned. Otherwise the search moves to the child with
-    the largest ``v(g) - L pi(g)``, if this value is at least the node's own; later children win ties. The printed
-    comparison also subtracts the loss for children that would not be attacked; payoffs of the returned strategy do not.
-    If the adversary attacks with some frequency, the loss is multiplied by this frequency. The printed loop never ends
-    if no child is better; by the accompanying text, the search halts there.
+    As in the printed algorithm, a node that is not attacked is returned. Otherwise the search moves to the child (a
+    strategy one step less specific) with the largest ``v(g) - L pi(g)``, if this value is at least the node's own;
+    later children win ties. Here v(g) is the benefit of strategy g, L the publisher's loss, and pi(g) the success
+    probability of an attack. The printed comparison also subtracts the loss for children that would not be attacked;
+    payoffs of the returned strategy do not. If the adversary attacks with some frequency, the loss is multiplied by
+    this frequency. The printed loop never ends if no child is better; by the accompanying text, the search halts there.
 
     The search takes no constraint, because a greedy path need not reach a strategy that satisfies it.
 
     Returns
     -------
     Choice
-        Not exact. `evaluated` counts the distinct nodes whose value was computed, including the first node.
+        Not exact; no record is withheld. `evaluated` counts the distinct nodes whose value was computed, including the
+        first node.
     """
     n = game.n_records
     current = np.full(n, game.space.most_specific, dtype=np.int64)

@@ -66,7 +66,7 @@ def zero_sum(payoff: Floats) -> Mixtures:
     Raises
     ------
     InputError
-        If the matrix is empty, or an entry is not finite.
+        If the matrix is empty, an entry is not finite, or the linear programming solver fails.
     """
     scaled = _scaled(payoff)
     rows, columns = _maximin(scaled), _maximin(1.0 - scaled.T)
@@ -76,6 +76,9 @@ def zero_sum(payoff: Floats) -> Mixtures:
 
 def equilibrium(row_payoff: Floats, column_payoff: Floats, *, for_rows: Literal["best", "worst"] = "best") -> Mixtures:
     """Return the Nash equilibrium with the row player's highest or lowest payoff.
+
+    The result is accurate to 1e-9 of the range of payoffs: the players' gains by best responses are at most this in
+    sum, and another equilibrium may be better or worse by as much.
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ def equilibrium(row_payoff: Floats, column_payoff: Floats, *, for_rows: Literal[
     Raises
     ------
     InputError
-        If a matrix is empty, or an entry is not finite.
+        If a matrix is empty, an entry is not finite, or the linear programming solver fails.
     """
     first, second = _scaled(row_payoff), _scaled(column_payoff)
     rows, columns = _extreme(first, second, 1.0 if for_rows == "best" else -1.0)
@@ -95,9 +98,9 @@ def equilibrium(row_payoff: Floats, column_payoff: Floats, *, for_rows: Literal[
 
 
 def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures) -> float:
-    """Return the sum of both players' gains by best responses.
+    """Return the sum of both players' gains by best responses to the other's mixture.
 
-    It is 0 in an equilibrium, and never negative.
+    It is 0 in an equilibrium, and never negative. The matrices, shape (n_rows, n_columns), hold each player's payoffs.
     """
     best_row = float((row_payoff @ mixtures.columns).max()) - mixtures.row_payoff
     best_column = float((mixtures.rows @ column_payoff).max()) - mixtures.column_payoff
@@ -105,21 +108,29 @@ def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures
 
 
 def pure_exploitability(payoff: Floats, value: float) -> Floats:
-    """Return the value of the game less each row's least payoff, shape (n_rows,).
+    """Return the value of a zero-sum game less each row's least payoff, (n_rows,).
 
-    The game is zero-sum. Negative differences are set to 0.
+    It says how much less than the value a player who always picks this row gets against a best response. Negative
+    differences are set to 0.
 
     Parameters
     ----------
     payoff : ndarray of float64, shape (n_rows, n_columns)
+        Payoff of the player who picks a row.
     value : float
-        Value of the game.
+        Value of the game for this player.
     """
     return np.asarray(np.maximum(value - payoff.min(axis=1), 0.0))
 
 
 def _scaled(payoff: Floats) -> Floats:
-    """Return payoffs as shares of their range, from 0 to 1."""
+    """Return payoffs as shares of their range, from 0 to 1; 0 if all are equal.
+
+    Raises
+    ------
+    InputError
+        If the matrix is empty or not two-dimensional, or an entry is not finite.
+    """
     if payoff.ndim != 2 or not payoff.size or not np.isfinite(payoff).all():
         raise InputError("not the payoffs of a game", found=f"shape {payoff.shape}", expected="numbers in every cell")
     low = float(payoff.min())
@@ -142,7 +153,7 @@ def _maximin(payoff: Floats) -> Floats:
 
 
 def _lemke_howson(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return an equilibrium of payoffs from 0 to 1."""
+    """Return an equilibrium of payoffs from 0 to 1: the two mixtures."""
     m, n = first.shape
     # Labels 0 to m - 1 are rows, m to m + n - 1 columns. Payoffs are positive, so both polytopes are bounded.
     of_columns, of_rows = (
@@ -209,7 +220,8 @@ class _Tableau:
 class _Node:
     """A part of the search, given by conditions on strategies.
 
-    Some strategies must have probability 0, and others must be best responses.
+    Rows and columns in ``unplayed_`` sets must have probability 0; in ``best_`` sets, they must be best responses to
+    the other player's mixture.
     """
 
     unplayed_rows: frozenset[int] = frozenset()
@@ -219,9 +231,9 @@ class _Node:
 
 
 def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats]:
-    """Return the first player's best (sign 1) or worst (sign -1) equilibrium.
+    """Return the row player's best (sign 1) or worst (sign -1) equilibrium.
 
-    Payoffs are from 0 to 1.
+    The result holds the mixtures of the rows and of the columns. Payoffs are from 0 to 1.
     """
     rows, columns = _lemke_howson(first, second)
     known = sign * float(rows @ first @ columns)
@@ -318,25 +330,26 @@ class _Search:
 def _program(
     cost: Floats, payoff: Floats, best: frozenset[int], unplayed: frozenset[int], bound: float
 ) -> Floats | None:
-    """Return the mixture of least cost, and the largest payoff of a reply to it.
+    """Return the mixture of least cost, and a bound on the payoff of replies to it.
 
     Parameters
     ----------
     cost : ndarray of float64, shape (n_strategies + 1,)
-        Cost per unit of each strategy's probability, and per unit of the replying player's payoff.
+        Cost per unit of each strategy's probability, and per unit of the bound.
     payoff : ndarray of float64, shape (n_replies, n_strategies)
         Payoff of the player who replies.
     best : frozenset of int
-        Replies that must be best responses.
+        Replies that must be best responses to the mixture.
     unplayed : frozenset of int
         Strategies that must have probability 0.
     bound : float
-        Upper bound on the replying player's payoff.
+        Largest value of the bound.
 
     Returns
     -------
     ndarray of float64, shape (n_strategies + 1,), or None
-        None if there is no such mixture.
+        Probability of each strategy, then the bound: no reply pays more, and replies in `best` pay exactly this. None
+        if there is no such mixture.
     """
     from scipy.optimize import linprog
 

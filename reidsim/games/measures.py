@@ -113,12 +113,14 @@ RECORD_RISK = _OTHERS["record"]["risk"]
 
 
 def averages(outcome: Equilibrium, weights: Weights) -> dict[str, float]:
-    """Return the measures of an outcome, by column.
+    """Return each measure of `MEASURES` for an outcome, by column name.
+
+    Payoffs are means per record, in currency units. ``risk_if_attacked`` is missing (NaN) if no record is attacked.
 
     Parameters
     ----------
     outcome : Equilibrium
-        Arrays of shape (n_rows,).
+        Arrays of shape (n_rows,); a row represents one or several equal records.
     weights : ndarray of int64, shape (n_rows,)
         Number of records of each row.
     """

@@ -31,7 +31,7 @@ Meet = Callable[[Strategies, Strategies], Strategies]
 def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
     """Return the strategy equivalent to all releases of each record, shape (n,).
 
-    The strategy is -1 for a record that was never released.
+    It is -1 for a record without a current or earlier release.
 
     Parameters
     ----------
@@ -51,13 +51,15 @@ def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
 class RememberedLinkage(Linkage):
     """Linkage on the current and all earlier releases of each record.
 
+    A cell is a row of the underlying linkers and of the adversary's arrays, such as its gain and cost.
+
     Parameters
     ----------
     cells : ndarray of int, shape (n,)
-        Row number of each record in the adversary's arrays.
+        Cell of each record.
     parts : tuple of tuples
         One tuple per group of records with the same equivalent strategy and linker: positions among the linked
-        records, row numbers in the adversary's arrays, and the linkage.
+        records, their cells, and their linkage.
     """
 
     cells: Rows = field(kw_only=True)
@@ -71,19 +73,19 @@ class RememberingLinker:
     Parameters
     ----------
     linkers : tuple of Linker
-        Linkers of the cells. Records may have different linkers, since the candidates depend on participation in the
-        releases.
+        Linkers, whose rows are cells (`RememberedLinkage`). Records may have different linkers, since the candidates
+        depend on participation in the releases.
     which : ndarray of int, shape (n,)
         Index of the linker of each record if it is released now.
     cells : ndarray of int, shape (n,)
-        Row number of each record in that linker.
+        Cell of each record: its row number in that linker.
     past : ndarray of int64, shape (n,)
         Strategy equivalent to all earlier releases; -1 where there is none.
     meet : callable
         See `Meet`.
     unreleased : ndarray of int, shape (n,), optional
-        Index of the linker of each record if it is not released now; its candidates are the candidates of the earlier
-        releases. `which`, if not given.
+        Index of the linker of each record if it is not released now, so that its candidates are the candidates of the
+        earlier releases; `which`, if not given.
     """
 
     linkers: tuple[Linker, ...]
@@ -100,9 +102,10 @@ class RememberingLinker:
         return self.past[first], code
 
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
-        """Link all records, or only `rows`, if they are now released under `strategy`.
+        """Return the linkage of all records, or `rows`, now released under `strategy`.
 
-        `WITHHELD` links on the earlier releases alone; it requires records with an earlier release.
+        It is on the current and all earlier releases. `WITHHELD` links on the earlier releases alone; it requires
+        records with an earlier release.
         """
         rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
         return self._together(tuple(self._parts(strategy, rows)), self.cells[rows])
@@ -110,7 +113,8 @@ class RememberingLinker:
     def link_each(self, strategies: Strategies, rows: Rows) -> RememberedLinkage:
         """Return the linkage of records, each released now under its own strategy.
 
-        Both arrays have shape (n_rows,).
+        Both arrays have shape (n_rows,). A strategy of -1 marks a record that is not released now; it must have an
+        earlier release.
         """
         known, cells = known_of(strategies, self.past[rows], self.meet), self.cells[rows]
         if len(self.linkers) == 1 and isinstance(self.linkers[0], PopulationLinker):
@@ -152,9 +156,9 @@ class RememberingLinker:
         yield from self._linked(known, self._linker_of(strategy, rows), rows)
 
     def _linked(self, known: Strategies, which: Rows, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
-        """Yield the linkage by equivalent strategy and linker.
+        """Yield the linkage of `rows` by equivalent strategy and linker.
 
-        See `RememberedLinkage.parts`.
+        See `RememberedLinkage.parts`. `known` is the equivalent strategy and `which` the linker's index of each row.
         """
         key = known * len(self.linkers) + which
         for each, places in shared_rows(key):
@@ -170,19 +174,24 @@ class RememberingAdversary:
     Parameters
     ----------
     adversary : Adversary
-        Adversary of the cells.
+        Adversary who replies to each linked record; the rows of its arrays are cells (`RememberedLinkage`).
     """
 
     adversary: Adversary
 
     def of(self, adversary: Adversary) -> RememberingAdversary:
-        """Return a remembering adversary with another adversary of the cells."""
+        """Return a remembering adversary who replies as another adversary does."""
         return replace(self, adversary=adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`.
+        """Return the reply to each linked record; see `Adversary`.
 
-        Row numbers are taken from the linkage.
+        `rows` is not used: the cells are taken from the linkage.
+
+        Raises
+        ------
+        TypeError
+            If the linkage is not a `RememberedLinkage`.
         """
         if not isinstance(linkage, RememberedLinkage):
             raise TypeError(f"not the linkage of an adversary who remembers: {type(linkage).__name__}")
@@ -200,7 +209,7 @@ class RememberingAdversary:
 def _of_all(replies: Sequence[tuple[Rows, Response]], name: str) -> Any:
     """Join a field of all replies into a single array.
 
-    Return None if no reply has the field.
+    Return None if no reply has the field or, for the gain, if any reply lacks it.
     """
     given = [getattr(reply, name) for _, reply in replies]
     # The variation of payoffs is known only if every reply has a gain.
@@ -215,7 +224,7 @@ def _of_all(replies: Sequence[tuple[Rows, Response]], name: str) -> Any:
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:
-    """Return the linker that uses earlier releases; None if no adversary remembers."""
+    """Return the first linker that uses earlier releases; None if there is none."""
     linkers = [each.linker for each in game.linker.types] if isinstance(game.linker, TypesLinker) else [game.linker]
     return next((linker for linker in linkers if isinstance(linker, RememberingLinker)), None)
 
@@ -223,7 +232,8 @@ def linker_with_past(game: RecordGame) -> RememberingLinker | None:
 def payoff_of_withholding(game: RecordGame, rows: Rows | None = None) -> Floats:
     """Return the publisher's payoff of withholding each of `rows`, or all, (n,).
 
-    The payoff is 0 less the expected loss from earlier releases, in currency units.
+    The payoff is 0 less the expected loss from attacks on earlier releases, in currency units; 0 for a record without
+    earlier release, or if no adversary remembers.
     """
     rows = np.arange(game.n_records) if rows is None else np.asarray(rows)
     payoff, linker = np.zeros(len(rows)), linker_with_past(game)

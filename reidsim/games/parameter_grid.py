@@ -19,25 +19,27 @@ from reidsim.games.record_game import Constraint, Linker
 from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
-# Limit on records x strategies in memory at once during the reduction.
+# Limit on records x strategies in memory at once during the reduction; more take more memory and fewer passes.
 _CHUNK = 1_000_000
 # Utilities closer than this are equal: sums of the same logarithms in another order differ by less.
 _SAME_UTILITY = 1e-12
 
 
 class Options(NamedTuple):
-    """Strategies of each record that can be best at some point, by decreasing utility.
+    """Strategies of each record that can be best at some parameter point.
+
+    The options of a record are in the order of decreasing utility.
 
     Attributes
     ----------
     start : ndarray of int64, shape (n_records + 1,)
-        Options of record i are at positions ``start[i]`` to ``start[i + 1]``.
+        Options of record i are at positions ``start[i]`` to ``start[i + 1] - 1``.
     strategies : ndarray of int64, shape (n_options,)
         Strategy of each option.
     utility, success : ndarray of float64, shape (n_options,)
-        Utility and success probability of an attack, in [0, 1].
+        Utility for the record, and success probability of an attack on it, in [0, 1].
     intensity : ndarray of float64, shape (n_options,)
-        Generalization intensity.
+        Generalization intensity, from 0 (unchanged) to 1 (suppressed).
     """
 
     start: NDArray[np.int64]
@@ -51,7 +53,8 @@ class Options(NamedTuple):
 class ParameterPoints:
     """Values of the four payoff parameters, arrays of shape (n_points,).
 
-    Values are in currency units per record.
+    Values are in currency units per record. They are the publisher's benefit of an unchanged record and its loss from a
+    re-identification, and the adversary's gain from a re-identification and its cost of an attack.
     """
 
     benefit: Floats
@@ -92,7 +95,8 @@ def undominated_options(
     linker : Linker
         Linker whose true group sizes are used; believed group sizes are not.
     constraint : Constraint, optional
-        Only `minimum` is applied here; `no_attack` depends on the point, see `best_options`.
+        Only `minimum` is applied; `admissible` is ignored. For `no_attack`, which depends on the point, see
+        `best_options`.
     risk : RiskModel, optional
         Success probability as a function of the group size; 1 / group size, if not given.
 
@@ -137,7 +141,8 @@ def undominated_options(
 def fixed_options(space: StrategySpace, linker: Linker, strategies: Strategies) -> Options:
     """Return the single option of each record under a fixed policy.
 
-    The policy prescribes one strategy per record, `strategies`.
+    The policy prescribes one strategy per record, `strategies` (n_records,); no record may be withheld (-1). The
+    success probability is 1 / group size.
     """
     n = space.n_records
     utility, success = np.empty(n), np.empty(n)
@@ -153,11 +158,15 @@ def best_options(
 ) -> NDArray[np.int64]:
     """Return the position of each record's best option at a point, (n_records,).
 
+    Positions refer to the arrays of `options`. Among equal payoffs (within the tie tolerance), the strategy with the
+    lowest number is best.
+
     Parameters
     ----------
     options : Options
     points : ParameterPoints
     point : int
+        Number of the point, from 0.
     no_attack : bool
         Allow only strategies that are not attacked; a record without such a strategy is withheld, position -1.
     """
@@ -196,8 +205,19 @@ def _undominated(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the strategies kept, grouped by record, and their number by record.
 
-    The strategies of a record are in the order of decreasing utility. ``orders[order_of[i]]`` holds all strategies of
-    record i in this order.
+    The strategies of a record are in the order of decreasing utility.
+
+    Parameters
+    ----------
+    utility, success : ndarray of float64, shape (n_records, n_strategies)
+        Utility, -1 where a strategy is not allowed, and success probability.
+    orders : ndarray of int64, shape (n_orders, n_strategies)
+        Strategies by decreasing utility, one row per distinct row of `utility`; equal utilities are put in lattice
+        order, in place.
+    order_of : ndarray of int64, shape (n_records,)
+        Row of `orders` of each record.
+    same : float
+        Utilities closer than this are equal.
     """
     n, size = utility.shape
     keep = np.empty(n * size, dtype=np.int64)
@@ -226,9 +246,10 @@ def _undominated(
 
 @numba.njit(cache=True)
 def _settle(utility: Floats, same: float, falling: NDArray[np.int64]) -> int:
-    """Sort strategies of equal utility in lattice order, in place.
+    """Sort strategies of equal utility in lattice order; return how many are allowed.
 
-    Return the number of allowed strategies.
+    `falling` holds the strategies by decreasing utility and is changed in place. `utility` is -1 for strategies that
+    are not allowed, which come last. Utilities closer than `same` are equal.
     """
     allowed = 0
     while allowed < len(falling) and utility[falling[allowed]] >= 0.0:

@@ -2,7 +2,7 @@
 
 All records of a person are shared under the same strategy, and any of them may lead to re-identification. The benefit
 of a strategy is the mean over the person's records. Gain, cost and loss are amounts per person. A person is attacked
-once, through the record with the highest believed success probability.
+at most once, through the record with the highest believed success probability.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows
 
-# Their replies depend on group sizes alone, and a smaller group never lowers their payoff.
+# Adversaries whose replies depend on group sizes alone, and whose payoff is never lower with a smaller group.
 _BY_SIZE = (OneShotAdversary, AlwaysAttacks, NeverAttacks, RandomAttacks)
 
 
@@ -34,8 +34,8 @@ _BY_SIZE = (OneShotAdversary, AlwaysAttacks, NeverAttacks, RandomAttacks)
 class PeopleLattice(GeneralizationLattice):
     """Lattice over people with several records, which have the same generalization.
 
-    A record of this lattice is a row set: all records of a person. The utility of a strategy is the mean over the
-    records of the set.
+    A record of this lattice is a row set: all records of a person, shared by people with equal records. The utility of
+    a strategy is the mean over the records of the set.
 
     The other parameters are the same as in `GeneralizationLattice`; `codes` holds the codes of the cells.
 
@@ -52,7 +52,7 @@ class PeopleLattice(GeneralizationLattice):
     benefit_of_cell: Floats | None = field(default=None, kw_only=True)
 
     def of(self, rows: slice) -> PeopleLattice:
-        """Return the lattice of a slice of row sets.
+        """Return the lattice of a slice of consecutive row sets.
 
         It reuses the information losses of this lattice.
         """
@@ -95,7 +95,8 @@ class PeopleLattice(GeneralizationLattice):
 class PeopleLinkage(Linkage):
     """Linkage of people through their records.
 
-    The group sizes of a person are the group sizes of the record with the smallest believed group.
+    The group sizes and match probability of a person are those of the record with the smallest believed group; of
+    equal records, the one with the smallest true group.
 
     Parameters
     ----------
@@ -125,7 +126,10 @@ class PeopleLinker:
     row_sets: RowSets
 
     def link(self, strategy: int, rows: Rows | None = None) -> PeopleLinkage:
-        """Return the linkage of all row sets, or of `rows`, shared under `strategy`."""
+        """Return the linkage of all people, or of `rows`, shared under `strategy`.
+
+        A row is a row set: people with equal records.
+        """
         cells, start = self.row_sets.cells, self.row_sets.start
         if rows is not None:
             entries, start = self.row_sets.entries_of(np.asarray(rows))
@@ -152,7 +156,7 @@ class PeopleAdversary:
     Parameters
     ----------
     adversary : Adversary
-        Adversary of single records. If its payoff parameters differ, they are given by person.
+        Adversary of single records. Payoff parameters that are arrays have one entry per person (row set).
     """
 
     adversary: Adversary
@@ -163,11 +167,14 @@ class PeopleAdversary:
         return declared_information(self.adversary)
 
     def of(self, adversary: Adversary) -> Adversary:
-        """Return the adversary of people that corresponds to another adversary of records."""
+        """Return the adversary of people for another adversary of records."""
         return adversary_of_people(adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each person; see `Adversary`."""
+        """Return the reply to each person, through the record that `best_entries` selects.
+
+        A linkage other than `PeopleLinkage` is passed on to the adversary of single records. See `Adversary`.
+        """
         if not isinstance(linkage, PeopleLinkage):
             return self.adversary.respond(linkage, rows)
         start = linkage.start
@@ -181,7 +188,7 @@ class PeopleAdversary:
 def adversary_of_people(adversary: Adversary) -> Adversary:
     """Return an adversary of people, given an adversary of records.
 
-    An adversary whose reply depends on group sizes alone is returned unchanged.
+    An adversary whose reply depends on group sizes alone, or who attacks people already, is returned unchanged.
     """
     return adversary if isinstance(adversary, (*_BY_SIZE, PeopleAdversary)) else PeopleAdversary(adversary)
 
@@ -189,7 +196,7 @@ def adversary_of_people(adversary: Adversary) -> Adversary:
 def _sizes(linkage: Linkage) -> tuple[Counts, Counts]:
     """Return true and believed group sizes.
 
-    For a multistage attack, they are the sizes under the plan without inference.
+    For a multistage attack, they are 1 / success probability of the plan without inference.
     """
     if isinstance(linkage, PlanLinkage):
         return one_over(linkage.plan_success[0]), one_over(linkage.plan_believed[0])

@@ -17,16 +17,23 @@ from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
+# Strategy of a record that is not released.
 WITHHELD = -1
 # Product of distinct strategies and records from which group sizes are counted for all strategies at once.
 _MANY_LINKED = 50_000_000
 
 
 class Linker(Protocol):
-    """Link records that are shared under the same strategy."""
+    """Link records that are shared under the same strategy.
+
+    The rows of a linker are the records of a game, numbered from 0.
+    """
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the linkage of all records, or of `rows`, shared under `strategy`."""
+        """Return the linkage of all records, or of `rows`, shared under `strategy`.
+
+        `rows` are record numbers; the linkage has one entry for each of them.
+        """
         ...
 
 
@@ -64,7 +71,7 @@ class PopulationLinker:
     population: GroupSizes | None = None
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return group sizes; see `Linker`."""
+        """Return the group sizes of records shared under `strategy`; see `Linker`."""
         true = self.group_sizes.at(strategy, rows)
         believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
         if self.population is None:
@@ -75,7 +82,8 @@ class PopulationLinker:
     def with_strategies(self, strategies: Strategies) -> Linker:
         """Return a linker with the group sizes under these strategies, computed at once.
 
-        If the strategies (n_records,) have few distinct values, this linker is returned.
+        The result links only released records, each under its strategy. If the strategies (n_records,) have few
+        distinct values, or the sizes cannot be computed at once, this linker is returned.
         """
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
@@ -97,7 +105,7 @@ class PopulationLinker:
     def link_each(self, strategies: Strategies, rows: Rows) -> Linkage:
         """Return the linkage of records, each shared under its own strategy.
 
-        Both arrays have shape (n_rows,).
+        Both arrays have shape (n_rows,). No strategy is -1.
         """
         parts = [(places, self.link(strategy, rows[places])) for strategy, places in shared_rows(strategies)]
         if len(parts) < 2:
@@ -133,7 +141,10 @@ class _LinkedOnce:
     linkage: Linkage
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the linkage of records released under `strategy`; see `Linker`."""
+        """Return the linkage of all released records, or `rows`, by their own strategy.
+
+        `strategy` is not used; all `rows` must be released. See `Linker`.
+        """
         at = slice(None) if rows is None else np.searchsorted(self.rows, rows)
         linked = self.linkage
         true = linked.group_sizes[at]
@@ -144,9 +155,16 @@ class _LinkedOnce:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Payoff, utility and reply by record; arrays of equal shape.
+    """Outcome of a strategy by record; arrays of equal shape.
 
-    Money is in currency units per record.
+    Parameters
+    ----------
+    publisher_payoff : ndarray of float64
+        Benefit of the release less the expected loss from the attack, in currency units per record.
+    utility : ndarray of float64
+        Share of the full benefit that the release keeps, in [0, 1].
+    response : Response
+        Reply of the adversary.
     """
 
     publisher_payoff: Floats
@@ -172,7 +190,7 @@ class RecordGame:
         The adversary who replies to the linkage.
     benefit, loss : ndarray of float64, shape (n_records,)
         The publisher's benefit of sharing the record unchanged, and its loss if the record is re-identified, in
-        currency units.
+        currency units; one number, if equal for all records.
 
     Raises
     ------
@@ -216,7 +234,7 @@ class RecordGame:
         return replace(self, linker=linker.given(strategies)) if isinstance(linker, JointLinker) else self
 
     def tie(self, rows: Rows | None = None) -> Floats:
-        """Return the tie tolerance of each record.
+        """Return the tie tolerance of each record, or of `rows`, in currency units.
 
         Payoffs of the publisher closer than this count as equal.
         """
@@ -224,17 +242,17 @@ class RecordGame:
         return np.asarray(INDIFFERENCE * (self.benefit[of] + self.loss[of]))
 
     def benefit_of(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return v(g), the benefit of sharing under `strategy`.
+        """Return v(g), the benefit of sharing all records, or `rows`, under `strategy`.
 
-        It is the publisher's payoff without an attack.
+        It is the publisher's payoff without an attack, in currency units per record.
         """
         benefit = self.benefit if rows is None else self.benefit[rows]
         return benefit * self.space.utility(strategy, rows)
 
     def outcome(self, strategy: int, rows: Rows | None = None) -> Outcome:
-        """Return the outcome of `strategy` for all records, or for `rows`.
+        """Return payoff, utility and the adversary's reply under `strategy`.
 
-        It includes the adversary's reply.
+        The outcome covers all records, or `rows`.
         """
         response = self.adversary.respond(self.linker.link(strategy, rows), rows)
         utility = self.space.utility(strategy, rows)
@@ -263,7 +281,7 @@ class Constraint:
 
     @property
     def restricts_forms(self) -> bool:
-        """Whether some strategies are forbidden for every reply of the adversary."""
+        """Whether some strategies may be forbidden whatever the adversary's reply."""
         return self.minimum is not None or self.admissible is not None
 
     def allows(
@@ -271,7 +289,7 @@ class Constraint:
     ) -> NDArray[np.bool_]:
         """Return for which records the strategy is allowed, shape of `invited`.
 
-        `invited` marks the records on which an attack pays.
+        `invited` marks the records on which an attack pays: all records, or `rows`.
         """
         allowed = ~invited if self.no_attack else np.ones(invited.shape, dtype=np.bool_)
         if self.minimum is not None:
@@ -295,7 +313,7 @@ def shared_rows(strategies: Strategies) -> Iterator[tuple[int, Rows]]:
     Parameters
     ----------
     strategies : ndarray of int64, shape (n_records,)
-        ``WITHHELD`` (-1) where a record is not shared.
+        ``WITHHELD`` (-1) where a record is not shared; these records are left out.
     """
     order = np.argsort(strategies, kind="stable")
     in_order = strategies[order]
@@ -313,7 +331,7 @@ class Choice:
     Parameters
     ----------
     strategies : ndarray of int64, shape (n_records,)
-        ``WITHHELD`` (-1) where no strategy satisfies the constraint.
+        ``WITHHELD`` (-1) where the record is not released, for example because no strategy satisfies the constraint.
     solver : str
         Name of the solver or policy.
     evaluated : ndarray of int64, shape (n_records,)

@@ -16,7 +16,7 @@ from reidsim.linkage.poisson_binomial import Successes, mixture, successes
 from reidsim.linkage.weighted_sums import Sums, mixture_of_sums
 from reidsim.populations.population import Counts
 
-# Share of the worst outcomes over which conditional value at risk is the mean.
+# Conditional value at risk is the mean payoff over this share of outcomes, the worst ones.
 WORST = 0.05
 # Quantiles of the number of people re-identified, by column.
 LEVELS = {"reidentified_median": 0.5, "reidentified_95": 0.95, "reidentified_99": 0.99}
@@ -27,6 +27,8 @@ _NEGLIGIBLE = 1e-15
 @dataclass(frozen=True, eq=False)
 class Reidentified:
     """Distributions of the number of people re-identified and of total payoffs.
+
+    Payoffs are random because attempts succeed or fail, and because the set of adversaries may be random.
 
     Parameters
     ----------
@@ -47,9 +49,12 @@ class Reidentified:
     lost: float | None = None
 
     def measures(self) -> dict[str, float]:
-        """Return the measures by column.
+        """Return the measures of re-identified people and of payoffs, by column.
 
-        If payoffs are simulated, columns ``..._standard_error`` are added.
+        They are the probability of any re-identification, quantiles of the number of people re-identified (`LEVELS`),
+        and the conditional value at risk of the publisher's and the adversary's payoffs (mean over the 5% lowest
+        payoffs), in currency units per person; missing (NaN) if the amounts are unknown. If payoffs are simulated,
+        columns ``..._standard_error`` are added.
         """
         found = {ANY_REIDENTIFIED.column: self.people.any}
         found |= {column: float(self.people.quantile(level)) for column, level in LEVELS.items()}
@@ -70,7 +75,7 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
     cases : iterable of Case
         Mutually exclusive cases whose probabilities sum to 1.
     rng : callable
-        Returns the random generator. It is called only if payoffs must be simulated because amounts differ by record.
+        Returns the random generator. It is called only if payoffs must be simulated, see `Tries.payoffs`.
     """
     weights: list[float] = []
     parts: list[Reidentified] = []
@@ -88,9 +93,10 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
 
 
 def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of the parts, with weights that sum to 1.
+    """Return the mixture of distributions, with weights that sum to 1.
 
-    Parts are, for example, rounds or draws.
+    The parts are about the same people, for example in rounds of a game or random draws of its inputs. An amount that
+    is unknown in one part is unknown in the mixture.
     """
     if len(parts) == 1:
         return parts[0]
@@ -107,15 +113,15 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
 
 
 def evenly_mixed(parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of the parts with equal weights."""
+    """Return the mixture of the parts with equal weights; see `mixed`."""
     return mixed([1.0 / len(parts)] * len(parts), parts)
 
 
 def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[], np.random.Generator]) -> Reidentified:
     """Return the distributions for an equilibrium.
 
-    `weights` (n_rows,) is the number of people of each row. Without `attempts` in the equilibrium, one attempt per
-    person is assumed, and payoffs are None.
+    `weights` (n_rows,) is the number of people of each row; for `rng` see `reidentified`. Without `attempts` in the
+    equilibrium, people are taken to be re-identified independently, and payoffs and loss are None.
     """
     attempts, n = equilibrium.attempts, int(weights.sum())
     if attempts is None:
@@ -125,7 +131,10 @@ def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[],
 
 
 def measures_table(found: dict[str, Reidentified]) -> pd.DataFrame:
-    """Return the measures by policy."""
+    """Return `Reidentified.measures` as a table.
+
+    One row per policy, in the order of `found`, and one column per measure.
+    """
     rows = [each.measures() for each in found.values()]
     columns = list(dict.fromkeys([*columns_of(REIDENTIFIED), *(column for row in rows for column in row)]))
     return pd.DataFrame(rows, index=pd.Index(list(found), name="policy"), columns=columns)

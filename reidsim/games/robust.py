@@ -21,8 +21,9 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 Criterion = Literal["maximin", "minimax-regret", "quantile"]
 CRITERIA: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
+# Largest number of strategies; all are evaluated at all points, so more would take too long.
 _MOST_STRATEGIES = 5_000_000
-# Points x records in memory at once.
+# Limit on points x records in memory at once; a larger limit takes more memory and fewer passes over the strategies.
 _CHUNK = 2_000_000
 
 
@@ -35,8 +36,8 @@ class RobustChoice:
     choice : Choice
         One strategy per record.
     value : ndarray of float64, shape (n_records,)
-        Value of the criterion for the chosen strategy, in currency units per record: worst payoff, largest regret or
-        quantile of payoffs; 0 where the record is withheld.
+        Value of the criterion for the chosen strategy over the parameter points, in currency units per record: worst
+        payoff, largest regret (lower is better) or quantile of payoffs; 0 where the record is withheld.
     """
 
     choice: Choice
@@ -46,7 +47,7 @@ class RobustChoice:
 def payoffs_at(
     games: Sequence[RecordGame], strategy: int, rows: Rows | None = None
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the payoffs and attacks of a strategy at every parameter point.
+    """Return the payoffs of a strategy at every parameter point, and if attacks pay.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def payoffs_at(
     payoff : ndarray of float64, shape (n_points, n)
         The publisher's payoff, in currency units per record.
     attacked : ndarray of bool, shape (n_points, n)
-        Whether an attack pays.
+        Whether an attack pays, as the adversary believes.
     """
     linkage = games[0].linker.link(strategy, rows)
     utility = games[0].space.utility(strategy, rows)
@@ -78,7 +79,8 @@ def payoffs_at(
 def lower_quantile(payoffs: Floats, level: float) -> Floats:
     """Return the quantile of the payoffs over the first axis (points).
 
-    It is the smallest payoff that at least a share `level` of the points does not exceed.
+    It is the smallest payoff that at least a share `level` of the points does not exceed; at level 0, the smallest of
+    all. Points have equal weight.
     """
     return np.asarray(np.quantile(payoffs, level, axis=0, method="inverted_cdf"))
 
@@ -105,8 +107,8 @@ def robust_choices(
     quantile : float
         Level of criterion ``quantile``, in [0, 1]; 0 is maximin.
     constraint : Constraint, optional
-        With `no_attack`, an attack may pay at no point. Regret is measured against the best strategy that the
-        constraint allows.
+        With `no_attack`, only strategies are allowed under which an attack pays at no point. Regret is measured against
+        the best strategy of each point that the constraint allows.
     progress : callable, optional
         Called with the number of records done and the total number.
 
@@ -161,7 +163,7 @@ def _solve(
     rows: Rows,
     tie: Floats,
 ) -> dict[Criterion, tuple[NDArray[np.int64], Floats]]:
-    """Return the strategies and values of the records `rows`, by criterion."""
+    """Return the best strategies of the records `rows` and their values, by criterion."""
     held = {criterion: _Held(len(rows), tie) for criterion in criteria}
     best = np.full((len(games), len(rows)), -np.inf)
     for strategy in range(games[0].space.size):
@@ -191,7 +193,10 @@ def _allowed(
 
 
 class _Held:
-    """Best strategy of each record so far, and its value; larger values are better."""
+    """Best strategy of each record so far, and its value; larger values are better.
+
+    `offer` takes a strategy where it is allowed and better by more than the tie tolerance.
+    """
 
     def __init__(self, n: int, tie: Floats) -> None:
         self.strategies = np.full(n, WITHHELD, dtype=np.int64)

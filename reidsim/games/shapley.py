@@ -27,9 +27,10 @@ class ShapleyShares:
     Parameters
     ----------
     shares : ndarray of float64, shape (n_parts, n_values)
-        Share of each part. The shares add up to the value of all parts less the value of the empty set.
+        Share of each part: the mean change of the value when the part joins the set of the parts before it in an
+        order. The shares add up to the value of all parts less the value of the empty set.
     standard_errors : ndarray of float64, shape (n_parts, n_values)
-        Standard errors of the shares; 0 if all orders are averaged.
+        Standard errors of the shares from the drawn orders; 0 if all orders are averaged.
     """
 
     shares: Floats
@@ -37,13 +38,14 @@ class ShapleyShares:
 
 
 def exact_shares(value: SetValue, n_parts: int) -> ShapleyShares:
-    """Return the shares averaged over all orders; evaluates ``2 ** n_parts`` sets.
+    """Return the shares averaged over all orders; evaluate ``2 ** n_parts`` sets.
 
     Parameters
     ----------
     value : callable
-        Value of a set; called once for each set.
+        Value of a set (`SetValue`); called once for each set.
     n_parts : int
+        Number of parts, 1 or more.
     """
     values = np.array([value(members) for members in range(2**n_parts)])
     sizes = np.array([members.bit_count() for members in range(2**n_parts)])
@@ -64,7 +66,7 @@ def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Ge
     Parameters
     ----------
     value : callable
-        Value of a set; may be called more than once for the same set.
+        Value of a set (`SetValue`); may be called more than once for the same set.
     n_parts : int
     orders : int
         Number of orders; standard errors require at least 2.

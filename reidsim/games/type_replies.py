@@ -15,7 +15,7 @@ from reidsim.games.adversary_types import AdversaryType
 
 
 def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
-    """Return the types, each replaced by the average type.
+    """Return the types, each replaced by the average type (`average_type`).
 
     Names and weights are kept.
     """
@@ -32,7 +32,8 @@ def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
     Raises
     ------
     InputError
-        If a type has no gain and cost, or if the amounts differ by record and its planner does not support this.
+        If a type has no gain and cost, or if the mean amounts differ by record and the type of largest weight makes a
+        sequential attack.
     """
     weights = np.array([each.weight for each in types])
     prices = [_gain_and_cost(each) for each in types]
@@ -45,9 +46,10 @@ def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
 
 
 def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
-    """Return an adversary with another gain and cost of an attempt.
+    """Return an adversary with another gain of a success and cost of an attempt.
 
-    Both are in currency units per record.
+    Both are in currency units per record: one number, or one per record. For a sequential attack, the cost is the cost
+    of an exploit.
 
     Raises
     ------

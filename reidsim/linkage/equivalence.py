@@ -23,6 +23,7 @@ from reidsim.populations.domain import Codes
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 
+# Marks an element that queries no person.
 NOBODY = -1
 
 
@@ -53,6 +54,8 @@ _NO_HOLDERS = Holders(*(np.zeros(0, dtype=kind) for kind in (np.int64, np.intp, 
 @dataclass(frozen=True, eq=False)
 class Elements:
     """Queries for people, and the records that may match them.
+
+    A query asks for the released records that match a person; the elements are queries and groups of equal records.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def make_elements(
     Parameters
     ----------
     persons : ndarray of int32, shape (n_persons, n_attributes)
-        True values of the people; nodes of the value tree for an attribute that has one.
+        True values of the people, each combination once; nodes of the value tree for an attribute that has one.
     records : ndarray of int32, shape (n_records, n_attributes), optional
         Released values; by default the true values of `persons`.
     counts : ndarray of int64, shape (n_records,), optional
@@ -175,7 +178,7 @@ class Split(NamedTuple):
     starts : ndarray of int64, shape (n_groups + 1,)
         First position of each group in `order`.
     persons : ndarray of int32
-        Queried people who match two records or more.
+        People still queried: everybody at first; later, people who match two records or more.
     """
 
     order: Positions
@@ -207,6 +210,8 @@ def split_groups(order: Positions, starts: Integers, column: Positions, count: I
     Returns
     -------
     order, starts : ndarray
+        The elements in groups that also agree on the attribute. Parts of a group are in the order of their first
+        elements.
     """
     split = np.empty_like(order)
     ends = np.empty(len(order) + 1, dtype=np.int64)
@@ -242,7 +247,11 @@ def split_groups(order: Positions, starts: Integers, column: Positions, count: I
 def matching_records(
     order: Positions, starts: Integers, asks: Positions, records: Integers, wanted: NDArray[np.bool_], matches: Integers
 ) -> None:
-    """Add each wanted person's number of matching records to `matches` (n_persons,)."""
+    """Add each wanted person's number of matching records to `matches` (n_persons,).
+
+    Elements match if they are in the same group. For `order` and `starts` see `Split`, for `asks` and `records` see
+    `Elements`; `wanted` (n_persons,) selects the people.
+    """
     for group in range(len(starts) - 1):
         total = 0
         asked = False
@@ -263,7 +272,8 @@ def matching_people(
 ) -> None:
     """Add each wanted person's number of matching people to `matches` (n_persons,).
 
-    Only wanted people are counted; the other arguments are as in `matching_records`.
+    These are the people behind the records of the person's group, each counted once. The other arguments are as in
+    `matching_records`.
     """
     number = len(holders.last) - 1
     for group in range(len(starts) - 1):
@@ -295,7 +305,8 @@ def keep_groups(
 ) -> tuple[Positions, Integers]:
     """Keep only groups that contain at least one wanted person and one record.
 
-    Elements that are neither records nor queries for a wanted person are dropped.
+    Elements that are neither records nor queries for a wanted person are dropped. The result is the `order` and
+    `starts` of the kept groups; the arguments are as in `matching_records`.
     """
     kept = np.empty_like(order)
     ends = np.empty(len(starts), dtype=np.int64)

@@ -122,11 +122,19 @@ class FittingRows:
         weights : ndarray of float64, shape (n_entries,)
             Weight of each entry. Entries of a person that are equal when generalized must have equal weights and count
             once.
+
+        Raises
+        ------
+        InputError
+            If generalizations in use times distinct cells exceed `MOST_LOOK_UPS`.
         """
         return self._sums(strategies, weights)[self.cell_of_entry]
 
     def least(self, amounts: Counts) -> Counts:
-        """Return the smallest amount over the entries of each record, shape (n_records,)."""
+        """Return the smallest amount over the entries of each record, shape (n_records,).
+
+        `amounts` has shape (n_entries,).
+        """
         return amounts if self.row_sets is None else np.asarray(np.minimum.reduceat(amounts, self.begin[:-1]))
 
     def _sums(self, strategies: Strategies, weights: Floats) -> Floats:
@@ -167,8 +175,9 @@ class FittingRows:
     def of_records(self, strategies: Strategies) -> Counts:
         """Return the number of rows that match each record's person, (n_records,).
 
-        For people with several rows, this is the number of distinct people with a matching row, for the entry of the
-        person that the fewest people match.
+        The person's own row counts if it is released. For people with several rows, this is the number of distinct
+        people with a matching row, for the entry of the person that the fewest people match. `strategies` and errors
+        are as in `of_cells`.
         """
         return self.least(self.of_cells(strategies)[self.cell_of_entry])
 
@@ -186,7 +195,7 @@ def agreement(
     levels: Integers,
     least: NDArray[np.int16],
 ) -> None:
-    """Find the lowest level at which each value agrees with the record's value.
+    """Find the lowest level at which each value is in the group of the record's value.
 
     Parameters
     ----------
@@ -197,7 +206,7 @@ def agreement(
     levels : ndarray of int64, shape (n_attributes,)
         Number of levels of each attribute.
     least : ndarray of int16, shape (n_attributes, n_values)
-        Output: the lowest level; the number of levels for values that are never in the same group.
+        Output: the lowest level; the number of levels for values that are in the same group at no level.
     """
     for attribute in range(len(values)):
         own = values[attribute]

@@ -70,7 +70,13 @@ class GroupFrequencies:
 
     @classmethod
     def from_mapping(cls, frequency_of: Mapping[int, int]) -> GroupFrequencies:
-        """Return the frequencies from a mapping of group size to number of groups."""
+        """Return the frequencies from a mapping of group size to number of groups.
+
+        Raises
+        ------
+        InputError
+            If the mapping is empty, or a size or number is below 1 or not a whole number.
+        """
         sizes = sorted(frequency_of)
         return cls(np.array(sizes), np.array([frequency_of[size] for size in sizes]))
 

@@ -27,6 +27,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows, Strategies
 
 # Memory for kept tables, in bytes: a thousand times the population's table, but within the minimum and the maximum.
+# Tables beyond the limit are computed again when they are needed.
 _MOST_KEPT, _LEAST_KEPT, _MANY_TABLES = 256 * 2**20, 32 * 2**20, 1_000
 # Keys are merged by direct addressing up to this ratio of key space to table size, and by sorting above it.
 _DIRECT_ADDRESSING_FACTOR = 8
@@ -80,6 +81,16 @@ class GroupSizes:
         Memory limit for all kept tables, in bytes; by default `most_kept` of the population's table.
     holds_records : bool
         Whether every record's person is in the population.
+
+    Attributes
+    ----------
+    total : float
+        Number of people in the population.
+
+    Raises
+    ------
+    InputError
+        If the population has other categories than the lattice.
     """
 
     # Whether sizes are reciprocals of the probability of a right guess, instead of counts of people.
@@ -112,16 +123,19 @@ class GroupSizes:
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
     def at(self, strategy: int, rows: Rows | None = None) -> Counts:
-        """Return the group size of each record (or of `rows`) at a node, shape (n,)."""
+        """Return the group size of each record (or of `rows`) at a node, shape (n,).
+
+        It is the number of people with the record's values at this node; for the minimum see `GroupSizes`.
+        """
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
         return _looked_up_from(self._smallest, table.counts, group_of)
 
     @cached_property
     def rollup(self) -> Rollup | None:
-        """The people by value, for `each`.
+        """People and records as rows, for `each`; see `Rollup`.
 
-        None if counts are fractional or people have several rows.
+        None if counts are fractional, people have several rows, or the sizes are of a subclass.
         """
         base, lattice = self._base, self._lattice
         if type(self) is not GroupSizes or base.counts.dtype.kind not in "iu" or base.people is not None:
@@ -165,7 +179,10 @@ class GroupSizes:
         return _SizesAmong(self, people)
 
     def table(self, strategy: int) -> NodeTable:
-        """Return the population table at a node, rolled up from one just below."""
+        """Return the population table at a node, rolled up from one just below.
+
+        Tables are kept within the memory limit; node 0 is the ungeneralized table.
+        """
         if strategy == 0:
             return self._base
         if (kept := self._kept.get(strategy)) is not None:
@@ -251,7 +268,7 @@ def _people_in(group_of: NDArray[np.int32], people: Counts, n_groups: int) -> Co
 
 
 def most_kept(base: int) -> int:
-    """Return the memory limit for kept tables, given the population table's bytes."""
+    """Return the bytes allowed for kept tables, given the population table's bytes."""
     return min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * base))
 
 

@@ -35,7 +35,7 @@ from reidsim.releases.strategy_space import Floats, Rows
 # Distribution of the number of unsampled people of a group.
 Missing = Literal["negative-binomial", "poisson"]
 
-# A sum of falling terms ends at a term below this share of the sum.
+# A sum of falling terms ends at a term below this share of the sum (or, for probabilities, below this).
 _NEGLIGIBLE = 1e-17
 # From this number of records on, the series needs few terms for any weights.
 _MANY_RECORDS = 20
@@ -58,7 +58,7 @@ def individual_risk(records: Counts, people: Counts, missing: Missing = "negativ
     Returns
     -------
     ndarray of float64, shape (n,)
-        Individual risk of each group, in (0, 1].
+        Individual risk of each record of a group, in (0, 1].
 
     Examples
     --------
@@ -204,7 +204,7 @@ class SampledPeople(Population):
 
     @property
     def sample(self) -> Population:
-        """The sampled people only, without weights."""
+        """The sampled records (or people with several records) only, without weights."""
         if self.sampled is not None:
             return PeopleOfRows.of(self.domain, self.cells, self.sampled, name=self.name)
         return Population(self.domain, self.cells, self.records, name=self.name)
@@ -242,7 +242,10 @@ class EstimatedSizes(GroupSizes):
 
 
 def sizes_among(people: Population, lattice: GeneralizationLattice, *, holds_records: bool = True) -> GroupSizes:
-    """Return group sizes in a population; effective sizes if it is known by a sample."""
+    """Return group sizes in a population; effective sizes if it is known by a sample.
+
+    For `holds_records` see `GroupSizes`; it has no effect on a sample. For effective sizes see `EstimatedSizes`.
+    """
     if isinstance(people, SampledPeople):
         return EstimatedSizes(people, lattice)
     return GroupSizes(people, lattice, holds_records=holds_records)

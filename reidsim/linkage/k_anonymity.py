@@ -27,8 +27,9 @@ class SizeBand:
     Parameters
     ----------
     smallest : int
+        Smallest group size of the range.
     largest : int or None
-        Smallest and largest group size of the range, both included; None if the range has no upper end.
+        Largest group size of the range, included; None if the range has no upper end.
     records : int
         Number of records in groups of these sizes.
     share : float
@@ -91,7 +92,10 @@ class KAnonymityProfile:
 
     @property
     def smallest(self) -> int:
-        """Size of the smallest group: the largest k for which the file is k-anonymous."""
+        """Size of the smallest group of a record.
+
+        If sizes are counted in the file, it is the largest k for which the file is k-anonymous.
+        """
         return int(self.sizes[0])
 
     @property
@@ -103,17 +107,17 @@ class KAnonymityProfile:
 
     @property
     def unique_share(self) -> float:
-        """Share of records that are alone in their group, in [0, 1]."""
+        """Share of records with group size 1, in [0, 1]."""
         return self.share_below(2)
 
     @property
     def highest_risk(self) -> float:
-        """Largest success probability of a uniform guess over all records."""
+        """Success probability of a uniform guess for the record at highest risk."""
         return float(self._success().max())
 
     @property
     def average_risk(self) -> float:
-        """Mean success probability of a uniform guess over all records."""
+        """Mean over all records of the success probability of a uniform guess."""
         return float(self._success() @ self.records) / self.total
 
     def share_below(self, k: int) -> float:
@@ -126,7 +130,8 @@ class KAnonymityProfile:
         Parameters
         ----------
         starts : sequence of int
-            Smallest group size of each range, ascending from 1; a range ends below the next start.
+            Smallest group size of each range, ascending from 1; a range ends below the next start, the last one has no
+            upper end.
 
         Raises
         ------

@@ -18,7 +18,7 @@ def check_share(name: str, value: float) -> None:
     Raises
     ------
     InputError
-        If it is not.
+        If it is not; the message names the value by `name`.
     """
     if not 0 <= value <= 1:
         raise InputError("value out of range", where=name, found=value, expected="a share, in [0, 1]")
@@ -44,7 +44,7 @@ def check_whole(name: str, values: NDArray[np.generic]) -> Integers:
     Raises
     ------
     InputError
-        If a value is not a whole number from 0 to 2**31 - 1; the message names the row.
+        If a value is not a whole number from 0 to 2**31 - 1; the message names the first such row, counted from 1.
     """
     given = np.asarray(values)
     if given.dtype.kind not in "iuf":

@@ -1,9 +1,9 @@
 """Recursive partition of records by generalized values, one attribute at a time.
 
-The nodes of a lattice form a tree: the children of a vertex fix the level of another attribute, and attributes without
-a fixed level are ignored. The records of a group at a vertex are a contiguous part of an array; a child splits them by
-counting. A group that cannot affect the result is skipped with all nodes beneath it, as in iceberg cubes (Beyer and
-Ramakrishnan 1999). So no table of records by nodes is ever computed.
+The nodes of a lattice are the leaves of a tree: a vertex fixes the levels of the first attributes, its children fix the
+level of another attribute, and attributes without a fixed level are ignored. The records of a group at a vertex are a
+contiguous part of an array; a child splits them by counting. A group that cannot affect the result is skipped with all
+nodes beneath it, as in iceberg cubes (Beyer and Ramakrishnan 1999). So no table of records by nodes is ever computed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class Rollup(NamedTuple):
     Attributes
     ----------
     codes : ndarray of int32, shape (n_attributes, n_rows)
-        The records of a lattice first, then people whose values no record has.
+        Value of each row and attribute: the records of a lattice first, then people whose values no record has.
     people : ndarray of int64, shape (n_rows,)
-        Number of people that a row represents; 0 for a record if an earlier record represents its people.
+        Number of people that a row represents: the people with its values; 0 for a record if an earlier record
+        represents these people.
     groups : ndarray of int32, shape (n_attributes, n_levels, n_values)
         Group of each value at each level.
     losses : ndarray of float64, shape (n_attributes, n_levels, n_values)
@@ -149,13 +150,15 @@ def split(
     Parameters
     ----------
     order, target : ndarray of int32, shape (n_rows,)
-        Input: the rows, at positions `begin` to `end`. Output: the rows of the kept groups, group by group.
+        Input: the rows, at positions `begin` to `end` - 1 of `order`. Output: the rows of the kept groups, group by
+        group, from position `begin` of `target` on.
     column, groups : ndarray of int32
         The value of each row, and the group of each value.
     people : ndarray of int64, shape (n_rows,)
         Number of people that each row represents.
     path : ndarray of int64, shape (n_rows,)
-        A group is kept only if `path` of one of its rows is at least `low` and below `high`.
+        Node of each row, in the order of the tree; -1 for rows without a node. A group is kept only if `path` of one of
+        its rows is at least `low` and below `high`.
     least : int
         Minimum number of people in a kept group.
     counts : ndarray of int64, shape (n_groups, 3)
@@ -215,9 +218,10 @@ def _count_on_paths(
     counts: Integers,
     sizes: Integers,
 ) -> None:
-    """Count people in groups beneath a vertex, for rows with a path through it.
+    """Count the people in the groups of rows whose nodes are beneath a vertex.
 
-    `first` is the smallest number of a node beneath the vertex.
+    Writes the group size of each such row at its node to `sizes` (n_rows,). The vertex fixes the levels of `depth`
+    attributes, and `first` is the smallest number of a node beneath it.
     """
     wanted = np.zeros(rollup.shape[depth], dtype=np.bool_)
     beyond, width = first + strides[depth] * rollup.shape[depth], strides[depth]

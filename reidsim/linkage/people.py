@@ -30,7 +30,7 @@ class RowSets:
     """The distinct sets of rows that people have, and the number of people per set.
 
     A set is a list of entries, one for each cell that contains rows of the person. The entries of set i are
-    ``start[i]`` to ``start[i + 1]``.
+    ``start[i]`` to ``start[i + 1] - 1``.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class RowSets:
         return ranges(self.start[sets], self.lengths[sets])
 
     def of_neighbours(self, sets: slice) -> RowSets:
-        """Return a slice of consecutive sets."""
+        """Return the row sets of a slice of consecutive sets."""
         start = self.start[sets.start : sets.stop + 1]
         entries = slice(start[0], start[-1])
         return RowSets(start - start[0], self.cells[entries], self.rows[entries], self.people[sets])
@@ -135,7 +135,10 @@ class RowSets:
         return start, self.owner[order]
 
     def onto(self, cell: NDArray[np.integer]) -> RowSets:
-        """Map each cell to another cell; a set may then contain a cell more than once."""
+        """Return the row sets with each cell replaced by another, given by cell number.
+
+        A set may then contain a cell more than once.
+        """
         return replace(self, cells=cell[self.cells].astype(np.intp))
 
     def means(self, amounts: Floats, weights: Floats | None = None) -> Floats:
@@ -189,7 +192,7 @@ class ClassedPeople(NamedTuple):
         return sum(each.nbytes for each in self[1:])
 
     def merged(self, class_of_class: NDArray[np.integer], n_classes: int) -> ClassedPeople:
-        """Merge classes, given the merged class of each class."""
+        """Return the people by merged class, given the merged class of each class."""
         return ClassedPeople(*_merged(*self[1:], class_of_class, n_classes))
 
 
@@ -244,9 +247,10 @@ def distinct_people(population: Population) -> RowSets | None:
 
 @numba.njit(cache=True, nogil=True)
 def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Positions:
-    """Return the entry of each set with the smallest group size.
+    """Return the entry of each set with the smallest group size, shape (n,).
 
-    Group sizes are compared as the adversary believes them to be; of equal believed sizes, the smallest true size wins.
+    Group sizes are compared as the adversary believes them to be; of equal believed sizes, the smallest true size wins,
+    then the first entry.
 
     Parameters
     ----------
@@ -269,7 +273,7 @@ def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Position
 def best_entries(
     start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
 ) -> Positions:
-    """Return the entry of each set that the adversary uses against the person.
+    """Return the entry of each set that the adversary uses against the person, (n,).
 
     The adversary prefers, in this order: an entry that it attacks, the highest believed success probability, the
     highest true success probability, the highest payoff, the first entry.

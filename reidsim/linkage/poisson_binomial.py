@@ -67,12 +67,12 @@ class Successes:
 
     @cached_property
     def at_most(self) -> Floats:
-        """Cumulative probability of each number, shape (n_numbers,)."""
+        """Probability of at most each number, shape (n_numbers,)."""
         return np.minimum(np.cumsum(self.masses), 1.0)
 
     @property
     def mean(self) -> float:
-        """The expected number."""
+        """Expected number of successes."""
         return float((self.numbers * self.masses).sum())
 
     @property
@@ -81,7 +81,7 @@ class Successes:
         return min(float(self.masses[1:].sum()), 1.0) if self.start == 0 else 1.0
 
     def quantile(self, level: float) -> int:
-        """Return the smallest number that is not exceeded with probability `level`.
+        """Return the smallest number that is not exceeded with this probability or more.
 
         Numbers at either end with a total probability below 1e-9 are ignored.
 
@@ -126,14 +126,14 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
 
 
 def mixture(weights: Sequence[float], parts: Sequence[Successes]) -> Successes:
-    """Return the mixture of distributions.
+    """Return the mixture of distributions: one of them applies, drawn by weight.
 
     Parameters
     ----------
     weights : sequence of float
         Probability of each distribution; they sum to 1.
     parts : sequence of Successes
-        The distributions.
+        The distributions; at least one.
     """
     first = min(part.start for part in parts)
     last = max(part.start + len(part.masses) for part in parts)
@@ -146,7 +146,7 @@ def mixture(weights: Sequence[float], parts: Sequence[Successes]) -> Successes:
 def reach_of(variance: float, span: float = 1.0) -> float:
     """Return a bound on the distance of a sum of independent terms from its mean.
 
-    The sum exceeds the bound with probability at most 1e-14 (Bernstein's inequality).
+    The distance exceeds the bound with probability at most 1e-14 (Bernstein's inequality).
 
     Parameters
     ----------
@@ -161,7 +161,10 @@ def reach_of(variance: float, span: float = 1.0) -> float:
 
 
 def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
-    """Return the distribution for probabilities strictly between 0 and 1."""
+    """Return the distribution for probabilities strictly between 0 and 1.
+
+    `each` is the number of attempts with each probability, 1 or more.
+    """
     if not len(chance):
         return Successes(0, np.ones(1))
     expected = each * chance

@@ -19,6 +19,7 @@ from scipy.special import betainc
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Pedigree row of an unknown parent.
 NO_PARENT = -1
 _CHROMOSOMES = 22
 
@@ -80,9 +81,9 @@ class Relatives:
     Parameters
     ----------
     starts : ndarray of int64, shape (n_people + 1,)
-        The relatives of person i are pairs ``starts[i]`` to ``starts[i + 1]``.
+        The relatives of person i are pairs ``starts[i]`` to ``starts[i + 1] - 1``.
     other : ndarray of int64, shape (n_pairs,)
-        The relative of each pair.
+        The relative of each pair, as a position among the people.
     meioses : ndarray of int64, shape (n_pairs,)
         Number of meioses on the shortest path through a common ancestor.
     relatedness : ndarray of float64, shape (n_pairs,)
@@ -98,9 +99,9 @@ class Relatives:
 def relatives_within(father: Ints, mother: Ints, rows: Ints, generations: int) -> Relatives:
     """Return all pairs of relatives up to a number of generations.
 
-    Distance is the shortest path through a common ancestor. Relatedness is Wright's coefficient of relationship (1922),
-    ``2 k / sqrt((1 + F_i) (1 + F_j))``, with k the kinship of persons i and j and F the inbreeding coefficient.
-    Founders are unrelated and not inbred.
+    Descendants and ancestors of a person count as relatives. Distance is the shortest path through a common ancestor.
+    Relatedness is Wright's coefficient of relationship (1922), ``2 k / sqrt((1 + F_i) (1 + F_j))``, with k the kinship
+    of persons i and j and F the inbreeding coefficient. Founders are unrelated and not inbred.
 
     Parameters
     ----------

@@ -19,7 +19,10 @@ class RiskModel(Protocol):
 
 
 def chance_of_guess(group_sizes: Counts) -> NDArray[np.float64]:
-    """Return the success probability of a uniform guess; 0 in an empty group."""
+    """Return the success probability of a uniform guess; 0 in an empty group.
+
+    It is 1 / group size, and 1 for sizes between 0 and 1.
+    """
     return np.where(group_sizes > 0, 1.0 / np.maximum(group_sizes, 1), 0.0)
 
 
@@ -31,5 +34,5 @@ class UniformGuess:
     """
 
     def success_probability(self, group_sizes: Counts) -> NDArray[np.float64]:
-        """Return ``1 / group_sizes``."""
+        """Return ``1 / group_sizes``; sizes are above 0."""
         return np.reciprocal(group_sizes, dtype=np.float64)

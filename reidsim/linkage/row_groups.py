@@ -20,7 +20,7 @@ _DENSE, _FEW = 8, 4096
 class Common(NamedTuple):
     """Most frequent value of each group, and its share of the group's people.
 
-    Both arrays have shape (n_groups,).
+    Both arrays have shape (n_groups,). Shares are in [0, 1].
     """
 
     values: Integers
@@ -37,6 +37,13 @@ class RowGroups:
     n_rows : int
     counts : ndarray of int64, shape (n_rows,), optional
         Number of people that each row represents; 1 if not given.
+
+    Attributes
+    ----------
+    group_of_row : ndarray of int64, shape (n_rows,)
+        Group of each row: 0, 1, ..., without gaps.
+    sizes : ndarray of int64, shape (n_groups,)
+        Number of people in each group.
     """
 
     def __init__(self, columns: Sequence[Integers], n_rows: int, counts: Integers | None = None) -> None:
@@ -80,6 +87,7 @@ class RowGroups:
         Parameters
         ----------
         values : ndarray of int, shape (n_rows,)
+            Value of each row.
         """
         distinct, code = np.unique(values, return_inverse=True)
         pairs, first, number = np.unique(
@@ -115,7 +123,10 @@ class OpenRowGroups:
                 self._groups.append((known, RowGroups([columns[j][rows] for j in known], len(rows))))
 
     def count(self, columns: Sequence[Integers], n: int) -> Integers:
-        """Return the number of rows that agree with each query, shape (n,)."""
+        """Return the number of rows that agree with each query, shape (n,).
+
+        `columns` are the values of the queries, in the order of the columns of the table.
+        """
         total = np.zeros(n, dtype=np.int64)
         for known, groups in self._groups:
             total += groups.sizes_of(groups.find([columns[j] for j in known], n))
@@ -139,7 +150,7 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
 
 
 def numbered(values: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct values, ascending, and the position of each value."""
+    """Return the distinct values, ascending, and the position of each among them."""
     size = int(values.max(initial=-1)) + 1
     if size > max(_DENSE * len(values), _FEW) or values.min(initial=0) < 0:
         distinct, number = np.unique(values, return_inverse=True)

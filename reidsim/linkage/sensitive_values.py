@@ -24,7 +24,7 @@ GainsFrom = Literal["identity", "attribute", "either"]
 
 # Rounding error of a share that still equals its limit.
 LIMIT_ROUNDING = 1e-9
-# Bytes of results by node that one table keeps.
+# Limit on the bytes of results by node that are kept; beyond it, all are dropped and computed again when needed.
 _MOST_KEPT = 64 * 2**20
 
 
@@ -50,7 +50,7 @@ class SensitiveAttribute:
     def of(cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None) -> SensitiveAttribute:
         """Return the column, given its hierarchy's groups (n_levels, n_values), if any.
 
-        A top level with a single group is dropped.
+        A top level with a single group is dropped. Without a hierarchy, all values are equally far apart.
         """
         if groups is None:
             return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :])
@@ -62,12 +62,14 @@ class SensitiveAttribute:
 class AttributeLimits:
     """Limits on the sensitive values of every group, separate for each column.
 
+    A limit that is None does not apply.
+
     Parameters
     ----------
     l_diversity : int, optional
         Minimum number of distinct values in a group (distinct l-diversity).
     t_closeness : float, optional
-        Maximum distance between the distributions of values in a group and in the table, in [0, 1].
+        Maximum earth mover's distance between the distributions of values in a group and in the table, in [0, 1].
     max_inference : float, optional
         Maximum share of any value in a group, in [0, 1].
     """
@@ -92,7 +94,7 @@ class AttributeLimits:
         return within
 
     def describe(self) -> str:
-        """Return the limits as keys and values."""
+        """Return the limits as text, such as ``l_diversity = 2, max_inference = 0.5``."""
         return ", ".join(f"{key} = {limit}" for key, limit in vars(self).items() if limit is not None)
 
 
@@ -107,7 +109,8 @@ class GroupValues:
     largest_share : ndarray of float64
         Share of the most frequent value; 0 in an empty group.
     distance : callable
-        Returns the earth mover's distance between each group and the table.
+        Returns the earth mover's distance between the distributions of values in each group and in the table, in
+        [0, 1].
     """
 
     distinct: Integers
@@ -186,7 +189,7 @@ class SensitiveValues:
     def groups(self, lattice: GeneralizationLattice) -> SensitiveGroups:
         """Return the groups of the rows of a lattice over the same quasi-identifiers.
 
-        The groups of the last lattice are kept.
+        The groups of the last lattice are kept for the next call.
         """
         for known, groups in self._last:
             if known is lattice:
@@ -205,7 +208,8 @@ class SensitiveGroups:
     hierarchies : tuple of Hierarchy
         Hierarchies of the quasi-identifiers.
     codes : ndarray of int32, shape (n_rows, n_attributes)
-        Quasi-identifiers of the rows. A row that agrees with no record is alone in its group.
+        Quasi-identifiers of the rows. A row need not be a record; at nodes where it agrees with no record, its group
+        has no sensitive values.
     """
 
     def __init__(self, values: SensitiveValues, hierarchies: tuple[Hierarchy, ...], codes: Codes) -> None:
@@ -245,7 +249,10 @@ class SensitiveGroups:
         return found
 
     def within(self, limits: AttributeLimits, node: int) -> NDArray[np.bool_]:
-        """Return whether each row's group meets the limits at a node, shape (n_rows,)."""
+        """Return whether each row's group meets the limits at a node, shape (n_rows,).
+
+        The limits apply to every sensitive column. A group without records meets them.
+        """
 
         def made() -> NDArray[np.bool_]:
             of_cell, n_groups, columns = self._at(node)
@@ -262,7 +269,7 @@ class SensitiveGroups:
 
         With n records in the group and s the largest share of a value, over the sensitive columns: s for
         ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a record of the group at random and
-        asserts the most frequent value.
+        asserts the most frequent value. The result is 1 for a row that agrees with no record.
         """
 
         def made() -> Floats:

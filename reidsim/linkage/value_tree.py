@@ -14,6 +14,7 @@ from reidsim.errors import InputError, listed, not_among
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.releases.hierarchy import Hierarchy
 
+# Parent of a node without a node above it.
 TOP = -1
 
 
@@ -71,7 +72,7 @@ class ValueTree:
         Raises
         ------
         InputError
-            If a value or group is in two groups, a group is empty, or groups contain each other.
+            If there is no value, a value or group is in two groups, a group is empty, or groups contain each other.
         """
         where = f"value tree of {attribute_name!r}"
         members = [member for group in groups.values() for member in group]
@@ -99,12 +100,12 @@ class ValueTree:
     def from_hierarchy(cls, hierarchy: Hierarchy) -> ValueTree:
         """Return the tree of a hierarchy's levels.
 
-        A group with the same values and the same name at two levels is one node.
+        A group with the same values and the same label as a group or value of the level below is the same node.
 
         Raises
         ------
         InputError
-            If two groups with different values have the same name.
+            If two groups, or a value and a group, have the same label in any other case.
         """
         labels = list(hierarchy.attribute.categories)
         parent: list[int] = [TOP] * len(labels)
@@ -136,7 +137,8 @@ class ValueTree:
     def chain(self) -> NDArray[np.int32]:
         """The path from the top to each node, shape (n_nodes, longest path).
 
-        The path includes the node itself; later entries are -1.
+        A row lists the nodes that include the node, the largest group first and the node itself last; later entries are
+        -1.
         """
         chains: list[list[int]] = []
         for node in range(self.n_nodes):
@@ -153,7 +155,9 @@ class ValueTree:
         return np.asarray((self.chain >= 0).sum(axis=1) - 1, dtype=np.int32)
 
     def encode(self, values: Iterable[object], column: str | None = None) -> Codes:
-        """Return the node of each label.
+        """Return the node of each label, shape (n_values,).
+
+        Spaces around a label are ignored; `column` names the column in the message.
 
         Raises
         ------

@@ -23,7 +23,8 @@ _FINEST = 100
 _ROUNDING = 1e-9
 # Limit of the exact method on distinct random attempts; a convolution takes 10 microseconds for each.
 _MOST_KINDS = 20_000
-# Number of sums drawn at random otherwise: _MOST_DRAWN over the number of kinds, from _LEAST_DRAWS to DRAWS.
+# Number of sums drawn at random otherwise: _MOST_DRAWN over the number of kinds, from _LEAST_DRAWS to DRAWS. More draws
+# lower the standard error and take more time.
 DRAWS = 10_000
 _LEAST_DRAWS = 1_000
 _MOST_DRAWN = 20_000_000
@@ -56,7 +57,7 @@ class Sums:
     def mean_of_lowest(self, share: float) -> float:
         """Return the mean of the lowest part of the distribution, of probability `share`.
 
-        This is the conditional value at risk if higher amounts are better.
+        `share` is above 0 and at most 1. This is the conditional value at risk if higher amounts are better.
         """
         values, taken = self._lowest(share)
         return float((values * taken).sum()) / share
@@ -79,7 +80,10 @@ class Sums:
 
 
 def mixture_of_sums(weights: Sequence[float], parts: Sequence[Sums]) -> Sums:
-    """Return the mixture of distributions, given the probability of each."""
+    """Return the mixture of distributions, given the probability of each.
+
+    `drawn` of the mixture is the smallest number of draws of the parts that are drawn at random.
+    """
     values = np.concatenate([part.values for part in parts])
     masses = np.concatenate([weight * part.masses for weight, part in zip(weights, parts, strict=True)])
     drawn = [part.drawn for part in parts if part.drawn]
@@ -95,8 +99,8 @@ def sum_of_amounts(
 ) -> Sums:
     """Return the distribution of the total amount of the successful attempts.
 
-    The distribution is exact if all amounts are equal, or if they are whole multiples of a unit that is not too small.
-    Otherwise sums are drawn at random.
+    The distribution is exact if all amounts are equal, or if they are whole hundredths with at most 32 distinct amounts
+    and about 262,144 distinct sums. Otherwise sums are drawn at random.
 
     Parameters
     ----------
@@ -109,7 +113,7 @@ def sum_of_amounts(
     rng : callable
         Returns the random generator; called only if sums are drawn.
     known : Successes, optional
-        Distribution of the total number of successes, if already computed.
+        Distribution of the total number of successes, if already computed. It is used if all amounts are equal.
     """
     if _are_alike(amounts):
         number = known or successes(chance, numbers)
@@ -134,8 +138,8 @@ def sum_of_attempts(
     """Return the distribution of the total payoff of attempts that are made at random.
 
     An attempt pays 0 if it is not made, `failure` if it is made and fails, and ``failure + gain`` if it succeeds. The
-    distribution is exact if these amounts are whole hundredths and there are at most 262,144 distinct sums. Otherwise
-    sums are drawn at random.
+    distribution is exact if these amounts are whole hundredths, and there are at most 20,000 kinds of attempts and
+    262,144 distinct sums. Otherwise sums are drawn at random.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The UCI Adult files, as they come."""
+"""Reader of the UCI Adult files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = (
     "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
 )  # fmt: skip
 
-# Census terms: Asian and Pacific Islander are one race here, as in the file.
+# Label of each race of the file, in census terms: Asian and Pacific Islander are one race, as in the file.
 RACES = {
     "White": "White",
     "Black": "Black",
@@ -30,17 +30,18 @@ def read_adult(path: Path) -> pd.DataFrame:
     Parameters
     ----------
     path : Path
+        Path of the file.
 
     Returns
     -------
     DataFrame
-        The 15 columns as text, races under their census names. Missing values (``?``) stay; they occur only in work
-        class, occupation and native country.
+        The 15 columns (`COLUMNS`) as text, one row per record; races have the labels of `RACES`. Missing values stay
+        ``?``; they occur only in work class, occupation and native country.
 
     Raises
     ------
     InputError
-        If the file is not in Adult's form.
+        If the file has another number of columns or another race.
     """
     # adult.test opens with a line that starts with a bar.
     frame = read_table(path, header=False, comment="|")

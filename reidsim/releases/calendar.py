@@ -1,4 +1,4 @@
-"""Dates in the notations of people and programs, ages on a date, and hierarchies of the calendar."""
+"""Dates in many notations, ages on a date, and hierarchies of the calendar."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from reidsim.populations.domain import Attribute
 
 DayOrder = Literal["day-month", "month-day"]
 
-# A year in a table of people.
+# First and last year of a date.
 FIRST_YEAR, LAST_YEAR = 1800, 2199
-# Day 0 of spreadsheets, whose numbers of days are read where they have five digits, up to the end of a century.
+# Day 0 of spreadsheets, and the last day that is read from a number of days. Numbers must have five digits.
 _SERIAL_DAY_0, _LAST_SERIAL_DAY = date(1899, 12, 30), date(2099, 12, 31)
 
 _TIME = r"(?:[T ]\d{1,2}(?::\d{2}){0,2}(?:\.\d+)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -38,7 +38,7 @@ _MONTHS = (
 
 # A level of a hierarchy of dates: a month, a year, or a number of years.
 _LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
-# The group, at every level, of values that are no date.
+# Label of the group of values that are no date, at every level.
 NOT_A_DATE = "not a date"
 
 
@@ -48,15 +48,16 @@ class Day(NamedTuple):
     Attributes
     ----------
     calendar : str
-        As ``1970-10-07``; ``1970-10`` or ``1970`` where the day or month is not given.
-    way : str
-        Notation: ``"day"`` with separate parts, ``"compact"`` as 19701007, ``"serial"`` as the day number of a
-        spreadsheet, ``"year"`` as a year, or a year and a month.
+        The date in the form ``1970-10-07``; ``1970-10`` or ``1970`` if the text gives no day or no month.
+    way : {"day", "compact", "serial", "year"}
+        Notation of the text: separate parts of a day, a day such as 19701007, the day number of a spreadsheet, or a
+        year with or without a month.
     short_year : bool
-        Whether the year had two digits.
-    order : str or None
-        The only possible order of day and month, where the year is last and ``/`` or ``-`` separates them;
-        ``"either"`` if both orders are possible and give different days. None for other notations.
+        Whether the year in the text has two digits.
+    order : {"day-month", "month-day", "either"} or None
+        If the year is last and ``/`` or ``-`` separates the parts: the only possible order of day and month, or
+        "either" if both orders are possible and give different days. None for other notations, and if both orders give
+        the same day.
     """
 
     calendar: str
@@ -67,18 +68,19 @@ class Day(NamedTuple):
 
 @lru_cache(maxsize=2**16)
 def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int | None = None) -> Day | None:
-    """Return the date that a text denotes; None if it denotes none.
+    """Return the date that a text denotes; None if it is no date.
 
     Parameters
     ----------
     text : str
-        A day as ``1970-10-07``, ``07.10.1970``, ``10/7/70``, ``7 Oct 1970``, ``Oct 7, 1970`` or ``19701007``, perhaps
-        with the time of day; the number of days of a spreadsheet, in five digits; a year, or a year and a month.
-    order : str
-        Of day and month if ``/`` or ``-`` separates them and both orders are possible; with dots between them the day
-        comes first. A date that exists in the other order alone is read in that order.
+        A day such as ``1970-10-07``, ``07.10.1970``, ``10/7/70``, ``7 Oct 1970``, ``Oct 7, 1970`` or ``19701007``,
+        possibly with the time of day (ignored); the number of days of a spreadsheet, in five digits; a year, or a year
+        and a month such as ``1970-10``. Names of months are English or German. Years are 1800 to 2199.
+    order : {"day-month", "month-day"}
+        Order of day and month if ``/`` or ``-`` separates them and both orders are possible. With dots between them the
+        day comes first. If only one order gives a date, the text is read in that order.
     two_digit_years_from : int, optional
-        First of the hundred years that two digits denote; without it, such texts are no dates.
+        First of the hundred years that two digits denote; without it, texts with two-digit years are no dates.
     """
     if found := _YEAR_FIRST.fullmatch(text):
         return _day(int(found[1]), int(found[3]), int(found[4]))
@@ -151,13 +153,15 @@ def age_on(calendar: str, reference: date) -> int | None:
     Parameters
     ----------
     calendar : str
-        Date of birth as in `Day.calendar`. A missing day is the 15th of the month; a missing month, the first of July.
+        Date of birth in the form of `Day.calendar`. A missing day is taken as the 15th of the month; a missing month,
+        as the first of July.
     reference : date
+        Date on which the age is computed.
 
     Returns
     -------
     int or None
-        None for a birth after `reference`, or if `calendar` is no date.
+        Completed years; None for a birth after `reference`, or if `calendar` is no date.
     """
     if not _is_calendar(calendar):
         return None
@@ -168,20 +172,27 @@ def age_on(calendar: str, reference: date) -> int | None:
 
 
 def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
-    """Label dates by ever longer parts of the calendar.
+    """Return labels of dates by ever longer parts of the calendar.
 
     Parameters
     ----------
     attribute : Attribute
-        Categories are days as ``1970-10-07``, months and years. Other values share one group; an empty value has a
-        group of its own.
+        Categories are days such as ``1970-10-07``, months and years. Other values share one group, `NOT_A_DATE`; an
+        empty value has a group of its own.
     levels : sequence of str
-        ``"month"``, ``"year"`` or a number of years such as ``"5 years"``, each a multiple of the one before.
+        Period of each level: ``"month"``, ``"year"`` or a number of years such as ``"5 years"``. Each is longer than
+        the one before, and numbers of years are multiples of the one before.
+
+    Returns
+    -------
+    list of list of str
+        For each level, the label of each category, such as ``1970-10``, ``1970`` or ``1970-1974``. Periods of several
+        years begin with a multiple of their length. A category without a month keeps its year at level "month".
 
     Raises
     ------
     InputError
-        If a level is none of these, or does not hold whole groups of the one before.
+        If a level is none of these, or its periods do not consist of whole periods of the level before.
     """
     spans = []
     for level in levels:
@@ -201,7 +212,7 @@ def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
 
 
 def _is_calendar(text: str) -> bool:
-    """Return whether a text is a date as in `Day.calendar`."""
+    """Return whether a text is a date in the form of `Day.calendar`."""
     return (day := read_day(text)) is not None and day.calendar == text
 
 

@@ -1,4 +1,4 @@
-"""The set of values that a cell of any released file may have had.
+"""Set of original values that a cell of a released file may stand for.
 
 Cells are values and labels of the scenario's hierarchy, ``*``, intervals as ARX, sdcMicro and this package write them
 (``[20, 30[``, ``[20,30)``, ``(20,30]``, ``20-29``, ``>=90``, ``90+``), sets (``{a, b}``), and values with masked
@@ -24,14 +24,14 @@ _SET = re.compile(r"\{(.*)\}", re.DOTALL)
 
 
 class CellReader:
-    """Reads the cells of a column.
+    """Reader of the cells of a column.
 
     Parameters
     ----------
     hierarchy : Hierarchy
-        Of the column's attribute.
+        Hierarchy of the column's attribute.
     renamed : mapping of str to str, optional
-        Category of a value in files.
+        Category that a value in files denotes, by value.
     """
 
     def __init__(self, hierarchy: Hierarchy, renamed: Mapping[str, str] | None = None) -> None:
@@ -42,7 +42,11 @@ class CellReader:
         self._read: dict[str, Members | None] = {}
 
     def read(self, text: str) -> Members | None:
-        """Return the categories that fit a cell, shape (n_categories,); None if it cannot be read, or none fits."""
+        """Return which categories a cell may denote, shape (n_categories,), or None.
+
+        The result is None if the cell cannot be read or no category fits. A suppressed cell may denote any category:
+        stars only, or empty or ``NA`` if this is no label of the hierarchy.
+        """
         text = text.strip()
         if text not in self._read:
             members = np.zeros(len(self._categories), dtype=np.bool_)

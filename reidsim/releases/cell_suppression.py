@@ -1,4 +1,7 @@
-"""k-anonymity by cell suppression: the baseline of Wan et al. 2021 without an adversary model."""
+"""k-anonymity by cell suppression, a baseline without an adversary model.
+
+It is a baseline of Wan et al. 2021.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,28 @@ from reidsim.releases.strategy_space import Floats
 
 Integers = NDArray[np.int64]
 
-# Records that are compared at once stay in the cache; they are listed anew when fewer than this share are left.
+# Number of records compared at a time, so that they stay in the processor's cache. Candidates are listed again if fewer
+# than this share of them are left: a larger share lists them more often, a smaller share compares more records in vain.
 _AT_ONCE, _SPARSE = 2048, 0.8
 
 
 def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:
-    """Return the cells that may be shared so that every record equals at least k - 1 others.
+    """Return the cells to share so that every record equals at least k - 1 others.
 
     Records are put in clusters of k or a few more; within a cluster the attributes in which its records differ are
-    suppressed. Each cluster starts from the first record left and takes in, one by one, the record that adds the
-    least weight of suppressed cells, the earlier one among equals; fewer than k records left over join the clusters
-    where they add least. The smallest suppression is hard to find (NP-hard from k = 3); this is a heuristic. Time
-    grows with the square of the number of records.
+    suppressed. Each cluster starts from the first record left and adds, one by one, the record that adds the least
+    weight of suppressed cells, the earlier one among equals. If fewer than k records are left over, each joins the
+    cluster where it adds least. The smallest suppression is hard to find (NP-hard from k = 3); this is a heuristic.
+    Time grows with the square of the number of records.
 
     Parameters
     ----------
     values : ndarray of int, shape (n, n_attributes)
+        Values of the records, as codes; only equality counts.
     k : int
+        Minimum number of equal records, 1 or more.
     weights : ndarray of float64, shape (n_attributes,), optional
-        Worth of each attribute's cells; 1 by default.
+        Weight of a suppressed cell of each attribute; 1 by default.
 
     Returns
     -------
@@ -39,7 +45,7 @@ def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = Non
     Raises
     ------
     InputError
-        If k is below 1 or there are fewer than k records.
+        If k is below 1, there are fewer than k records, or the weights have another shape.
     """
     n, n_attributes = values.shape
     if k < 1:
@@ -102,7 +108,7 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
 
 @numba.njit(cache=True)
 def _added_by_each(columns: Integers, weights: Floats, seed: Integers, same: NDArray[np.bool_], size: int) -> Floats:
-    """Return `_added` of many records, computed by attribute, which is several times as fast."""
+    """Return `_added` of many records; computed by attribute, several times as fast."""
     added = np.zeros(columns.shape[1])
     for j in range(len(weights)):
         if same[j]:
@@ -115,7 +121,10 @@ def _added_by_each(columns: Integers, weights: Floats, seed: Integers, same: NDA
 
 @numba.njit(cache=True)
 def _added(values: Integers, weights: Floats, row: int, seed: int, same: NDArray[np.bool_], size: int) -> float:
-    """Return the weight of cells suppressed when a record joins a cluster."""
+    """Return the weight of the cells newly suppressed if a record joins a cluster.
+
+    The cluster has `size` records and the first record `seed`; its records agree in the attributes `same`.
+    """
     added = 0.0
     for j in range(len(weights)):
         if not same[j]:

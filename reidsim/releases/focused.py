@@ -1,4 +1,4 @@
-"""Restriction of searches in a masking space to the attributes that the adversary uses."""
+"""Masking space in which searches mask only attributes that the adversary uses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 
 @dataclass(frozen=True, eq=False)
 class FocusedSpace:
-    """A masking space whose searches only mask the attributes that the adversary uses (a `StrategySpace`).
+    """Masking space in which searches mask only some attributes (a `StrategySpace`).
 
-    Strategies keep their numbers. Sharing an unused attribute brings no attack, costs nothing and has the lower number,
-    so a search that starts from sharing everything and only masks used attributes is exact. A search of the whole space
-    would visit all combinations of unused attributes.
+    These are the attributes in focus: the attributes that the adversary uses. Strategies keep their numbers. Sharing an
+    unused attribute brings no attack, costs nothing and has the lower number, so a search that starts from sharing
+    everything and only masks used attributes is exact. A search of the whole space would visit all combinations of
+    unused attributes.
 
     Parameters
     ----------
     whole : MaskingSpace
+        The space with all attributes.
     attributes : tuple of str
         Attributes that the adversary uses; names outside the space are ignored.
     """
@@ -33,7 +35,7 @@ class FocusedSpace:
 
     @cached_property
     def _steps(self) -> frozenset[int]:
-        """Differences of strategy numbers by one level of each attribute in focus."""
+        """Changes of strategy number by one level of each attribute in focus."""
         steps = self.whole.number(np.eye(len(self.whole.attributes), dtype=np.int64)).tolist()
         return frozenset(
             step for name, step in zip(self.whole.attributes, steps, strict=True) if name in self.attributes
@@ -41,7 +43,7 @@ class FocusedSpace:
 
     @property
     def size(self) -> int:
-        """Number of strategies, of the whole space."""
+        """Number of strategies of the whole space."""
         return self.whole.size
 
     @property
@@ -55,11 +57,17 @@ class FocusedSpace:
         return self.whole.most_specific
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute in focus one level further, in lattice order."""
+        """Yield the strategies with one attribute in focus one level further.
+
+        They are in lattice order. Attributes in focus are the attributes that the adversary uses.
+        """
         return (below for below in self.whole.successors(strategy) if below - strategy in self._steps)
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is as protective as each minimum in every attribute."""
+        """Return whether the strategy is at least as protective as each minimum.
+
+        The comparison holds in every attribute.
+        """
         return self.whole.at_least(strategy, minimum)
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
@@ -71,16 +79,19 @@ class FocusedSpace:
         return self.whole.average_utility(strategy)
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the levels gone as a share of all levels."""
+        """Return the sum of levels as a share of the largest sum; see `MaskingSpace`."""
         return self.whole.generalization_intensity(strategies)
 
     def describe(self, strategy: int) -> str:
-        """Name the attributes shared; see `MaskingSpace`."""
+        """Return the names of attributes that are not masked; see `MaskingSpace`."""
         return self.whole.describe(strategy)
 
 
 def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
-    """Return the space focused on the union of the attributes of several spaces over the same attributes."""
+    """Return the space focused on the attributes in focus in any of several spaces.
+
+    The spaces have the same attributes. If a space is not a `FocusedSpace`, the result is the whole space.
+    """
     focused = [space for space in spaces if isinstance(space, FocusedSpace)]
     if not focused:
         return spaces[0]

@@ -1,4 +1,4 @@
-"""Released tables under a strategy per record, with suppressed records, and their equivalence classes."""
+"""Released tables with suppressed records, and their equivalence classes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ def released_table(
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Over the distinct cells.
+        Lattice over the distinct cells (combinations of values).
     strategies : ndarray of int64, shape (n_records,)
-        The node of each record: the same for all that are released, under full-domain generalization; -1 where the
-        record is suppressed.
+        Node of each record, -1 if it is suppressed. Under full-domain generalization, all released records have the
+        same node.
     cell_of_record : ndarray of int, shape (n_records,)
+        Row of the lattice with the values of each record.
 
     Returns
     -------
     DataFrame
-        One categorical column per attribute; suppressed records have ``*`` in every one.
+        One row per record and one categorical column per attribute; suppressed records have ``*`` in every column.
     """
     labels = lattice.released(strategies, cell_of_record)
     for name in labels.columns:
@@ -39,13 +40,13 @@ def released_table(
 
 
 def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None = None) -> NDArray[np.int64]:
-    """Return the size of each record's equivalence class in a released table; 0 for suppressed records.
+    """Return the size of each record's equivalence class in a released table.
 
     Parameters
     ----------
     released : DataFrame
-        Labels; a row of ``*`` alone is a suppressed record. (A record kept at a top node of ``*`` alone looks the same,
-        and has no utility either, unless attributes are excluded from the information loss.)
+        Labels; a record with ``*`` in every column is suppressed. (A record kept at a top node of ``*`` alone looks the
+        same, and has no utility either, unless attributes are excluded from the information loss.)
     person : ndarray of int, shape (n_records,), optional
         Person of each record: then the size of a class is the number of different people in it. One person per record,
         if not given.
@@ -53,6 +54,7 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
     Returns
     -------
     ndarray of int64, shape (n_records,)
+        Number of records, or people, with the same labels; 0 for suppressed records.
     """
     labels = released.astype("str")
     shared = ~(labels == SUPPRESSED).all(axis=1).to_numpy()
@@ -67,5 +69,5 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
 
 
 def common_levels(lattice: GeneralizationLattice, strategies: Strategies) -> tuple[int, ...]:
-    """Return the lowest levels at or above the strategies (n,) of all records."""
+    """Return the lowest level of each attribute that generalizes all strategies (n,)."""
     return tuple(int(level) for level in lattice.all_levels(strategies).max(axis=0))

@@ -1,4 +1,4 @@
-"""Generalization hierarchies: the group of each value of an attribute at each level."""
+"""Generalization hierarchies: groups of the values of an attribute by level."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError, listed
 from reidsim.populations.domain import Attribute
 
+# Label of a suppressed value.
 SUPPRESSED = "*"
 
 
@@ -23,16 +24,17 @@ class Hierarchy:
     ----------
     attribute : Attribute
     groups : ndarray of int32, shape (n_levels, n_values)
-        ``groups[level, value]`` is the group that the value falls in at that level.
+        ``groups[level, value]`` is the number of the value's group at that level, from 0.
     labels : tuple of tuple of str
         ``labels[level][group]`` is the label of the group.
     costless_levels : frozenset of int
-        Levels whose merging is not charged as information loss: group sizes are equal to the level below.
+        Levels whose merging does not count as information loss: the loss is computed with the group sizes of the level
+        below.
 
     Raises
     ------
     InputError
-        If a level splits a group of the level below it.
+        If a level splits a group of the level below it, or a costless level is not between 1 and the last level.
     """
 
     attribute: Attribute
@@ -72,15 +74,21 @@ class Hierarchy:
     def from_labels(
         cls, attribute: Attribute, levels: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
     ) -> Hierarchy:
-        """Build a hierarchy from the label of every category at every level above 0.
+        """Return a hierarchy from the label of every category at every level above 0.
 
         Parameters
         ----------
         attribute : Attribute
         levels : sequence of sequence of str
-            ``levels[k][value]`` is the label at level ``k + 1``; equal labels are one group.
+            ``levels[k][value]`` is the label of the value at level ``k + 1``; equal labels are one group. Groups are
+            numbered in the order of their first values.
         costless_levels : sequence of int
-            See the class.
+            See `Hierarchy`.
+
+        Raises
+        ------
+        InputError
+            As `Hierarchy`.
         """
         groups = [np.arange(attribute.size, dtype=np.int32)]
         labels = [attribute.categories]
@@ -92,7 +100,7 @@ class Hierarchy:
 
     @property
     def n_levels(self) -> int:
-        """Number of levels, the ungeneralized one included."""
+        """Number of levels, including level 0 without generalization."""
         return len(self.groups)
 
     @cached_property
@@ -102,38 +110,41 @@ class Hierarchy:
 
     @cached_property
     def group_sizes(self) -> NDArray[np.int64]:
-        """How many categories share the group of each value, shape (n_levels, n_values)."""
+        """Number of categories in the group of each value, shape (n_levels, n_values)."""
         return np.stack([np.bincount(level)[level] for level in self.groups]).astype(np.int64)
 
     @cached_property
     def charged_sizes(self) -> NDArray[np.int64]:
-        """Group sizes in the information loss, shape (n_levels, n_values): without costless merging."""
+        """Group sizes that count in the information loss, shape (n_levels, n_values).
+
+        At a costless level, they equal the sizes at the level below.
+        """
         sizes = self.group_sizes.copy()
         for level in sorted(self.costless_levels):
             sizes[level] = sizes[level - 1]
         return sizes
 
     def parents(self, level: int) -> NDArray[np.int32]:
-        """Return for each group of `level` its group at ``level + 1``, shape (n_groups[level],)."""
+        """Return for each group of `level` its group at ``level + 1``, (n_groups,)."""
         parents = np.empty(self.n_groups[level], dtype=np.int32)
         parents[self.groups[level]] = self.groups[level + 1]
         return parents
 
 
 def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
-    """Check that a hierarchy table has rows of equal length and no more than one row per value.
+    """Check that a hierarchy table has rows of equal length, at most one per value.
 
     Parameters
     ----------
     rows : sequence of sequence of str
-        One row per value, one column per level.
+        One row per value, one column per level; the first column holds the values.
     first_row : int
         Number of the first row in messages: 2 if the file has a header before it.
 
     Raises
     ------
     InputError
-        Names the first row that does not fit.
+        If a row has another length than the first, or a value has two rows; the message names the first such row.
     """
     row_of: dict[str, int] = {}
     for number, row in enumerate(rows, start=first_row):
@@ -149,15 +160,23 @@ def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1)
 def hierarchy_from_rows(
     attribute: Attribute, rows: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
 ) -> Hierarchy:
-    """Build a hierarchy from a table with one row per value and one column per level (as ARX writes them).
+    """Return a hierarchy from a table with a row per value and a column per level.
 
-    Rows of values outside the attribute's categories are allowed and ignored, so that one file can serve several
-    data sets.
+    This is the format of ARX. Rows of values outside the attribute's categories are ignored, so that one file can serve
+    several data sets.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    rows : sequence of sequence of str
+        One row per value: the value, then its label at each level above 0.
+    costless_levels : sequence of int
+        See `Hierarchy`.
 
     Raises
     ------
     InputError
-        If rows differ in length, a value has two rows, or a category has none.
+        If rows differ in length, a value has two rows, a category has none, or as `Hierarchy`.
     """
     require_rows_of_values(rows)
     by_value = {row[0]: row for row in rows}

@@ -9,18 +9,18 @@ from pathlib import Path
 from reidsim.errors import InputError
 from reidsim.tables import DELIMITERS, read_table
 
-# Common names of the column of values.
+# Usual names of the column of values.
 _VALUE_HEADER = re.compile(r"(values?|levels?|lvl)[ _-]?0?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d+([.,]\d+)?\+?")
 
 
 def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
-    """Read the rows of a hierarchy file, every value as text; a header is a row like any other.
+    """Read the rows of a hierarchy file as text, including a header.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or has one column in which every row holds another delimiter.
+        If the file cannot be read, or has a single column in which every row contains another delimiter equally often.
     """
     frame = read_table(path, delimiter=delimiter, header=False)
     rows: list[list[str]] = frame.to_numpy().tolist()
@@ -40,7 +40,7 @@ def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
 def check_header(
     rows: Sequence[Sequence[str]], *, header: bool, used: Collection[str], names: Collection[str] = ()
 ) -> None:
-    """Check that the first row of a hierarchy file is a header exactly if `header` is true.
+    """Check that the first row of a hierarchy file is a header if this is declared.
 
     A header counted as a value changes the information loss of every record, and a value taken for a header is lost.
 
@@ -49,7 +49,7 @@ def check_header(
     rows : sequence of sequence of str
         All rows of the file, each of the same length.
     header : bool
-        Whether the first row should name the levels.
+        Whether the first row is declared to be a header, with the names of the levels.
     used : collection of str
         Values that occur in the records or the population.
     names : collection of str
@@ -58,9 +58,11 @@ def check_header(
     Raises
     ------
     InputError
-        If the first row contradicts `header`. A header has no label in common with another row and no value
-        that occurs, and its cells differ; besides, it is the only row without the label that all others have at the
-        top, the only one whose value is not a number, or its first cell is a name of the column.
+        If `header` is true and a label of the first row is also the label of another row at the same level. Or if
+        `header` is false and the first row looks like a header: its value is not in `used`, there are other rows, and
+        it shares no label with them. Moreover, its first cell is the name of the attribute or a usual name of the
+        column of values; or its cells all differ, and it is the only row without the label that all others have at the
+        last level, or the only row whose value is not a number.
     """
     first, rest = rows[0], rows[1:]
     alone = [label not in {row[level] for row in rest} for level, label in enumerate(first) if level]

@@ -1,4 +1,4 @@
-"""Rules that make the levels of a hierarchy: intervals, prefixes, groups, suppression."""
+"""Rules for the levels of a hierarchy: intervals, prefixes, groups, suppression."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reidsim.wording import whole_number
 def interval_levels(
     attribute: Attribute, widths: Sequence[int], *, start: int | None = None, absorb_remainder: bool = True
 ) -> list[list[str]]:
-    """Label whole numbers by intervals of growing width.
+    """Return labels of whole numbers by intervals of growing width.
 
     Parameters
     ----------
@@ -25,14 +25,20 @@ def interval_levels(
     widths : sequence of int
         Width of the intervals at each level; each a multiple of the one before, so that levels nest.
     start : int, optional
-        Where the first interval begins (default: the smallest category).
+        Lowest number of the first interval; the smallest category, if not given.
     absorb_remainder : bool
-        Let the last full interval include the values above it instead of a short interval.
+        Whether the last full interval includes the values above it. If not, these form a shorter interval.
 
     Returns
     -------
     list of list of str
-        Per level, the label of each category.
+        For each level, the label of each category, such as ``"20-29"``. The last interval ends with the largest
+        category.
+
+    Raises
+    ------
+    InputError
+        If a category is not a whole number or is below `start`, all are missing, or the widths do not nest.
     """
     present = _present(attribute)
     number_of = dict(zip(present, whole_numbers(attribute, present), strict=True))
@@ -57,7 +63,7 @@ def interval_levels(
 
 
 def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence[str] = ()) -> list[list[str]]:
-    """Label codes such as ZIP codes by ever shorter prefixes.
+    """Return labels of codes such as ZIP codes by ever shorter prefixes.
 
     Parameters
     ----------
@@ -66,8 +72,20 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
     digits : sequence of int
         Characters kept at each level, decreasing.
     pool : sequence of str
-        Prefixes whose codes are grouped with each other (and with no others) at every level that keeps no more
-        characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
+        Prefixes of equal length whose codes are grouped with each other (and with no others) at every level that keeps
+        no more characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
+
+    Returns
+    -------
+    list of list of str
+        For each level, the label of each category, such as ``"372**"``; in brackets with all prefixes for codes of the
+        pool, such as ``"[036**, 059**]"``.
+
+    Raises
+    ------
+    InputError
+        If codes or pooled prefixes have several lengths, all codes are missing, digits do not decrease or do not
+        shorten the codes, or no code has a pooled prefix.
     """
     lengths = sorted({len(category) for category in _present(attribute)})
     if len(lengths) != 1:
@@ -99,13 +117,24 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
 
 
 def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """Label categories by listed groups.
+    """Return labels of categories by listed groups.
 
     Parameters
     ----------
     attribute : Attribute
     groups : sequence of sequence of sequence of str
-        Per level, the groups of two or more categories; categories not listed keep their label from the level below.
+        For each level, the groups of two or more categories; categories not listed keep their label from the level
+        below.
+
+    Returns
+    -------
+    list of list of str
+        For each level, the label of each category: the members of its group, joined by "or".
+
+    Raises
+    ------
+    InputError
+        If a member is not a category, or is in two groups of a level.
     """
     current = list(attribute.categories)
     levels = []
@@ -124,12 +153,20 @@ def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]
 
 
 def suppression_level(attribute: Attribute) -> list[str]:
-    """Label every category with the suppressed value."""
+    """Return the suppressed label for every category."""
     return [SUPPRESSED] * attribute.size
 
 
 def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
-    """Return the categories of an attribute, or some of them, as whole numbers; ``"90+"`` is 90."""
+    """Return the categories of an attribute as whole numbers; ``"90+"`` is 90.
+
+    Only `categories` are returned, if given.
+
+    Raises
+    ------
+    InputError
+        If a category is not a whole number.
+    """
     numbers = []
     for category in attribute.categories if categories is None else categories:
         number = whole_number(category)
@@ -141,7 +178,13 @@ def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None)
 
 
 def _present(attribute: Attribute) -> list[str]:
-    """Return the categories of an attribute without the empty one, a missing value."""
+    """Return the categories of an attribute without the empty one, a missing value.
+
+    Raises
+    ------
+    InputError
+        If there is no other category.
+    """
     present = [category for category in attribute.categories if category]
     if not present:
         raise InputError("no value that is not missing", where=f"attribute {attribute.name!r}")

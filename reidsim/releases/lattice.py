@@ -1,4 +1,4 @@
-"""The generalization lattice: one hierarchy level per attribute, chosen for each record."""
+"""Generalization lattice: strategies with one hierarchy level per attribute."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reidsim.portable_math import log
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# Strategies are 64-bit numbers, with room for arithmetic.
+# Limit on the number of strategies, which are 64-bit numbers with room for arithmetic.
 MOST_NUMBERED = 2**62
 # Losses above this count as 1, so that rounding leaves no benefit of 1e-16 to a suppressed record.
 NO_BENEFIT = 1.0 - 1e-12
@@ -29,20 +29,25 @@ class GeneralizationLattice:
     """All combinations of hierarchy levels for a set of records (a `StrategySpace`).
 
     Strategies are numbered in lexicographic order of their level vectors, the first attribute being the most
-    significant; so every strategy comes after those it generalizes.
+    significant; so every strategy comes after the strategies that it generalizes.
 
-    Utility is one minus the entropy-based information loss of Wan et al. 2015, Eqs. 1 to 3: the loss of a strategy
-    is the sum over attributes of the logarithm of the number of values in the record's group, divided by the sum of
-    the logarithms of all domain sizes.
+    Utility is 1 - the entropy-based information loss of Wan et al. 2015, Eqs. 1 to 3: the loss of a strategy is the sum
+    over attributes of the logarithm of the number of values in the record's group, divided by the sum of the logarithms
+    of the attributes' numbers of values.
 
     Parameters
     ----------
     hierarchies : tuple of Hierarchy
-        In the order of the domain.
+        Hierarchy of each attribute.
     codes : ndarray of int32, shape (n_records, n_attributes)
-        The records.
+        Values of the records.
     loss_attributes : tuple of str, optional
-        Attributes that count in the information loss (all, if not given).
+        Attributes that count in the information loss; all, if not given.
+
+    Raises
+    ------
+    InputError
+        If an attribute of the information loss has no hierarchy.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -59,7 +64,7 @@ class GeneralizationLattice:
 
     @cached_property
     def domain(self) -> Domain:
-        """The quasi-identifiers."""
+        """Attributes of the hierarchies, in their order: the quasi-identifiers."""
         return Domain(tuple(hierarchy.attribute for hierarchy in self.hierarchies))
 
     @cached_property
@@ -84,11 +89,11 @@ class GeneralizationLattice:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """Difference of a strategy's number by one level of each attribute."""
+        """Step in the strategy number for one more level of each attribute."""
         return tuple(math.prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
 
     def levels(self, strategy: int) -> tuple[int, ...]:
-        """Return the level of each attribute."""
+        """Return the level of each attribute in a strategy."""
         return tuple(strategy // stride % levels for stride, levels in zip(self.strides, self.shape, strict=True))
 
     def all_levels(self, strategies: Strategies) -> NDArray[np.int64]:
@@ -96,7 +101,13 @@ class GeneralizationLattice:
         return np.asarray(strategies[:, None] // np.array(self.strides) % np.array(self.shape))
 
     def index(self, levels: Sequence[int]) -> int:
-        """Return the number of the strategy with these levels."""
+        """Return the number of the strategy with these levels, one per attribute.
+
+        Raises
+        ------
+        InputError
+            If there is no such strategy.
+        """
         fits = len(levels) == len(self.shape) and all(0 <= each < n for each, n in zip(levels, self.shape, strict=True))
         if not fits:
             expected = f"levels below {self.shape}"
@@ -104,32 +115,48 @@ class GeneralizationLattice:
         return sum(level * stride for level, stride in zip(levels, self.strides, strict=True))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level up, first attribute first."""
+        """Yield the strategies with one attribute one level up, first attribute first.
+
+        They are one step more general.
+        """
         for level, levels, stride in zip(self.levels(strategy), self.shape, self.strides, strict=True):
             if level + 1 < levels:
                 yield strategy + stride
 
     def predecessors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level down, first attribute first."""
+        """Yield the strategies with one attribute one level down, first attribute first.
+
+        They are one step more specific.
+        """
         for level, stride in zip(self.levels(strategy), self.strides, strict=True):
             if level > 0:
                 yield strategy - stride
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is at or above each minimum in every attribute."""
+        """Return whether the strategy has at least the levels of each minimum.
+
+        The shape is that of `minimum`.
+        """
         return np.asarray((np.array(self.levels(strategy)) >= self.all_levels(minimum)).all(axis=1))
 
     def join(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the least strategies that generalize both, shape (n,)."""
+        """Return the lowest strategies that generalize both, shape (n,)."""
         return np.maximum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as both together, (n,): the smaller of nested groups."""
+        """Return the strategies that disclose as much as both together, shape (n,).
+
+        They have the lower level of each attribute, because groups are nested.
+        """
         return np.minimum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     @cached_property
     def losses(self) -> tuple[Floats, ...]:
-        """Share of the greatest possible information loss by attribute, level and value: (n_levels, n_values) each."""
+        """Information loss of a value at each level, one array per attribute.
+
+        Arrays have shape (n_levels, n_values). Losses are shares of the largest possible loss of a record over all
+        attributes.
+        """
         counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
         greatest = fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
         return tuple(
@@ -141,13 +168,19 @@ class GeneralizationLattice:
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
-        """Information loss of every record by attribute and level, shape (n_levels, n_records) each."""
+        """Information loss of every record at each level, one array per attribute.
+
+        Arrays have shape (n_levels, n_records). The losses of the attributes add up to the loss of a strategy.
+        """
         return tuple(
             np.ascontiguousarray(losses[:, self.codes[:, position]]) for position, losses in enumerate(self.losses)
         )
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return one minus the normalised information loss of each record, shape (n_records,) or (n_rows,)."""
+        """Return 1 - information loss of each record, or of each of `rows`, in [0, 1].
+
+        It is 0 for a loss within rounding of 1.
+        """
         loss = np.zeros(self.n_records if rows is None else len(rows))
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
@@ -159,7 +192,10 @@ class GeneralizationLattice:
 
     @cached_property
     def level_columns(self) -> NDArray[np.int64]:
-        """Level of each attribute in every strategy, shape (n_attributes, size); for lattices of few strategies."""
+        """Level of each attribute in every strategy, shape (n_attributes, size).
+
+        It is meant for lattices of few strategies.
+        """
         return np.ascontiguousarray(self.all_levels(np.arange(self.size)).T)
 
     @cached_property
@@ -175,7 +211,10 @@ class GeneralizationLattice:
         return 1.0 - lost
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the sum of levels over the greatest possible sum (Wan et al. 2015, Eq. 5)."""
+        """Return the sum of levels as a share of the largest possible sum.
+
+        This is Eq. 5 of Wan et al. 2015; 0 if no attribute has several levels.
+        """
         if self.size > len(strategies):
             return self._intensities(strategies)
         return self._intensity_table[strategies]
@@ -189,7 +228,7 @@ class GeneralizationLattice:
         return self._intensities(np.arange(self.size))
 
     def describe(self, strategy: int) -> str:
-        """Name a strategy by its levels, such as ``"0,3,1,0"``."""
+        """Return the levels of a strategy as text, such as ``"0,3,1,0"``."""
         return ",".join(map(str, self.levels(strategy)))
 
     def released(self, strategies: Strategies, rows: Rows) -> pd.DataFrame:
@@ -205,7 +244,7 @@ class GeneralizationLattice:
         Returns
         -------
         DataFrame
-            One categorical column per attribute.
+            One row per element of `rows` and one categorical column per attribute.
         """
         columns, withheld = {}, strategies < 0
         shared = np.where(withheld, 0, strategies)

@@ -1,4 +1,4 @@
-"""m-invariance (Xiao and Tao 2007): records of several releases keep the same sensitive values in their groups.
+"""m-invariance of repeated releases (Xiao and Tao 2007).
 
 Records form groups of at least m with different sensitive values, the signature of the group. A record in several
 releases is in groups with the same signature in all of them. So the intersection of its groups over time still holds
@@ -24,20 +24,21 @@ from reidsim.releases.strategy_space import Rows, Strategies
 Integers = NDArray[np.int64]
 Signature = tuple[int, ...]
 
+# Takes the place of a record in a bucket.
 COUNTERFEIT = -1
 
 
 class Grouping(NamedTuple):
-    """The groups of a release.
+    """Groups of the records of a release.
 
     Attributes
     ----------
     group : ndarray of int64, shape (n,)
-        The group of each record; -1 of records that are not in the release.
+        Group of each record; -1 for records that are not in the release.
     signatures : list of tuple of int
-        The sensitive values of each group, rising.
+        Sensitive values of each group (its signature), ascending.
     counterfeits : int
-        Counterfeit records in all groups.
+        Number of counterfeit records in all groups.
     """
 
     group: Integers
@@ -48,23 +49,24 @@ class Grouping(NamedTuple):
 def m_invariant_groups(
     schedule: NDArray[np.bool_], sensitive: Integers, codes: NDArray[np.integer], m: int
 ) -> list[Grouping]:
-    """Return the groups of release after release.
+    """Return the groups of each release, in order.
 
     Parameters
     ----------
     schedule : ndarray of bool, shape (n_releases, n)
-        Which records are in each release. A record that comes back counts as new.
+        Whether each record is in each release. A record that was not in the release before counts as new.
     sensitive : ndarray of int64, shape (n,)
         The sensitive value of each record, from 0 on.
     codes : ndarray of int, shape (n, n_attributes)
-        Quasi-identifiers, by which groups are kept small; codes count as numbers.
+        Quasi-identifiers. Records of a group have close codes, which count as numbers.
     m : int
-        2 or more.
+        Minimum number of different sensitive values in a group, 2 or more.
 
     Raises
     ------
     InputError
-        If more than one in m of the new records of a release have the same sensitive value, so that no groups exist.
+        If more than one in m of the new records of a release, without those used to fill up groups, have the same
+        sensitive value. Then no groups exist.
     """
     scale = np.maximum(np.ptp(codes, axis=0), 1) if len(codes) else np.ones(codes.shape[1])
     positions = codes / scale
@@ -89,7 +91,9 @@ def m_invariant_groups(
 
 
 def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Integers]:
-    """Return a record of its group and the sensitive value of each counterfeit, two arrays of shape (n_counterfeits,).
+    """Return a record of the same group and the sensitive value of each counterfeit.
+
+    Both arrays have shape (n_counterfeits,).
 
     Parameters
     ----------
@@ -111,15 +115,17 @@ def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Inte
 
 
 def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: Rows) -> Strategies:
-    """Return the least strategy under which the records of each group are equal, shape (n,); -1 without a group.
+    """Return the least general strategy under which the records of a group are equal.
+
+    The result has one strategy per record, shape (n,); -1 for records without a group.
 
     Parameters
     ----------
     grouping : Grouping
     lattice : GeneralizationLattice
-        Whose last levels suppress.
+        Lattice in which the last level of each attribute has a single group.
     cells : ndarray of int, shape (n,)
-        The row of the lattice that each record is.
+        Row of the lattice with the values of each record.
 
     Raises
     ------
@@ -155,7 +161,7 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
 
 
 def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
-    """Return rows by their sensitive value."""
+    """Return lists of rows by their sensitive value."""
     values: dict[int, list[int]] = {}
     for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
         values.setdefault(value, []).append(row)
@@ -163,7 +169,7 @@ def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
 
 
 def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]) -> dict[Signature, list[list[int]]]:
-    """Return the staying records by signature and, within it, by sensitive value."""
+    """Return buckets: staying records by signature and, within it, by sensitive value."""
     buckets: dict[Signature, list[list[int]]] = {}
     for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
         signature = signature_of[row]
@@ -172,7 +178,11 @@ def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]
 
 
 def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> int:
-    """Fill every value of a bucket up to the most frequent one; return the number of counterfeits added."""
+    """Fill up every value of a bucket to the most frequent one.
+
+    New records are used as long as groups of the others exist (`_may_take`), then counterfeits. Return the number of
+    counterfeits added.
+    """
     counterfeits = 0
     for signature, columns in buckets.items():
         most = max(map(len, columns))
@@ -187,7 +197,11 @@ def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]
 
 
 def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
-    """Return whether groups of the new records exist after one record of a value is taken."""
+    """Return whether a new record with this sensitive value may fill up a bucket.
+
+    It may if at most one in m of the other new records then have the same value. If too many have one value already,
+    only a record with such a value may.
+    """
     if not new.get(value):
         return False
     counts = {each: len(rows) for each, rows in new.items()}
@@ -207,7 +221,7 @@ def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
 
 
 def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> None:
-    """Assign new records to buckets, several of each of the most frequent values at a time."""
+    """Assign new records to buckets, several of each of the most frequent values."""
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
         counts = [*(len(new[value]) for value in frequent), 0]
@@ -220,9 +234,12 @@ def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]]
 
 
 def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
-    """Return the number of values, and of records of each, that can be taken so that groups of the others exist.
+    """Return the number of values to take, and of records of each.
 
-    `counts` of records of each value fall, and end with a 0.
+    It is the smallest number of values, m or more, and for it the largest number of records, such that groups of the
+    other records exist: at most one in m of them have the same value.
+
+    `counts` are the numbers of records of each value, in falling order, with a 0 at the end.
     """
     total = sum(counts)
     for size in range(m, len(counts)):
@@ -235,7 +252,11 @@ def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
 
 
 def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
-    """Split a balanced bucket (n_values, n) into n groups of close records, one per value."""
+    """Split a balanced bucket (n_values, n) into n groups with a record per value.
+
+    Groups consist of records with close quasi-identifiers: halves are chosen along the attribute with the least sum of
+    extents.
+    """
     if columns.shape[1] <= 1:
         return [columns[:, at] for at in range(columns.shape[1])]
     half = columns.shape[1] // 2

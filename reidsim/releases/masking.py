@@ -1,8 +1,8 @@
-"""Sharing or masking each attribute of a record: the strategies of the masking game (Wan et al. 2021).
+"""Sharing or masking of each attribute: the strategies of the masking game.
 
-An attribute may also have levels between shared and masked, such as age in groups of ten years; masking is its last
-level. The number of a strategy reads its levels as digits, the first attribute the most significant. So strategy 0
-shares everything, and with masking alone the bits of the number are the masked attributes.
+Follows Wan et al. 2021. An attribute may also have levels between shared and masked, such as age in groups of ten
+years; masking is its last level. The number of a strategy reads its levels as digits, the first attribute the most
+significant. So strategy 0 shares everything, and with masking alone the bits of the number are the masked attributes.
 """
 
 from __future__ import annotations
@@ -25,31 +25,34 @@ _MASKING = np.array([1.0, 0.0])
 
 @dataclass(frozen=True, eq=False)
 class MaskingSpace:
-    """All combinations of levels of the attributes of a record.
+    """All combinations of levels of the attributes of a record (a `StrategySpace`).
 
-    The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``: with weights of entropy the
-    share of information that the record keeps (Wan et al. 2021). Sharing everything has utility 1, also where the
-    record's own weights sum to less than the total. So utility never rises as more is masked.
+    The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``. If weights are entropies, it is
+    the share of information that the record keeps (Wan et al. 2021). Sharing everything has utility 1, even if the
+    record's own weights sum to less than the total. So utility never rises if more is masked.
 
     Parameters
     ----------
     attributes : tuple of str
         Names, in the order of the strategy's digits.
     weights : ndarray of float64, shape (n_attributes,) or (n_records, n_attributes)
-        Worth of each attribute, 0 or more; one row for each record where it differs by record.
+        Weight of each attribute in the utility, 0 or more; one row per record if weights differ by record.
     n_records : int
     kept : tuple of ndarray of float64, optional
-        For each attribute the share of its weight kept at each level: from 1, falling, to 0. (1, 0) by default.
+        For each attribute, the share of its weight kept at each level: from 1 (shared), never rising, to 0 (masked).
+        (1, 0) by default.
     groups : tuple of tuple of ndarray of int, optional
-        For each attribute, and each of its levels between shared and masked, the group of each value 0, 1, ...
+        For each attribute, and each of its levels between shared and masked, the group of each value 0, 1, ...; none
+        by default.
     total_weight : float, optional
-        Weight of utility 1; the mean over records of the sum of weights by default. Where weights differ by
-        record, the sum of a record may be larger, and its utility is 1.
+        Weight of utility 1; the mean over records of the sum of weights by default. If weights differ by record, the
+        sum of a record may be larger, and its utility is 1.
 
     Raises
     ------
     InputError
-        If shapes do not fit, a weight is negative, all are 0, levels are out of order or strategies too many.
+        If shapes do not fit, a weight is negative or not finite, all are 0, levels are out of order, or there are more
+        than 2**62 strategies.
     """
 
     attributes: tuple[str, ...]
@@ -105,15 +108,18 @@ class MaskingSpace:
         return 0
 
     def levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
-        """Return the level of each attribute, shape (..., n_attributes)."""
+        """Return the level of each attribute in each strategy, (..., n_attributes)."""
         return np.asarray(np.asarray(strategies)[..., None] // self._place % np.array(self.shape))
 
     def number(self, levels: NDArray[np.int64]) -> Strategies:
-        """Return the strategies that have these levels, shape (..., n_attributes)."""
+        """Return the strategies with these levels; `levels` has shape (..., n_attributes)."""
         return np.asarray((np.asarray(levels, dtype=np.int64) * self._place).sum(axis=-1))
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share these attributes unchanged and mask the others."""
+        """Return the strategies that share these attributes unchanged and mask the others.
+
+        `shared` has shape (..., n_attributes), the result shape (...).
+        """
         return self.number(np.where(shared, 0, np.array(self.shape) - 1))
 
     def shared(self, strategies: Strategies | int) -> NDArray[np.bool_]:
@@ -122,6 +128,8 @@ class MaskingSpace:
 
     def generalized(self, attribute: int, level: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return values of an attribute as released at a level that is not masked.
+
+        Values are unchanged at level 0, and group numbers at the levels above it. `attribute` is a position.
 
         Raises
         ------
@@ -140,7 +148,10 @@ class MaskingSpace:
 
     @property
     def is_nested(self) -> bool:
-        """Whether values in one group at a level of an attribute are so at all later levels."""
+        """Whether values in one group at a level are in one group at all later levels.
+
+        This includes all attributes.
+        """
         for maps in self.groups:
             for finer, coarser in pairwise(maps):
                 size = min(len(finer), len(coarser))
@@ -150,27 +161,36 @@ class MaskingSpace:
         return True
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as both together, shape (n,), where levels are nested."""
+        """Return the strategies that disclose as much as both together, shape (n,).
+
+        They have the lower level of each attribute. Levels must be nested (`is_nested`).
+        """
         return self.number(np.minimum(self.levels(first), self.levels(second)))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level further, in lattice order."""
+        """Yield the strategies with one attribute one level further towards masked.
+
+        They are in lattice order: ascending numbers.
+        """
         for place, size in zip(self._place[::-1].tolist(), self.shape[::-1], strict=True):
             if strategy // place % size + 1 < size:
                 yield strategy + place
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is as protective as each minimum in every attribute."""
+        """Return whether the strategy is at least as protective as each minimum.
+
+        The comparison holds in every attribute.
+        """
         return np.asarray((self.levels(strategy) >= self.levels(minimum)).all(axis=-1))
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the utility of each record, or of each of `rows`."""
+        """Return the utility of each record, or of each of `rows`, in [0, 1]."""
         n = self.n_records if rows is None else len(rows)
         weights = self.weights if self.weights.ndim == 1 or rows is None else self.weights[rows]
         return np.broadcast_to(self._utility_of(weights, self.levels(strategy)), (n,))
 
     def utilities(self, strategies: Strategies) -> Floats:
-        """Return the utility of each record under a strategy of its own, shape (n_records,)."""
+        """Return the utility of each record under its own strategy, shape (n_records,)."""
         return self._utility_of(self.weights, self.levels(strategies))
 
     def average_utility(self, strategy: int) -> float:
@@ -178,11 +198,17 @@ class MaskingSpace:
         return float(np.mean(self._utility_of(self.weights, self.levels(strategy))))
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the levels gone as a share of all levels: with masking alone, the share of attributes masked."""
+        """Return the sum of levels as a share of the largest sum.
+
+        If attributes are only shared or masked, it is the share of attributes that are masked.
+        """
         return np.asarray(self.levels(strategies).sum(axis=-1) / (sum(self.shape) - len(self.shape)))
 
     def describe(self, strategy: int) -> str:
-        """Return the names of attributes that are not masked, with levels between shared and masked."""
+        """Return the names of attributes that are not masked.
+
+        Levels between shared and masked are appended, such as ``"age~1"``; the result is "nothing" if all are masked.
+        """
         named = [
             name if level == 0 else f"{name}~{level}"
             for name, level, size in zip(self.attributes, self.levels(strategy).tolist(), self.shape, strict=True)
@@ -201,7 +227,10 @@ class MaskingSpace:
 
 
 def entropy(values: NDArray[np.generic]) -> float:
-    """Return the entropy of a column in natural logarithms, the published weight of an attribute."""
+    """Return the entropy of a column, in natural logarithms.
+
+    It is the published weight of an attribute.
+    """
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-(shares * log(shares)).sum())
 
@@ -213,30 +242,34 @@ def minority_weights(
     alpha: float,
     unknown: tuple[int | None, ...] = (),
 ) -> Floats:
-    """Return weights that are larger for rare values (minority support of Wan et al. 2021).
+    """Return weights that are larger for rare values (minority support).
 
-    The weight of an attribute is multiplied by ``beta ** alpha``, ``beta = log2(n / (k c) + 1)``, where c of the n
-    people of reference have the value and k values occur among them. A value as frequent as the average has beta 1.
-    A negative alpha favours frequent values. As c is n at most, beta is above 0, so no weight changes its sign.
+    This is the minority support of Wan et al. 2021. The weight of an attribute is multiplied by ``beta ** alpha``,
+    ``beta = log2(n / (k c) + 1)``, where c of the n people of a reference population have the record's value, and k
+    values occur among them. A value as frequent as the average has beta 1. A negative alpha favours frequent values. As
+    c is n at most, beta is above 0, so no weight changes its sign.
 
-    People with an unknown value count in n, but not in k. A value that no person of reference has counts as if one
-    more person had it, ``beta = log2((known + 1) / (k + 1) + 1)``.
-    Both are as in the published code. An unknown value of a record keeps the weight of the attribute.
+    People with an unknown value count in n, but not in k. A value that no person of the reference has counts as if one
+    more person had it, ``beta = log2((known + 1) / (k + 1) + 1)``, with ``known`` people whose value is known. Both are
+    as in the published code. If a record's value is unknown, the attribute keeps its weight.
 
     Parameters
     ----------
     weights : ndarray of float64, shape (n_attributes,)
+        Weight of each attribute.
     values : ndarray of int, shape (n_records, n_attributes)
+        Values of the records.
     reference : tuple of ndarray of int
-        The column of each attribute among the people of reference.
+        Values of the reference population, one array per attribute.
     alpha : float
-        Degree of support: 0 for none, above it for rare values, below it for frequent ones.
+        Degree of support: 0 for none, above 0 for rare values, below 0 for frequent values.
     unknown : tuple of int or None, optional
         For each attribute the number that denotes an unknown value, None if all are known; None for all by default.
 
     Returns
     -------
     ndarray of float64, shape (n_records, n_attributes)
+        Weight of each attribute for each record.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Records to be shared: labels from a file or a table of counts, and values redrawn at a top code."""
+"""Records to be shared: labels from a file or table, values above a top code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reidsim.tables import require_columns
 
 
 def records_of(table: Population) -> pd.DataFrame:
-    """Return one row of labels per person of a table of counts, in the order of its cells."""
+    """Return one row of labels per person of a table of counts, in cell order."""
     return Individuals.of(table).to_frame().astype("str")
 
 
@@ -30,19 +30,22 @@ def select_columns(
     source: str | Path,
     readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
-    """Return the columns of the quasi-identifiers, under the attributes' names and with the domain's labels.
+    """Return the columns of the quasi-identifiers, with the domain's labels.
+
+    Columns have the names of the attributes, and rows are those of `frame`.
 
     Parameters
     ----------
     frame : DataFrame
+        Table of text; spaces around values are ignored.
     columns : mapping of str to str
-        Column of each attribute.
+        Column of each attribute in `frame`.
     values : mapping of str to mapping of str to str
-        Per attribute, labels of values; other values keep their text.
+        For some attributes, the label of each value; other values keep their text. Applied after `readings`.
     source : str or Path
-        For messages.
+        Name of the table in messages.
     readings : mapping of str to callable, optional
-        Per attribute, the label that a value is read as; values of the others are read as they are.
+        For some attributes, a function that returns the text as which a value is read.
 
     Raises
     ------
@@ -67,12 +70,12 @@ def _renamed(names: Mapping[str, str], value: str) -> str:
 def read_labels(
     values: pd.Series[str], reading: Callable[[str], str], source: str | Path, column: str
 ) -> pd.Series[str]:
-    """Return the label that each value of a column is read as.
+    """Return the label that `reading` returns for each value of a column.
 
     Raises
     ------
     InputError
-        For the first value that cannot be read; names the file, row and column.
+        If a value cannot be read; the message names the file, the first row with this value (from 1) and the column.
     """
     labels = {}
     for value in values.unique():
@@ -85,18 +88,26 @@ def read_labels(
 
 
 def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:
-    """Redraw the values at a top code from the people of that age or more who agree in the other known attributes.
+    """Redraw values at or above a top code from people of a population.
+
+    A value is drawn from the people with a value of `top` or more who agree with the record in the other known
+    attributes.
 
     Parameters
     ----------
     population : Population
     codes : ndarray of int32, shape (n_records, n_attributes)
-        Over the population's domain; ``UNKNOWN`` values stay unknown.
+        Values of the records over the population's domain; ``UNKNOWN`` values stay unknown.
     attribute : str
-        Whole numbers, such as ages in years.
+        Attribute with whole numbers as categories, such as ages in years.
     top : int
         Values of `top` and more are redrawn.
     rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int32, shape (n_records, n_attributes)
+        Copy of `codes` with the values redrawn; `codes` itself if there is no value of `top` or more.
     """
     position = population.domain.position(attribute)
     reaches_top = np.array(whole_numbers(population.domain.attributes[position])) >= top

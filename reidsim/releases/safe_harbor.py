@@ -1,4 +1,7 @@
-"""The HIPAA Safe Harbor rule for ages and ZIP codes, as minimum levels of a hierarchy (45 CFR 164.514(b)(2))."""
+"""HIPAA Safe Harbor rule for ages and ZIP codes, as minimum levels of a hierarchy.
+
+The rule is in 45 CFR 164.514(b)(2).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Strategies
 from reidsim.wording import whole_number
 
+# Ages from this one on form one category, ZIP codes keep at most this many digits, and areas with at most this many
+# people are restricted.
 TOP_AGE = 90
 ZIP_DIGITS = 3
 RESTRICTED_AT_MOST = 20_000
@@ -29,26 +34,31 @@ def safe_harbor_strategies(
     zip3_population: Mapping[str, float] | None,
     row_of: NDArray[np.integer] | None = None,
 ) -> Strategies:
-    """Return for each record the least generalization that Safe Harbor accepts.
+    """Return the least general strategy that Safe Harbor accepts for each record.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
+        Lattice over the records.
     age, zip_code : str or None
-        The attributes that hold ages in years and ZIP codes; None if there is none.
-    zip3_population : mapping of str to float
-        People living in each three-digit ZIP code area; needed if there are ZIP codes.
+        Names of the attributes that hold ages in years and ZIP codes; None if there is none.
+    zip3_population : mapping of str to float, or None
+        Number of people in each three-digit ZIP code area; required if there are ZIP codes.
     row_of : ndarray of int, shape (n_records,), optional
         Row of each record in its file, counted from 0, for messages.
 
     Returns
     -------
     ndarray of int64, shape (n_records,)
+        Number of the strategy: the lowest levels for age and ZIP code that the rule allows, and level 0 for the other
+        attributes.
 
     Raises
     ------
     InputError
-        If a hierarchy has no level that satisfies the rule for some value.
+        If there are ZIP codes but no `zip3_population`, an age is not a whole number, the population of an area is
+        unknown, or a hierarchy has no level that satisfies the rule for some value. The message names the first row
+        with the value, if there is one.
     """
     levels = np.zeros((lattice.n_records, len(lattice.shape)), dtype=np.int64)
     if zip_code is not None and zip3_population is None:
@@ -75,21 +85,27 @@ def safe_harbor_strategies(
 
 
 def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Return per age the lowest level that Safe Harbor allows; 0 for ages below 90.
+    """Return the lowest level that Safe Harbor allows for each age.
 
-    All ages of 90 and more must be in one category, and its label must not be a single age. A missing age is
-    suppressed.
+    All ages of 90 and more must be in one group, and its label must not be a single age. A missing age (empty category)
+    is suppressed.
 
     Parameters
     ----------
     hierarchy : Hierarchy
-        Of ages in whole years.
+        Hierarchy of ages in whole years.
     used : ndarray of bool, shape (n_values,), optional
-        Values that occur in records; others need not be ages.
+        Whether each value occurs in records; other values need not be ages. All occur, if not given.
 
     Returns
     -------
     ndarray of int64, shape (n_values,)
+        Lowest level; 0 for ages below 90.
+
+    Raises
+    ------
+    InputError
+        If a value in use is not a whole number, or no level satisfies the rule for a value.
     """
     categories = hierarchy.attribute.categories
     ages = [whole_number(category) for category in categories]
@@ -113,22 +129,29 @@ def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = No
 
 
 def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float]) -> NDArray[np.int64]:
-    """Return per ZIP code the lowest level that Safe Harbor allows.
+    """Return the lowest level that Safe Harbor allows for each ZIP code.
 
-    The group must hold every code with the same first three digits, and its label must have no more than three digits,
-    however many codes of the area there are. If the area has at most 20,000 people, the group must also hold all other
-    such areas (and more than one area, or a label with fewer than three digits), or areas with more than 20,000 people.
+    The group of the code must contain every code of the same area (the first three digits), and no number in its label
+    may have more than three digits. If the area has at most 20,000 people, the group must also contain all other such
+    areas (and more than one area, or a label with fewer than three digits), or its areas must have more than 20,000
+    people in sum. A suppressed code is always allowed. A missing code (empty category) is suppressed.
 
     Parameters
     ----------
     hierarchy : Hierarchy
-        Of ZIP codes.
+        Hierarchy of ZIP codes.
     zip3_population : mapping of str to float
-        People living in each three-digit area.
+        Number of people in each three-digit area.
 
     Returns
     -------
     ndarray of int64, shape (n_values,)
+        Lowest level of each ZIP code.
+
+    Raises
+    ------
+    InputError
+        If the population of an area is unknown, or no level satisfies the rule for a code.
     """
     categories = hierarchy.attribute.categories
     areas = np.array([category[:ZIP_DIGITS] for category in categories])
@@ -164,7 +187,7 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
 
 
 def zip3_population_of(population: Population, zip_code: str) -> dict[str, float]:
-    """Return the people of each three-digit ZIP code area in a population."""
+    """Return the number of people in each three-digit ZIP code area of a population."""
     marginal = population.marginal([zip_code])
     codes = [code[:ZIP_DIGITS] for code in marginal.domain.attributes[0].categories]
     areas, area = np.unique(codes, return_inverse=True)
@@ -177,7 +200,7 @@ def zip3_population_of(population: Population, zip_code: str) -> dict[str, float
 
 
 def _suppressing_level(hierarchy: Hierarchy, value: int) -> int:
-    """Return the lowest level that suppresses a value."""
+    """Return the lowest level at which the label of a value is ``*``."""
     suppressed = [
         labels[level[value]] == SUPPRESSED for level, labels in zip(hierarchy.groups, hierarchy.labels, strict=True)
     ]
@@ -185,7 +208,7 @@ def _suppressing_level(hierarchy: Hierarchy, value: int) -> int:
 
 
 def _first(accepted: list[bool], hierarchy: Hierarchy, value: int, expected: str) -> int:
-    """Return the first accepted level of a value."""
+    """Return the first accepted level of a value; raise `InputError` if there is none."""
     if not any(accepted):
         found = hierarchy.attribute.categories[value]
         where = f"hierarchy of {hierarchy.attribute.name!r}, value {found!r}"

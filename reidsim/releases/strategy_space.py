@@ -17,7 +17,7 @@ class StrategySpace(Protocol):
     """The strategies of each record of a release, numbered 0 .. size - 1.
 
     The number is the lattice order: solvers keep the lowest number among equal payoffs. A strategy has a lower number
-    than the strategies below it, and utility never rises from a strategy to its successors.
+    than the strategies that generalize it, and utility never rises from a strategy to its successors.
     """
 
     @property
@@ -36,17 +36,20 @@ class StrategySpace(Protocol):
         ...
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies one step less specific, in lattice order."""
+        """Yield the strategies one step less specific, in the order of the space."""
         ...
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is equal to or below (at least as protective as) each minimum."""
+        """Return whether the strategy is at least as protective as each minimum.
+
+        The comparison holds in every attribute; equal strategies count. The shape is that of `minimum`.
+        """
         ...
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the share of the full benefit that each record (or each of `rows`) keeps, in [0, 1].
+        """Return the share of the full benefit that each record keeps, in [0, 1].
 
-        No strategy below `strategy` keeps more: its utility bounds everything beneath it.
+        The result covers all records, or `rows`. No strategy that generalizes `strategy` keeps more.
         """
         ...
 
@@ -55,7 +58,7 @@ class StrategySpace(Protocol):
         ...
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the distance of each strategy from sharing everything (0) towards sharing nothing (1)."""
+        """Return how far each strategy is from sharing everything (0) to nothing (1)."""
         ...
 
     def describe(self, strategy: int) -> str:

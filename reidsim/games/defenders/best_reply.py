@@ -36,18 +36,18 @@ class BestReply:
     no_attack : bool
         Whether to consider only releases that the adversary does not attack.
     minimum : ndarray of int64, shape (n_records,), optional
-        Least protective strategy allowed for each record, such as Safe Harbor's.
+        Least protective strategy allowed for each record, such as Safe Harbor's; not available in masking games.
     may_withhold : bool
         Whether a record is withheld if its best payoff is below the payoff of withholding (0 without earlier releases).
         A masking game always allows this.
     search : {"exact", "greedy", "anytime"}
     most_evaluated : int
-        Maximum number of strategies that anytime search computes for each record.
+        Maximum number of strategies that anytime search computes for each record after the greedy search.
 
     Raises
     ------
     InputError
-        If the search is unknown, or cannot meet a constraint.
+        If the search is unknown.
     """
 
     plans: ClassVar[bool] = True
@@ -63,7 +63,15 @@ class BestReply:
         require_among("unknown search", (self.search,), get_args(Search), where=self.name)
 
     def choose(self, game: Game) -> Choice:
-        """Return the best strategy of each record; see `Defender`."""
+        """Return the best strategy of each record; see `Defender`.
+
+        Raises
+        ------
+        InputError
+            If the search does not support the game or a constraint: greedy search of a lattice meets no constraint,
+            greedy and anytime search of a masking game need a two-stage attack, anytime search needs a masking game,
+            and a masking game has no `minimum`.
+        """
         if isinstance(game, MaskingGame):
             if self.minimum is not None:
                 raise InputError("a masking game has no minimum", where=self.name)

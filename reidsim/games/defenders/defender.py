@@ -14,6 +14,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 
+# Largest number of strategies that a defender enumerates; more would take too long.
 _MOST_FORMS = 1_000_000
 
 # A masking game is a record game with compiled solvers of its own.
@@ -48,7 +49,7 @@ class Defender(Protocol):
 
 
 def paid_in(defender: Defender, game: Game, choice: Choice) -> Game:
-    """Return the game that determines the payoffs of a defender's choice.
+    """Return the game in which the payoffs of a defender's choice are evaluated.
 
     Most defenders receive the payoffs of the true game. A defender has a method `paid_in` that returns another game if
     its choice changes the linkage, or if it is defined against an adversary with less background knowledge.
@@ -66,31 +67,35 @@ def paid_in(defender: Defender, game: Game, choice: Choice) -> Game:
 
 
 def require_comparable(name: str, n_forms: int) -> None:
-    """Check that a defender can enumerate all strategies.
+    """Check that there are few enough strategies for a defender to enumerate.
 
     Raises
     ------
     InputError
-        If there are more than a million strategies; the message names the defender.
+        If there are more than a million strategies; the message names the defender, `name`.
     """
     if n_forms > _MOST_FORMS:
         raise InputError("too many releases to compare", where=name, found=n_forms, expected=f"at most {_MOST_FORMS:,}")
 
 
 def record_game_of(game: Game) -> RecordGame:
-    """Return the game as a record game, which every solver of record games accepts."""
+    """Return the game as a record game, for solvers of record games."""
     return game.record_game if isinstance(game, MaskingGame) else game
 
 
 def outcome_of(game: Game, choice: Choice) -> Equilibrium:
-    """Compute the outcome of a choice; by compiled functions in a masking game."""
+    """Return the outcome of a choice; see `evaluate`.
+
+    In a masking game, compiled functions compute it.
+    """
     return game.evaluate(choice) if isinstance(game, MaskingGame) else evaluate(game, choice)
 
 
 def withholding(game: Game, choice: Choice) -> Choice:
     """Withhold the records whose payoff is below the payoff of withholding.
 
-    The payoff of withholding is 0, or the payoff that an earlier release of the record leaves.
+    The payoff of withholding is 0, or the payoff that an earlier release of the record leaves. Records with equal
+    payoffs (within the tie tolerance) are not withheld.
     """
     payoff = outcome_of(game, choice).publisher_payoff - payoff_of_withholding(record_game_of(game))
     allowance = INDIFFERENCE * (np.asarray(game.benefit) + np.asarray(game.loss))

@@ -19,7 +19,11 @@ from reidsim.releases.strategy_space import Strategies
 class OptIn:
     """Share a record unchanged if this pays more than withholding; else withhold it.
 
-    Records that are not `admissible` are also withheld.
+    Parameters
+    ----------
+    name : str
+    admissible : AdmissibleGroups, optional
+        Limits on sensitive attributes; records of groups that violate them without generalization are also withheld.
     """
 
     plans: ClassVar[bool] = True
@@ -28,7 +32,10 @@ class OptIn:
     admissible: AdmissibleGroups | None = None
 
     def choose(self, game: Game) -> Choice:
-        """Return the better of sharing and withholding for each record; see `Defender`."""
+        """Return the better of sharing and withholding for each record; see `Defender`.
+
+        A record with equal payoffs is withheld.
+        """
         n = game.n_records
         everything = np.full(n, record_game_of(game).space.most_specific, dtype=np.int64)
         evaluated = np.ones(n, dtype=np.int64)
@@ -56,7 +63,13 @@ class FixedForms:
     strategies: int | Strategies
 
     def choose(self, game: Game) -> Choice:
-        """Return the prescribed strategies; see `Defender`."""
+        """Return the prescribed strategies; see `Defender`.
+
+        Raises
+        ------
+        InputError
+            If the strategies are for another number of records, or the game has no such strategy.
+        """
         n, size = game.n_records, record_game_of(game).space.size
         given = np.asarray(self.strategies, dtype=np.int64)
         if given.shape not in ((), (n,)):

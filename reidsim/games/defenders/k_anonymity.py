@@ -27,13 +27,15 @@ class KAnonymity:
     """Release all records at the k-anonymous node with the highest utility.
 
     Records in equivalence classes of fewer than k records are withheld, up to a limit (Sweeney 2002, Achieving
-    k-anonymity privacy protection using generalization and suppression). Of nodes with equal utility, the node with the
-    lowest number is chosen.
+    k-anonymity privacy protection using generalization and suppression). Classes are counted among the records of the
+    game, not in a population. The utility of a node is the sum over the records that are not withheld. Of nodes with
+    equal utility, the node with the lowest number is chosen. If every node withholds too many records, all records are
+    withheld.
 
     Parameters
     ----------
     k : int
-        Minimum size of an equivalence class, in records.
+        Minimum size of an equivalence class, in records; in people, if people have several records.
     weights : ndarray of int64, shape (n_records,), optional
         Number of records that each row of the game represents; 1 if not given.
     limit : float
@@ -65,7 +67,7 @@ class KAnonymity:
             raise InputError("k of k-anonymity too small", where=self.name, found=self.k, expected="1 or more")
 
     def choose(self, game: Game) -> Choice:
-        """Return one node for all records that are shared; see `Defender`.
+        """Return one node for all shared records, -1 for the others; see `Defender`.
 
         Raises
         ------
@@ -85,10 +87,10 @@ class KAnonymity:
 class _Search:
     """Search the nodes in order of falling utility bound, with pruning.
 
-    A more general node has larger classes and therefore withholds fewer records. So a node that withholds too many
-    records rules out all more specific nodes. On a path from a node to the top, bisection finds the first node within
-    the limit. Neither property holds with limits on sensitive attributes: a group within the limits and a group that
-    violates them may merge into a group that violates them.
+    A more general node has classes at least as large and therefore withholds no more records. So a node that withholds
+    too many records rules out all more specific nodes. On a path from a node to the top, bisection finds the first node
+    within the limit. Neither property holds with limits on sensitive attributes: a group within the limits and a group
+    that violates them may merge into a group that violates them.
     """
 
     def __init__(self, rule: KAnonymity, lattice: GeneralizationLattice, weights: NDArray[np.float64]) -> None:
@@ -132,7 +134,7 @@ class _Search:
             yield form
 
     def _permitted(self, form: int) -> bool:
-        """Return whether a node is within the limit, and keep it if it is the best so far."""
+        """Return whether a node withholds few enough records; keep it if best so far."""
         if form not in self._permits:
             self._permits[form] = self._evaluate(form)
         return self._permits[form]

@@ -18,7 +18,8 @@ from reidsim.linkage.row_groups import classes_at
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
 
-# Limit on records times nodes, whose classes are held in memory. If no two records agree, each takes 45 bytes: 900 MB.
+# Limit on records times nodes, whose classes are held in memory. If no two records agree, each product takes 45 bytes,
+# so the limit is 900 MB.
 _MOST_CLASSES = 20_000_000
 
 
@@ -26,23 +27,26 @@ _MOST_CLASSES = 20_000_000
 class LocalRecoding(Withholding):
     """Choose the best single strategy in rounds, each for the records still withheld.
 
-    The rounds end when a round pays no more. Group sizes come from the game's linkage and do not depend on which other
-    records a round shares: the group of a record in a later round is still counted among the people of the population.
-    Each round may withhold any number of records; the limit applies to the records left after the last round.
+    The rounds end when no strategy has a payoff above 0 for the records left. Group sizes come from the game's linkage
+    and do not depend on which other records a round shares: the group of a record in a later round is still counted
+    among the people of the population. Each round may withhold any number of records; the limit applies to the records
+    left after the last round. If more are left, all records are withheld.
 
     Parameters
     ----------
     name : str
     weights : ndarray of int64, shape (n_records,), optional
-        Number of records that each row of the game represents; 1 if not given.
+        Number of records that each row of the game represents; 1 if not given. Rows with weight 0 are withheld.
     limit : float
         Share of the records that may be withheld, in [0, 1]; the number of records is rounded down.
     no_attack : bool
-        Whether to withhold the attacked records of each round.
+        Whether to withhold the records of each round on which an attack pays; a later round may share them.
     minimum : int
         Least protective strategy allowed; 0 allows every strategy.
     rounds : int
         Maximum number of rounds.
+    admissible
+        Not used.
 
     Raises
     ------
@@ -54,7 +58,13 @@ class LocalRecoding(Withholding):
     rounds: int = 100
 
     def choose(self, game: Game) -> Choice:
-        """Return for each record the strategy of the round that shares it; see `Defender`."""
+        """Return for each record the strategy of the round that shares it; see `Defender`.
+
+        Raises
+        ------
+        InputError
+            If there are more than a million strategies.
+        """
         played, n = record_game_of(game), game.n_records
         weights = self.weights_of(np.arange(n))
         form = SameForm(self.name, self.weights, no_attack=self.no_attack, minimum=self.minimum, suppresses=True)
@@ -78,10 +88,8 @@ class LocalRecoding(Withholding):
 class MultiDimensional(Withholding):
     """Split the domain into regions and release each region at its own node.
 
-    This is multi-dimensional global recoding.
-
-    See `reidsim.games.full_domain.multi_dimensional`. This defender accepts every adversary that decides record by
-    record.
+    This is multi-dimensional global recoding; see `reidsim.games.full_domain.multi_dimensional` for the method. This
+    defender accepts every adversary that decides record by record. Records that do not pay are withheld.
 
     Parameters
     ----------
@@ -91,9 +99,11 @@ class MultiDimensional(Withholding):
     limit : float
         Share of the records that may be withheld, in [0, 1]; the number of records is rounded down.
     no_attack : bool
-        Whether to withhold the attacked records.
+        Whether to withhold the records on which an attack pays.
     minimum : int
         Least protective node allowed; 0 allows every node.
+    admissible : AdmissibleGroups, optional
+        Limits on sensitive attributes; records of groups that violate them are withheld.
 
     Raises
     ------
@@ -109,7 +119,7 @@ class MultiDimensional(Withholding):
         Raises
         ------
         InputError
-            If the strategies are not nodes of a lattice, or there are too many classes to compare.
+            If the strategies are not nodes of a lattice, or records times nodes exceed 20 million.
         """
         played = record_game_of(game)
         n, space = played.n_records, played.space
@@ -137,7 +147,7 @@ class _Classes:
     member : ndarray of int64, shape (n_classes,)
         One record of each class.
     pays, withheld : ndarray of float64, shape (n_classes,)
-        Sum of the payoffs of the shared records, in currency units, and number of withheld records.
+        Sum of the payoffs of the class's shared records, in currency units, and number of its withheld records.
     shared : ndarray of bool, shape (n_records,)
         Whether the record is shared.
     """
@@ -150,7 +160,7 @@ class _Classes:
 
 
 class _Regions:
-    """Recodings of a record game, with a charge for each withheld record."""
+    """Recodings of a record game; see `Recodings` for the methods."""
 
     def __init__(
         self, defender: MultiDimensional, game: RecordGame, lattice: GeneralizationLattice, weights: Floats
@@ -192,7 +202,10 @@ class _Regions:
         return Recoding(regions, strategies, float(worth[self.forms[-1]].sum()) + charge * withheld, int(withheld))
 
     def one_node(self) -> Recoding | None:
-        """Return the best single node within the limit; None if there is none."""
+        """Return the best single node within the limit on withheld records, or None.
+
+        One node applies to all records. Records whose release does not pay or is not allowed are withheld.
+        """
         rule = self._defender
         form = SameForm(
             rule.name, rule.weights, rule.limit, rule.no_attack, rule.minimum,

@@ -26,13 +26,13 @@ class FormOfAll(NamedTuple):
     Attributes
     ----------
     form : int
-        The strategy; ``WITHHELD`` (-1) if no allowed strategy pays more than withholding.
+        The strategy; ``WITHHELD`` (-1) if no allowed strategy pays as much as withholding all records.
     shared : ndarray of bool, shape (n_rows,)
         Whether the record is shared.
     payoff : float
-        Sum over the records, in currency units.
+        The publisher's payoff, summed over shared and withheld records, in currency units.
     evaluated : int
-        Number of strategies computed.
+        Number of strategies whose payoff was computed.
     """
 
     form: int
@@ -55,7 +55,7 @@ class Withholding:
     limit : float
         Share of the records that may be withheld, in [0, 1]; the number of records is rounded down.
     no_attack : bool
-        Whether to withhold the records that would be attacked.
+        Whether to withhold the records on which an attack pays.
     minimum : int
         Least protective strategy allowed; 0 allows every strategy.
     admissible : AdmissibleGroups, optional
@@ -90,7 +90,8 @@ class SameForm(Withholding):
 
     Strategies are evaluated in order of falling total benefit, which is an upper bound of the total payoff. The search
     ends when the bound falls below the best payoff found, so the choice is exact. Of strategies with equal total
-    payoff, the lowest number is chosen.
+    payoff, the lowest number is chosen. If no strategy is allowed or pays as much as withholding, all records are
+    withheld.
 
     Parameters
     ----------
@@ -103,9 +104,13 @@ class SameForm(Withholding):
     limit : float
         Share of the records that may be withheld, in [0, 1], if `suppresses`; the number of records is rounded down.
     no_attack : bool
-        If `suppresses`, withhold the attacked records; otherwise allow only strategies at which no record is attacked.
+        If `suppresses`, withhold the records on which an attack pays; otherwise allow only strategies under which an
+        attack pays on no record.
     minimum : int
         Least protective strategy allowed; 0 allows every strategy.
+    admissible : AdmissibleGroups, optional
+        Limits on sensitive attributes. If `suppresses`, withhold the records of groups that violate them; otherwise
+        allow only strategies under which no group does.
 
     Raises
     ------
@@ -122,7 +127,7 @@ class SameForm(Withholding):
         Raises
         ------
         InputError
-            If there are more than a million strategies.
+            If there are more than a million strategies, except in a masking game that `same_strategy` solves.
         """
         plain = self.weights is None and not (self.suppresses or self.no_attack or self.minimum)
         if plain and isinstance(game, MaskingGame) and game.is_compiled:
@@ -133,6 +138,8 @@ class SameForm(Withholding):
 
     def best_of(self, game: RecordGame, rows: Rows) -> FormOfAll:
         """Return the best single strategy for `rows`, ignoring all other records.
+
+        Without `suppresses`, either all of them are shared or none.
 
         Raises
         ------
@@ -163,13 +170,17 @@ class SameForm(Withholding):
         return best._replace(evaluated=evaluated)
 
     def _admitted(self, form: int, rows: Rows) -> NDArray[np.bool_]:
-        """Return whether each record's group meets the limits on sensitive attributes."""
+        """Return whether each record's group at a strategy meets the limits, (n_rows,).
+
+        The limits are on sensitive attributes; without limits, the result is true for all records.
+        """
         return np.ones(len(rows), dtype=np.bool_) if self.admissible is None else self.admissible.at(form, rows)
 
     def _shared(self, outcome: Outcome, needed: Floats, admitted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return whether each record is shared, given the payoff it must exceed.
+        """Return whether each record is shared under a strategy.
 
-        A record is shared only if its group is admitted.
+        With `suppresses`, a record is shared if its payoff exceeds `needed` and its release is allowed; otherwise, all
+        records are shared if the release of every record is allowed.
         """
         invited = outcome.response.invited
         allowed = admitted & ~invited if self.no_attack else admitted

@@ -1,11 +1,12 @@
 """Search for a release that no change to one or two records improves.
 
 The strategy of each record affects how many rows fit other persons, so the best strategy of a record depends on the
-strategies of all others. The search visits the records in turn. Each record takes the strategy with the highest total
-payoff for the publisher, given the strategies of the other records. This is repeated until no record has a better
-strategy. Then two records change at once: one is generalized or withheld so that the other can be released at a finer
-level. Each step raises the total payoff, so the search ends, at a local optimum. Nothing is proved about changes of
-three records, nor about exchanges that the limit on comparisons skips in a large table.
+strategies of all others. Here a row is a released record; it fits a person if the person's values, generalized like the
+row, equal the row. The search visits the records in turn. Each record takes the strategy with the highest total payoff
+for the publisher, given the strategies of the other records. This is repeated until no record has a better strategy.
+Then two records change at once: one is generalized or withheld so that the other can be released at a finer level. Each
+step raises the total payoff, so the search ends, at a local optimum. Nothing is proved about changes of three records,
+nor about exchanges that the limit on comparisons skips in a large table.
 
 If there are too many records and strategies, no search is made. Each record then takes its best strategy in direction
 "record", and a few records are suppressed, whose rows fit every person; see `few_suppressed`.
@@ -51,7 +52,8 @@ SOLVER, SOLVER_OF_LARGE = "one-record-at-a-time", "few-suppressed"
 MOST_SEARCHED = 20_000_000
 Allowed = NDArray[np.bool_]
 Records = NDArray[np.int64]
-# Accept a repair whose rate is at least this share of the best rate still in the queue, without further comparison.
+# Accept a repair whose rate is at least this share of the best rate still in the queue, without further comparison. A
+# higher share gives better repairs and recomputes more rates.
 _NEAR = 0.8
 # Limit on comparisons of values in exchanges: a constant for any table (0.5 s), plus a number for each combination of
 # record, cell and attribute. With 20,000 records and 8 attributes, exchanges then take a fifth of the time of the
@@ -70,6 +72,8 @@ def best_release(
 ) -> Choice:
     """Return a release whose total payoff no change to a single record raises.
 
+    With more than 20 million records times strategies, the release of `few_suppressed` is returned without a search.
+
     Parameters
     ----------
     game : RecordGame
@@ -78,7 +82,8 @@ def best_release(
     present : Choice
         Start of the search, such as the best release in direction "record".
     constraint : Constraint, optional
-        If it forbids attacks, no record is attacked in the release; records that cannot be shared safely are withheld.
+        If it forbids attacks, an attack pays on no record of the release; records that cannot be shared safely are
+        withheld. The release then has the highest benefit found, and single changes may still raise its payoff.
     may_withhold : bool
         Whether records may be withheld to raise the total payoff.
     forms : ndarray of bool, shape (n_strategies,), optional
@@ -87,12 +92,13 @@ def best_release(
     Returns
     -------
     Choice
-        Not proved optimal.
+        Not proved optimal. `evaluated` is the mean number of strategies per record, rounded up.
 
     Raises
     ------
     InputError
-        If there are too many records or payoff parameters, see `by_rows_of`.
+        If there are too many records or payoff parameters, see `by_rows_of`, or sensitive values, see
+        `PersonLimits.of`.
     """
     constraint = constraint or Constraint()
     limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
@@ -116,9 +122,9 @@ def best_release(
 
 
 def _kept_within(game: RecordGame, limits: PersonLimits, choice: Choice, constraint: Constraint) -> Strategies:
-    """Withhold records until the constraints hold.
+    """Withhold records until limits on sensitive values and the constraint hold.
 
-    These are the limits on sensitive values and, if set, the no-attack constraint.
+    The no-attack constraint applies only if it is set.
     """
     strategies = choice.strategies
     while True:
@@ -139,8 +145,9 @@ def few_suppressed(
     """Return a release that protects persons by fully suppressing a few records.
 
     A fully suppressed row fits every person. The number of suppressed records is the largest number of rows that must
-    fit a person for an attack not to pay; the records that lose least benefit are taken. If attacks are forbidden,
-    records that are still attacked are withheld. Otherwise the present release is kept if its payoff is as high.
+    fit a person for an attack in direction "person" not to pay; the records that lose least benefit are taken. No
+    record is suppressed if `forms` excludes this. If attacks are forbidden, records that are still attacked are
+    withheld. Otherwise the present release is kept if its payoff is as high.
 
     Parameters
     ----------
@@ -171,7 +178,7 @@ def few_suppressed(
 
 
 def _payoff(game: RecordGame, strategies: Strategies) -> float:
-    """Return the publisher's total payoff of a release."""
+    """Return the publisher's total payoff of a release, in currency units."""
     given = game.given(strategies)
     return sum(
         float(given.outcome(strategy, rows).publisher_payoff.sum()) for strategy, rows in shared_rows(strategies)
@@ -193,9 +200,9 @@ def _allowed(game: RecordGame, constraint: Constraint, forms: NDArray[np.bool_] 
 
 
 class Need(NamedTuple):
-    """Hold the limits on sensitive values as a harm that no change may cause.
+    """Excess over the limits on sensitive values, as a harm that must not change.
 
-    The weight is 0 without limits.
+    Its `value_weight` is 0, and every change is allowed, without limits or if the main harm includes the excess.
     """
 
     harm: Harm
@@ -218,12 +225,15 @@ class _Search:
         self._looked_at = 0
 
     def choice(self, strategies: Strategies) -> Choice:
-        """Return a release as a `Choice`."""
+        """Return a release as a `Choice`.
+
+        `evaluated` is the mean number of strategies per record, rounded up.
+        """
         n = len(strategies)
         return Choice(strategies, SOLVER, np.full(n, -(-self._looked_at // max(n, 1)), dtype=np.int64), exact=False)
 
     def payoff(self, strategies: Strategies) -> float:
-        """Return the publisher's total payoff."""
+        """Return the publisher's total payoff of a release, in currency units."""
         release = self._release(strategies)
         return _total_benefit(release) - total_harm(release, self._replies.loss)
 
@@ -251,7 +261,10 @@ class _Search:
         return release.strategies
 
     def exchanged_safely(self, strategies: Strategies) -> Strategies:
-        """Exchange records of a release without attacks, and keep it free of attacks."""
+        """Return a release without attacks that no exchange of two records improves.
+
+        It starts from `strategies`, a release without attacks. In a large table, only some exchanges are tried.
+        """
         needed, tie = self._replies.needed, self._game.tie()
         # One missing row costs more than the total benefit; a power of 2 keeps sums exact.
         dear = 2.0 ** np.ceil(np.log2(1.0 + 2.0 * self._game.benefit.sum()))
@@ -296,7 +309,7 @@ class _Search:
                 self._until_none_moves(step)
 
     def _until_none_moves(self, step: Callable[[Records], Records]) -> None:
-        """Repeat a step until no record changes.
+        """Repeat a step, which changes single records, until no record changes.
 
         The step is applied to all records, then to the records that it changed, until it changes none. It is then
         applied to all records again. The loop ends when a step over all records changes none.
@@ -391,9 +404,9 @@ class _Search:
         return True
 
     def _begin(self, strategies: Strategies, harm: Harm, value_weight: float) -> tuple[Release, Harm, Margins, Work]:
-        """Return the release, its harm, margins and working arrays.
+        """Return the release, its harm, margins and work arrays.
 
-        The harm includes the excess over the limits on sensitive values, with weight `value_weight`.
+        If there are limits on sensitive values, the harm includes the excess over them with weight `value_weight`.
         """
         release = self._release(strategies)
         if self._limits is not None:
@@ -442,7 +455,9 @@ def _pay_more(
 ) -> Records:
     """Give each record in turn the strategy of highest total payoff.
 
-    Return the records that changed.
+    The total is the publisher's payoff over all records. `allowed` has shape (n_records, n_strategies), and `tie`
+    (n_records,) is the tie tolerance. Changes that alter the excess of `need` are excluded. Return the records that
+    changed.
     """
     moved = np.zeros(len(records), dtype=np.bool_)
     for number in range(len(records)):
@@ -488,7 +503,7 @@ def _changes(
     lower: NDArray[np.float64],
     more: NDArray[np.float64],
 ) -> None:
-    """Compute the decrease of total harm, and the gain in benefit, of each change.
+    """Compute by how much each change of a record lowers harm and raises benefit.
 
     Fills `lower` (decrease of harm) and `more` (increase of benefit), shape (n_strategies + 1,). The last entry is for
     withholding; `lower` is -inf where a change is not allowed.
@@ -508,7 +523,7 @@ def _changes(
 
 @borrowing()
 def _lacks(release: Release, harm: Harm) -> int:
-    """Return the first cell of a shared record that suffers harm; -1 if there is none."""
+    """Return the first cell through which a shared record suffers harm, or -1."""
     for record in range(len(release.strategies)):
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
@@ -557,13 +572,13 @@ def _next_exchange(
     clean: int,
     left: int,
 ) -> tuple[bool, int, int, int, int]:
-    """Change two records at once, the first such exchange that raises total benefit less harm.
+    """Make the first exchange of two records that raises total benefit less harm.
 
     Parameters
     ----------
     finer : bool
-        Whether the release has no harm and must stay without harm. Then one of the two records must gain benefit, and
-        it is the one tried in turn.
+        Whether the release has no harm and must stay without harm. Then the record that is tried in turn must gain
+        benefit.
     first : int
         The first record to try.
     clean : int
@@ -571,7 +586,7 @@ def _next_exchange(
     left : int
         Number of comparisons of two values that are still allowed. It is checked before each strategy of a record, so
         it may be exceeded by the comparisons for one strategy.
-    others
+    release, harm, margins, need, allowed, tie, may_withhold, work
         See `_pay_more`.
 
     Returns
@@ -665,7 +680,8 @@ def _share_more(
 ) -> Records:
     """Give each record in turn the safe strategy of most benefit.
 
-    Strategies that leave another person short of rows are excluded. Return the records that changed.
+    Strategies that leave another person short of rows are excluded, and a withheld record whose own person would be
+    short of rows (`needed`, shape (n_records,)) stays withheld. Return the records that changed.
     """
     moved = np.zeros(len(records), dtype=np.bool_)
     for number in range(len(records)):

@@ -1,10 +1,10 @@
 """Compute the effects of a change to one row on other persons.
 
-A row fits a person if the person's values, generalized like the row, equal the row. After a change of a record's
-strategy, the row no longer fits some persons, who are harmed, and newly fits other persons, who benefit. The row fits a
-person under a strategy if the level of each attribute is at least the lowest level at which the two values agree. The
-effects on others are therefore added up by these lowest levels, once over all cells (distinct combinations of values),
-and then accumulated upwards in the lattice. The functions are compiled.
+A row is a released record, and a cell is a distinct combination of values. A row fits a person if the person's values,
+generalized like the row, equal the row. After a change of a record's strategy, the row no longer fits some persons, who
+are harmed, and newly fits other persons, who benefit. The row fits a person under a strategy if the level of each
+attribute is at least the lowest level at which the two values agree. The effects on others are therefore added up by
+these lowest levels, once over all cells, and then accumulated upwards in the lattice. The functions are compiled.
 
 A record may be a person with several rows, see `FittingRows`. Then each row has its own combination of lowest levels
 for a cell, and the rows fit under every strategy that lies above at least one combination. Another person with several
@@ -39,13 +39,13 @@ class Release(NamedTuple):
     cells, groups
         See `FittingRows`.
     begin, own : ndarray of int64
-        The cells of each record: ``own[begin[record]:begin[record + 1]]``.
+        The cells of each record, one per distinct row: ``own[begin[record]:begin[record + 1]]``.
     start, members : ndarray of int64
         Records with one cell, grouped by cell: ``members[start[cell]:start[cell + 1]]``.
     several : ndarray of int64
         Records with more than one cell.
     levels, strides : ndarray of int64, shape (n_attributes,)
-        See `GeneralizationLattice`.
+        Number of levels of each attribute, and step in the strategy number for one more level.
     losses : ndarray of float64, shape (n_records, n_attributes, most levels)
         Information loss by attribute and level, as a share of the maximum loss.
     benefit : ndarray of float64, shape (n_records,)
@@ -74,7 +74,8 @@ class Release(NamedTuple):
 class Harm(NamedTuple):
     """Hold the harm to a person by numbers of fitting rows and of fitting people.
 
-    The smaller of the two numbers determines the harm; see `harm_of`.
+    The harm is the publisher's expected loss, or the number of rows that a person lacks to be safe (`Replies`). The
+    smaller of the two numbers determines it; see `harm_of`.
 
     Attributes
     ----------
@@ -107,8 +108,9 @@ class Harm(NamedTuple):
 class Margins(NamedTuple):
     """Hold the change of harm in each cell for one row more and one row less.
 
-    `more` is the decrease of the harm with one row more, `less` the increase with one row less. Both cover the shared
-    records that have this cell only, and exclude harm from sensitive values. `shared` counts these records.
+    `more` is the decrease of the harm with one row more, `less` the increase with one row less; arrays (n_cells,). Both
+    are sums over the shared records that have this cell only, and exclude harm from sensitive values. `shared` counts
+    these records.
     """
 
     more: Floats
@@ -119,10 +121,13 @@ class Margins(NamedTuple):
 class Work(NamedTuple):
     """Hold working arrays for the effects of a change.
 
-    `least` and `place` have one row per entry (distinct row) of the record. `gained`, shape (n_strategies,), is the
-    effect of each strategy on others. `forms` and `signs`, shape (4, n_strategies), hold the terms of signed sums; a
-    term represents all strategies above a given one. `at`, shape (n_strategies,), is the position of a strategy in
-    the current sum, -1 if absent. `fits`, shape (n_cells,), marks the cells that the record's row fits.
+    `least` and `place` have shape (n_entries, n_attributes, n_values), with one row per entry (distinct row) of the
+    record: the lowest level at which each value agrees with the entry, and its contribution to the number of the lowest
+    strategy that fits. `gained`, shape (n_strategies,), is the effect of each strategy on others. `changed` lists the
+    cells that a change affects; `before` and `after` are the levels before and after it. `forms` and `signs`, shape (4,
+    n_strategies), hold the terms of signed sums; a term represents all strategies above a given one. `at`, shape
+    (n_strategies,), is the position of a strategy in the current sum, -1 if absent. `fits`, shape (n_cells,), marks the
+    cells that the record's row fits.
     """
 
     least: NDArray[np.int16]
@@ -155,7 +160,7 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
 
 
 def work_for(release: Release, n_forms: int) -> Work:
-    """Return working arrays of the sizes that a release requires."""
+    """Return work arrays of the sizes for a release and `n_forms` strategies."""
     n_attributes, _, widest = release.groups.shape
     shape = (int(np.diff(release.begin).max(initial=1)), n_attributes, widest)
     return Work(
@@ -176,7 +181,7 @@ def margins_of(release: Release, harm: Harm) -> Margins:
 
 @borrowing()
 def benefit_in(release: Release, record: int, form: int) -> float:
-    """Return the benefit of sharing a record under a strategy.
+    """Return the benefit of sharing a record under a strategy, in currency units.
 
     See `GeneralizationLattice.utility`.
     """
@@ -190,7 +195,11 @@ def benefit_in(release: Release, record: int, form: int) -> float:
 
 @borrowing()
 def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> float:
-    """Return the harm to a person under a strategy if `rows` rows fit its values."""
+    """Return the harm to a person under a strategy if `rows` rows fit its values.
+
+    Fewer than 1 row counts as 1. In direction "both", the number of people who fit the person's row replaces `rows` if
+    it is not larger. Harm from sensitive values is not included.
+    """
     rows = max(rows, 1)
     cost = harm.by_rows[harm.kind[record], rows]
     if len(harm.people) and harm.people[record, form] <= rows:
@@ -202,7 +211,10 @@ def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> 
 
 @borrowing()
 def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
-    """Return the harm to a person under a strategy if no other record changes."""
+    """Return the harm to a person under a strategy if no other record changes.
+
+    It includes harm from sensitive values.
+    """
     total = harm_of(release, harm, record, form, rows_of(release, record))
     if harm.value_weight > 0.0:
         cell, change = release.own[release.begin[record]], 1 if release.strategies[record] < 0 else 0
@@ -214,7 +226,8 @@ def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
 def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: int) -> float:
     """Return by how much a row lowers the harm from sensitive values in a cell.
 
-    `change` is 1 for a row that is added, and -1 for the row that fits at present.
+    `change` is 1 for a row that is added, and -1 for the row that fits at present. `persons` is the number of shared
+    records with this cell.
     """
     if harm.value_weight == 0.0 or persons == 0:
         return 0.0
@@ -223,7 +236,7 @@ def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: in
 
 @borrowing()
 def rows_of(release: Release, record: int) -> int:
-    """Return how many rows fit a person once its own row is shared.
+    """Return how many rows fit a person, including its own, shared or withheld.
 
     For a person with several cells, it is the minimum over the cells.
     """
@@ -235,7 +248,7 @@ def rows_of(release: Release, record: int) -> int:
 
 @borrowing()
 def total_harm(release: Release, harm: Harm) -> float:
-    """Return the total harm to the persons whose row is shared."""
+    """Return the total harm to the persons whose rows are shared."""
     total = 0.0
     for record in range(len(release.strategies)):
         if release.strategies[record] >= 0:
@@ -274,7 +287,11 @@ def _set_levels(release: Release, form: int, levels: Integers) -> None:
 
 @borrowing()
 def _set_places(release: Release, shared: bool, work: Work, entries: int) -> None:
-    """Set the contribution of each value to the lowest strategy that fits."""
+    """Set ``work.place``: each value's part of the lowest strategy that fits.
+
+    With one entry, `_APART` marks values that the record's present row does not fit; `_NEVER` marks values that agree
+    at no level.
+    """
     for entry in range(entries):
         for attribute in range(len(release.levels)):
             for value in range(work.least.shape[2]):
@@ -289,7 +306,7 @@ def _set_places(release: Release, shared: bool, work: Work, entries: int) -> Non
 
 @borrowing()
 def _join(release: Release, first: int, second: int) -> int:
-    """Return the lowest strategy that lies above both strategies."""
+    """Return the lowest strategy that generalizes both strategies."""
     form = 0
     for attribute in range(len(release.levels)):
         stride, levels = release.strides[attribute], release.levels[attribute]
@@ -327,7 +344,8 @@ def _settle(work: Work, row: int, length: int) -> int:
 def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: int) -> int:
     """Write the strategies under which a record fits a cell as a signed sum.
 
-    The record fits if any of its rows fits. Return the number of terms.
+    The record fits if any of its rows fits. The terms are written to row `row` of ``work.forms`` and ``work.signs``.
+    Return their number.
     """
     length = 0
     for entry in range(entries):
@@ -350,7 +368,7 @@ def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: 
 def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, entries: int, shared: bool) -> float:
     """Add the effects on persons with several rows to ``work.gained``.
 
-    See `effect_on_others`.
+    Return the part of the record's present row; see `effect_on_others`.
     """
     present = 0.0
     for other in release.several:

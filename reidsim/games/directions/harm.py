@@ -22,15 +22,17 @@ MOST_HELD = 100_000_000
 class Replies:
     """Hold the adversary's reply to each record under every strategy.
 
+    For directions "person", "record" and "both" see `reidsim.games.directions.linker`.
+
     Parameters
     ----------
     needed : ndarray of int64, shape (n_records,)
-        Number of rows that must fit a person so that an attack in direction "person" does not pay; more than the number
-        of records if such an attack always pays.
+        Number of rows that must fit a person so that an attack in direction "person" does not pay; 1 if no such attack
+        pays, and more than the number of records if such an attack always pays.
     unattacked : ndarray of bool, shape (n_records, n_strategies)
         Whether an attack in direction "record" does not pay under a strategy; true for all in direction "person".
     loss : Harm
-        The publisher's expected loss.
+        The publisher's expected loss, in currency units.
     """
 
     needed: NDArray[np.int64]
@@ -43,7 +45,10 @@ class Replies:
 
     @property
     def shortage(self) -> Harm:
-        """Number of rows that each person lacks to be safe, as a `Harm`."""
+        """Number of rows that each person lacks until no attack pays, as a `Harm`.
+
+        Direction "record" is not included.
+        """
         n_records = len(self.needed)
         needs, kind = np.unique(self.needed, return_inverse=True)
         lacking = np.maximum(needs[:, None] - np.arange(n_records + 2), 0).astype(np.float64)
@@ -72,16 +77,17 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
 
 
 def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
-    """Return the adversary's reply to each number of rows that fit a person.
+    """Return the adversary's reply by number of fitting rows, direction "person".
 
     Returns
     -------
     ndarray of int64, shape (n_records,)
         Index of the combination of payoff parameters (kind) of each record.
     ndarray of float64, shape (n_kinds, n_records + 2)
-        Probability that a person of each kind is re-identified, by the number of rows that fit it.
+        Probability that a person of each kind is attacked and re-identified, by the number of rows that fit it; for 0
+        rows, as for 1.
     ndarray of int64, shape (n_kinds,)
-        Number of rows that must fit; see `Replies`.
+        Number of rows that must fit so that no attack pays; see `Replies`.
 
     Raises
     ------
@@ -107,10 +113,11 @@ def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int
 
 
 def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.float32], Floats, NDArray[np.bool_]]:
-    """Return people who fit, re-identification probability and absence of attack.
+    """Return the adversary's reply in direction "record" to each record by strategy.
 
-    Each array has shape (n_records, n_strategies). The first is (0, 0) in direction "person", and the second is (0, 0)
-    if all numbers of people are integers.
+    The arrays, shape (n_records, n_strategies), are the number of people who fit the row (at most the number of records
+    plus 1), the probability that the person is attacked and re-identified, and whether an attack does not pay. The
+    first is (0, 0) in direction "person", and the second is (0, 0) if all numbers of people are integers.
     """
     n_records, n_forms = game.n_records, game.space.size
     if linker.direction == "person":

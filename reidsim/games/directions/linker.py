@@ -40,7 +40,8 @@ class DirectedLinker:
     by_record : Linker
         Linker from rows to people, as in direction "record".
     released : Linker
-        Linker from rows to the people of the release.
+        Linker from rows to the people of the release: the group size of a row counts the people whose records are
+        released, if all records have the same strategy.
     kind : ndarray of int64, shape (n_records,)
         Index of each record's payoff parameters. An adversary replies in the same way to all records of a kind.
     """
@@ -61,12 +62,19 @@ class DirectedLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage if the whole release had one strategy.
 
-        Then the rows of an equivalence class fit the persons of the class.
+        Then the rows of an equivalence class fit the persons of the class. In direction "both", the group size is the
+        smaller of the two directions.
         """
         return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
 
     def given(self, strategies: Strategies) -> GivenSizes:
-        """Return the linkage of a release, one strategy per record (n_records,)."""
+        """Return the linker of a release.
+
+        `strategies` (n_records,) holds one strategy per record, -1 if withheld.
+
+        The group size of a person is the number of released rows that fit it, at least 1; in direction "both", at most
+        the number of people who fit the person's row.
+        """
         # Callers evaluate the same release under several payoff parameters, and against several adversaries.
         key = strategies.tobytes()
         if self._last is None or self._last[0] != key:
@@ -82,7 +90,7 @@ class DirectedLinker:
 
         The adversary draws one of the rows that fit a person. The probability of a row is proportional to 1 over the
         number of people of the release that the row fits. In direction "both", the result is at most the number of
-        people who fit the person's row. The result is 1 for a withheld record.
+        people who fit the person's row. The result is 1 for a withheld record (strategy -1).
         """
         people = np.ones(len(self.rows.cell_of_entry))
         for strategy, rows in shared_rows(strategies):
@@ -136,7 +144,9 @@ def by_record(game: RecordGame) -> RecordGame:
 
 
 def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
-    """Withhold attacked records until no remaining record is attacked.
+    """Withhold records until an attack pays on no remaining record.
+
+    Each round withholds all records on which an attack pays.
 
     A withheld row no longer fits other persons, so an attack on them may become profitable. The loop ends, at the
     latest when all records are withheld.

@@ -21,10 +21,12 @@ from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.sensitive_values import LIMIT_ROUNDING
 from reidsim.releases.strategy_space import Floats, Strategies
 
-# Limit on distinct records times sensitive values; each product is one count of 8 bytes.
+# Limit on cells (distinct combinations of values) times sensitive values; each product is one count of 8 bytes.
 MOST_COUNTED = 20_000_000
-# Excess of a distance over its limit is counted in steps of this size, so that sums of excesses are exact.
+# Number of steps per unit in which the excess of a distance over its limit is counted, so that sums of excesses are
+# exact. More steps distinguish smaller changes.
 _STEPS_OF_DISTANCE = 1024
+# Marks an excess that is not computed yet.
 _UNKNOWN = np.iinfo(np.int32).min
 
 Integers = NDArray[np.int64]
@@ -33,6 +35,7 @@ Integers = NDArray[np.int64]
 class FittingValues(NamedTuple):
     """Hold the sensitive values of the rows that fit each cell, and their limits.
 
+    Rows and cells are defined in `reidsim.games.directions.effects`; for the excess over the limits see `excess_with`.
     The arrays are passed to compiled code. Values are numbered consecutively over all sensitive columns.
 
     Attributes
@@ -52,7 +55,8 @@ class FittingValues(NamedTuple):
     overall : ndarray of float64, shape (n_values,)
         Share of each value in the table.
     limits : ndarray of float64, shape (3,)
-        Minimum number of distinct values (l-diversity), largest share of a value, and largest distance (t-closeness).
+        Minimum number of distinct values (l-diversity), largest share of a value, and largest distance (t-closeness);
+        0, 1 and 1 without a limit.
     work : ndarray of float64, shape (n_values,)
         Working array for the differences of shares by group.
     """
@@ -94,7 +98,7 @@ class PersonLimits:
     def of(self, strategies: Strategies) -> FittingValues:
         """Return the sensitive values of the rows that fit each cell.
 
-        Strategies have shape (n_records,).
+        Strategies have shape (n_records,); -1 marks a withheld record.
 
         Raises
         ------
@@ -152,8 +156,9 @@ class PersonLimits:
 def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
     """Return the excess of a cell over the limits after adding rows of a kind.
 
-    `change` is the number of rows added. For l-diversity and the largest share, the excess is the number of missing
-    rows with other values. For a distance, it is the number of steps above the limit.
+    `change` is the number of rows added; negative for rows removed. The result is a sum over columns and limits, 0
+    within the limits or without rows. For l-diversity and the largest share, the excess is the number of missing rows
+    with other values. For a distance, it is the number of steps above the limit (`_STEPS_OF_DISTANCE`).
     """
     excess = 0
     for column in range(len(fitting.start) - 1):
@@ -180,7 +185,8 @@ def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> in
 def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: int, change: int, rows: int) -> float:
     """Return the earth mover's distance of a cell's values from the table's values.
 
-    See `sensitive_values`.
+    It is the distance in `reidsim.linkage.sensitive_values`. `begin` and `end` delimit the values of a column; `change`
+    rows with the value `moved` are added first, and `rows` is the number of rows after that.
     """
     total, levels = 0.0, 0
     for level in range(len(fitting.groups)):

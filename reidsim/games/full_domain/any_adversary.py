@@ -1,6 +1,6 @@
 """Full-domain game against any adversary of a record game.
 
-For example, several adversary types at once.
+An example is a game against several adversary types at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import Outcome, RecordGame
 from reidsim.releases.strategy_space import Floats
 
-# Largest number of people for which best responses are precomputed for every class size.
+# Largest number of people for which the adversary's replies are computed once for every class size; they take 25 bytes
+# per person.
 _MOST_SIZES = 2_000_000
 
 
@@ -45,7 +46,7 @@ class _Narrowed(Protocol):
 
 
 class _Replies(NamedTuple):
-    """The adversary's responses by class size; arrays of equal shape. See `Response`."""
+    """The adversary's replies by class size; arrays of equal shape. See `Response`."""
 
     reidentified: Floats
     invited: NDArray[np.bool_]
@@ -54,12 +55,12 @@ class _Replies(NamedTuple):
 
     @classmethod
     def of(cls, adversary: Adversary, sizes: Floats) -> _Replies:
-        """Compute the responses of an adversary to classes of these sizes, in people."""
+        """Compute the replies of an adversary to classes of these sizes, in people."""
         response = adversary.respond(Linkage(sizes, sizes))
         return cls(response.reidentified, response.invited, response.attack_probability, response.adversary_payoff)
 
     def at(self, numbers: NDArray[np.int64]) -> _Replies:
-        """Return the responses at these positions."""
+        """Return the replies at these positions."""
         arrays: list[Any] = [array[numbers] for array in self]
         return _Replies(*arrays)
 
@@ -80,7 +81,8 @@ class AnyAdversaryGame(FullDomainGame):
     Parameters
     ----------
     record_game : RecordGame
-        Game over the lattice's cells, with the benefits of `prices`. Gain and cost of `prices` have no effect.
+        Game whose records are the lattice's cells, with the benefits of `prices`, which has one parameter point. Gain
+        and cost of `prices` have no effect.
     by_size : bool
         Whether responses depend only on the group size of a record as this game counts it, losses are equal for all
         records, and the larger of two classes never keeps fewer records. The game is then computed by class instead of
@@ -89,11 +91,6 @@ class AnyAdversaryGame(FullDomainGame):
         probability that any type succeeds rises with the probability of each type.
     admissible : AdmissibleGroups, optional
         Limits on sensitive attributes; records of groups that violate them are suppressed.
-
-    Raises
-    ------
-    InputError
-        If the record game has other records, or there are several parameter points.
     """
 
     record_game: RecordGame
@@ -112,6 +109,7 @@ class AnyAdversaryGame(FullDomainGame):
         """Replace the one-shot adversary of a game by the adversaries of a record game.
 
         In the No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class`.
+        `by_size` is dropped if records of a class differ in payoff parameters or loss, or with `admissible`.
         """
         given = {item.name: getattr(game, item.name) for item in fields(FullDomainGame)}
         strict = game.no_attack and game.safe_class == "above"
@@ -126,9 +124,9 @@ class AnyAdversaryGame(FullDomainGame):
 
     @property
     def outcomes_of_classes(self) -> bool:
-        """Whether responses depend only on class sizes, so that classes are evaluated.
+        """Whether replies depend only on class sizes, so that classes are evaluated.
 
-        If not, the record game evaluates every record.
+        If not, the record game evaluates every cell.
         """
         return self.by_size
 
@@ -145,7 +143,7 @@ class AnyAdversaryGame(FullDomainGame):
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
-        """Return the outcomes of a node, shape (1, 4); see `FullDomainGame`."""
+        """Return the outcomes of a node, shape (1, 4); see `FullDomainGame.outcomes`."""
         if self.by_size:
             return super().outcomes(node, table, followed)
         outcome = self.record_game.outcome(node)
@@ -160,7 +158,10 @@ class AnyAdversaryGame(FullDomainGame):
         return outcomes
 
     def outcomes_of_tables(self, tables: ClassTable, starts: NDArray[np.int64], points: NDArray[np.bool_]) -> Floats:
-        """Return the outcomes of class tables (n_tables, 1, 4); see `FullDomainGame`."""
+        """Return the outcomes of nodes from class tables, shape (n_tables, 1, 4).
+
+        See `class_outcomes`; the only parameter point is always computed.
+        """
         kept, payoff, replies = self._classes(tables)
         records = np.where(kept, tables.released, 0).astype(np.float64)
         suppressed = tables.released - records
@@ -171,11 +172,14 @@ class AnyAdversaryGame(FullDomainGame):
         return np.array([[amounts[:, begin:end].sum(axis=1)] for begin, end in itertools.pairwise(starts.tolist())])
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return whether each class of a table keeps records; see `FullDomainGame`."""
+        """Return whether each class of a table keeps records, shape (n_classes,).
+
+        See `FullDomainGame.may_keep`; `points` is not used.
+        """
         return self._classes(table)[0] & (table.released > 0)
 
     def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, _Replies]:
-        """Return whether each class is kept, the payoff of a record, and the responses."""
+        """Return whether each class is kept, the payoff of a record, and the replies."""
         game, sizes = self.record_game, np.maximum(table.people, 1.0)
         known = self._by_whole_size
         replies = _Replies.of(game.adversary, sizes) if known is None else known.at(sizes.astype(np.int64))
@@ -185,7 +189,7 @@ class AnyAdversaryGame(FullDomainGame):
 
     @cached_property
     def _by_whole_size(self) -> _Replies | None:
-        """Responses to classes of 0, 1, 2, ... people.
+        """Replies to classes of 0, 1, 2, ... people; 0 counts as 1.
 
         None if counts of people are not whole numbers or too large.
         """
@@ -195,7 +199,10 @@ class AnyAdversaryGame(FullDomainGame):
         return _Replies.of(self.record_game.adversary, np.maximum(np.arange(people.sum() + 1.0), 1.0))
 
     def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
-        """Return whether the records of each cell are kept at a node, shape (n_cells,)."""
+        """Return whether the records of each cell are kept at a node, shape (n_cells,).
+
+        No record is kept at node -1 (`NO_SOLUTION`); `point` is not used.
+        """
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
         return self._kept(node, self.record_game.outcome(node))
@@ -215,7 +222,11 @@ class AnyAdversaryGame(FullDomainGame):
 
 
 def eager(game: RecordGame) -> RecordGame:
-    """Return a game in which one-shot adversaries attack when indifferent."""
+    """Return a game in which one-shot adversaries attack when indifferent.
+
+    Other adversaries are unchanged. One-shot adversaries within types, or under a restriction such as a budget, are
+    included.
+    """
     if isinstance(game, TypesGame):
         return game.with_types(_eager_types(game.types))
     return replace(game, adversary=_eager_adversary(game.adversary))

@@ -20,7 +20,8 @@ from reidsim.releases.strategy_space import Floats
 Levels = tuple[int, ...]
 # Classes at a node, and the class of each row followed.
 _Classes = tuple[ClassTable, NDArray[np.int32]]
-# Number of nodes whose classes are kept for reuse.
+# Number of nodes whose classes are kept, so that a node above merges them instead of the ungeneralized classes. More
+# nodes take more memory.
 _MOST_RECENT = 256
 
 
@@ -39,9 +40,10 @@ def anytime_search(
     ----------
     game : FullDomainGame
     nodes : int, optional
-        Largest number of nodes to evaluate at each point; with this budget alone the result is reproducible.
+        Largest number of nodes to evaluate at each point; no limit, if not given. With this budget alone the result is
+        reproducible.
     seconds : float, optional
-        Time after which to stop, at each point.
+        Time in seconds after which to stop, at each point; no limit, if not given. At least one node is evaluated.
 
     Returns
     -------
@@ -56,6 +58,8 @@ def explore(
     game: FullDomainGame, *, nodes: int | None = None, seconds: float | None = None
 ) -> tuple[FullDomainSolution, NodeOutcomes]:
     """Run `anytime_search` at one point and also return all outcomes evaluated.
+
+    `game` has one parameter point; for `nodes` and `seconds` see `anytime_search`.
 
     Returns
     -------
@@ -74,7 +78,7 @@ class _BudgetSpentError(Exception):
 
 
 class _Search:
-    """One search at one parameter point."""
+    """Climb, local search and branches at one parameter point; see `anytime_search`."""
 
     def __init__(self, game: FullDomainGame, nodes: int | None, seconds: float | None) -> None:
         self._game = game
@@ -120,7 +124,11 @@ class _Search:
         return bool(self._incumbents.beaten_at(np.array([bound]), self._game.lattice.index(levels), sum(levels)).any())
 
     def _split(self, levels: Levels, first: int) -> Iterator[tuple[float, int, Levels, int]]:
-        """Yield the branches just above a node that can hold a better one."""
+        """Yield the branches just above a node that can hold a better node.
+
+        Only attributes from place `first` in the order on are raised. A branch is its negative bound, the sum of its
+        levels, its lowest node, and the first place whose attributes may be raised.
+        """
         for place in range(first, len(self._order)):
             for raised in self._moved(levels, [self._order[place]], 1):
                 bound = float(self._game.bound(raised)[0])
@@ -128,7 +136,7 @@ class _Search:
                     yield -bound, sum(raised), raised, place
 
     def _moved(self, levels: Levels, positions: Sequence[int], step: int) -> Iterator[Levels]:
-        """Yield the nodes of the lattice with one of some attributes moved by a step."""
+        """Yield the nodes with one of the attributes `positions` moved by `step`."""
         for position in positions:
             level = levels[position] + step
             if self._game.lowest[position] <= level < self._game.lattice.shape[position]:
@@ -150,7 +158,13 @@ class _Search:
                     self._evaluate(levels)
 
     def _evaluate(self, levels: Levels) -> float:
-        """Return the payout of a node, and keep it if it is the best."""
+        """Return the payout of a node, and keep it if it is the best.
+
+        Raises
+        ------
+        _BudgetSpentError
+            If the node is new and the budget is spent.
+        """
         if levels not in self.outcomes:
             spent = self._most_nodes is not None and len(self.outcomes) >= self._most_nodes
             if spent or (self._deadline is not None and self.outcomes and time.monotonic() >= self._deadline):

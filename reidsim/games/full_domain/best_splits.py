@@ -17,7 +17,9 @@ from reidsim.games.full_domain.walk import Followed, walk
 from reidsim.releases.strategy_space import Floats, Strategies
 
 Levels = tuple[int, ...]
+# Marks a class that is not split.
 _WHOLE = -1
+# Limit on the bytes of classes held at a time.
 _MEMORY_LIMIT = 2 * 2**30
 
 
@@ -27,9 +29,9 @@ class Splits(NamedTuple):
     Attributes
     ----------
     regions : ndarray of int64, shape (n_cells,)
-        Node of each cell's region.
+        Node of each cell's region, whether its records are suppressed or not.
     value : float
-        Payout over all records minus the charge for suppressed records, in currency units.
+        Publisher's payoff over all records (payout) minus the charge for suppressed records, in currency units.
     evaluated : int
         Number of nodes computed.
     """
@@ -44,7 +46,8 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
 
     The best payout of a class is the larger of its payout as one region and the sum of its parts' best payouts after
     the best split. Nodes are computed from the lowest node up, so that parts are computed before the class. If payouts
-    are equal, the class is split along the first attribute; a class whose records are all suppressed is not split.
+    are equal, the class is split, along the first such attribute; a class whose records are all suppressed is not
+    split.
 
     Parameters
     ----------
@@ -65,7 +68,7 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
 
 
 class _BestSplits:
-    """A visitor that decides for each class whether, and by which attribute, to split."""
+    """A `Visitor` that decides whether, and by which attribute, to split each class."""
 
     def __init__(self, game: FullDomainGame, charge: float) -> None:
         self._game = game
@@ -113,7 +116,7 @@ class _BestSplits:
             self.value = float(value.sum())
 
     def _account(self, here: Levels, keys: NDArray[np.int64]) -> None:
-        """Drop values that no later node needs, and raise an error if memory is exceeded."""
+        """Drop values that no later node needs; raise `InputError` at the memory limit."""
         self._bytes += 17 * len(keys)
         for position in range(len(here)):
             below = _at(here, position, here[position] - 1)

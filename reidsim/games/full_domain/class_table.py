@@ -32,9 +32,9 @@ class ClassTable(NamedTuple):
     released : ndarray of int64
         Released records of the class; 0 for classes of the population alone.
     people : ndarray of float64
-        Group size of a record of the class under the risk model.
+        Group size of a record of the class under prosecutor or journalist risk, see `finest_classes`.
     loss : ndarray of float64
-        Information loss of the class's records, in [0, 1].
+        Information loss of the class's records, in [0, 1]; if they differ, the least.
     """
 
     keys: Ints
@@ -51,9 +51,9 @@ class Field(NamedTuple):
     shift, mask : int
         Position of the field's lowest bit, and the largest number it holds.
     parents : ndarray of int64, shape (n_steps + 1, n_groups)
-        The group into which each group of the starting level falls after some levels.
+        The group into which each group of the starting level falls after 0, 1, ... more levels.
     added_loss : ndarray of float64, shape (n_steps + 1, n_groups)
-        Information loss that this adds.
+        Information loss that these levels add.
     """
 
     shift: int
@@ -79,7 +79,8 @@ class RollUp:
     Attributes
     ----------
     order : list of int
-        Attributes, in descending order of values: the first merge most, and leave small tables for the others.
+        Attributes, in descending order of their number of values: the first merge most, and leave small tables for the
+        others.
     loss_is_of_class : bool
         Whether all values of a group have the same information loss at every level.
 
@@ -130,7 +131,7 @@ class RollUp:
         ]
 
     def field(self, position: int, level: int, n_steps: int | None = None) -> Field:
-        """Return the field of an attribute at a level.
+        """Return the field of the attribute at `position`, starting at a level.
 
         It includes the next `n_steps` higher levels, or all of them if not given.
         """
@@ -153,7 +154,7 @@ class RollUp:
         return keys
 
     def finest(self, codes: Codes, released: Ints, people: Floats) -> tuple[ClassTable, NDArray[np.int32]]:
-        """Return the classes of ungeneralized rows, and the class of each row.
+        """Return the classes of ungeneralized rows, and the class of each row (n_rows,).
 
         Parameters
         ----------
@@ -169,13 +170,13 @@ class RollUp:
         return table, inverse.astype(np.int32)
 
     def raised(self, keys: Ints, position: int, level: int) -> Ints:
-        """Return the keys of classes after one attribute is raised by one level."""
+        """Return the keys of classes after one attribute goes from `level` up one level."""
         shift, mask = self._shifts[position], (1 << self._bits[position]) - 1
         parents = self._parents[position][level]
         return np.asarray((keys & ~(mask << shift)) | (parents[(keys >> shift) & mask] << shift))
 
     def up(self, table: ClassTable, position: int, level: int, *, follow: bool) -> tuple[ClassTable, NDArray[np.int32]]:
-        """Merge classes as an attribute goes up one level.
+        """Merge classes as the attribute at `position` goes from `level` up one level.
 
         Returns
         -------
@@ -207,7 +208,7 @@ class RollUp:
 
 
 def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[Ints]:
-    """Return consecutive numbers for siblings, by level and value."""
+    """Return the group number of each value at each level; siblings follow in turn."""
     order = np.lexsort(levels)
     numbers = []
     for groups in levels:
@@ -219,7 +220,7 @@ def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[Ints]:
 
 @numba.njit(cache=True)
 def part(table: ClassTable, begin: int, end: int) -> ClassTable:
-    """Return the classes of a range of positions."""
+    """Return the classes at positions `begin` to `end` - 1."""
     return ClassTable(table.keys[begin:end], table.released[begin:end], table.people[begin:end], table.loss[begin:end])
 
 
@@ -240,13 +241,14 @@ def raise_classes(
     order : ndarray of int
         The classes, in an order in which their raised keys ascend; empty if they are in it already.
     field : Field
+        The attribute, from its present level on.
     step : int
-        Levels.
+        Number of levels.
 
     Returns
     -------
     ClassTable
-        The loss of each class is the least of the merged classes.
+        The merged classes. Records and people are added up; the loss is the least of the classes merged.
     ndarray of int32, shape (n_classes,)
         The merged class of each class in `order`.
     """
@@ -267,6 +269,7 @@ def _merge(
 ) -> int:
     """Write classes of raised keys into `merged` from `begin` on; return the end.
 
+    `kept_bits` masks the bits of keys that are compared, -1 for all; `inverse` receives the merged class of each class.
     The code has no branches because the starts of classes are hard to predict for the processor.
     """
     keys, released, people, loss = table
@@ -294,16 +297,19 @@ def _merge(
 def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
     """Merge classes that agree in the attributes up to one, at each of its levels.
 
+    Later attributes are ignored, as if they were fully suppressed but without adding information loss.
+
     Parameters
     ----------
     table : ClassTable
         With this and all later attributes at their lowest levels.
     field : Field
+        The attribute, from its lowest level on.
 
     Returns
     -------
     ClassTable
-        The classes at each level, one level after the other.
+        The merged classes at each level, one level after the other.
     ndarray of int64, shape (n_levels + 1,)
         Where each level begins, and the end of the last.
     """
@@ -330,15 +336,18 @@ def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool
     table : ClassTable
         With this and all later attributes at their lowest levels.
     field : Field
+        The attribute, from its lowest level on.
     step : int
-    kept : ndarray of bool
-        By class of the attributes up to this one, at the raised level.
+        Number of levels.
+    kept : ndarray of bool, shape (n_prefixes,)
+        Whether to keep each class of `merge_prefixes` at the raised level.
 
     Returns
     -------
     ClassTable
+        The merged classes that are kept.
     int
-        Records of the classes dropped.
+        Number of records in the classes dropped.
     """
     keys, shift, parents = table.keys, field.shift, field.parents[step]
     row, of_prefix = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
@@ -369,7 +378,7 @@ def _sorted(keys: Ints, row: Ints, of_prefix: Ints, n_prefixes: int, shift: int)
 
 @numba.njit(cache=True)
 def _counting_order(digit: Ints, n_digits: int) -> Ints:
-    """Return the stable order of small numbers."""
+    """Return the stable ascending order of numbers below `n_digits`."""
     begin = np.zeros(n_digits + 1, dtype=np.int64)
     for i in range(len(digit)):
         begin[digit[i] + 1] += 1

@@ -26,6 +26,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
 
+# Node number of a solution without a node: no record is released.
 NO_SOLUTION = -1
 
 
@@ -34,10 +35,11 @@ class FullDomainGame:
     """Full-domain game against a one-shot adversary (Prasser et al. 2017).
 
     The publisher picks one node of the lattice for the whole dataset. A record in a class of ``k`` people is attacked
-    if ``G > C k`` and pays ``B (1 - IL) - [attacked] L / k``; it is suppressed if that is not above zero. Suppression
-    does not change the class sizes of other records. In the No-Attack game (`no_attack`) records of classes of at most
-    ``G / C`` people are suppressed instead (with ``G = 0`` none), which is k-anonymity under prosecutor risk and k-map
-    under journalist risk; `safe_class` determines whether a class of exactly that size is safe.
+    if ``G > C k`` and pays ``B (1 - IL) - [attacked] L / k``, with the publisher's benefit B and loss L, the
+    adversary's gain G and cost C (`prices`), and the information loss IL. It is suppressed if that is not above zero.
+    Suppression does not change the class sizes of other records. In the No-Attack game (`no_attack`) records of classes
+    of at most ``G / C`` people are suppressed instead (with ``G = 0`` none), which is k-anonymity under prosecutor risk
+    and k-map under journalist risk; `safe_class` determines whether a class of exactly that size is safe.
 
     Parameters
     ----------
@@ -51,16 +53,18 @@ class FullDomainGame:
     kind : ndarray of int64, shape (n_cells,), optional
         Kind of each cell's records; not needed if there is a single kind.
     population : Population, optional
-        Population over the lattice's domain. If given, journalist risk applies; otherwise prosecutor risk.
+        Population over the lattice's domain. If given, journalist risk applies: group sizes count its people. Otherwise
+        prosecutor risk applies: group sizes count the records.
     no_attack : bool
         Whether to play the No-Attack game.
     safe_class : {"above", "at-least"}
         Whether classes of more than ``G / C`` people are safe in the No-Attack game, as in ARX, or of at least as many,
-        as the adversary does not attack when indifferent.
+        as the adversary does not attack when indifferent. It has no effect on the other game.
     suppression_limit : float
-        A node is feasible if no more than this share of the records (rounded down) is suppressed.
+        A node is feasible if no more than this share of the records, in [0, 1], is suppressed; the number of records is
+        rounded down.
     minimum : sequence of int, optional
-        Lowest level allowed for each attribute (Safe-Harbor-friendly).
+        Lowest level allowed for each attribute (Safe-Harbor-friendly); 0, if not given.
     """
 
     lattice: GeneralizationLattice
@@ -74,7 +78,10 @@ class FullDomainGame:
     minimum: Sequence[int] | None = None
 
     def at_points(self, numbers: NDArray[np.intp]) -> FullDomainGame:
-        """Return the game at some parameter points; classes are shared with this game."""
+        """Return the game at some parameter points, given their numbers from 0.
+
+        The classes are shared with this game.
+        """
         part = replace(self, prices=self.prices.points(numbers))
         part.__dict__["finest"] = self.finest
         return part
@@ -86,7 +93,7 @@ class FullDomainGame:
 
     @property
     def lowest(self) -> tuple[int, ...]:
-        """Lowest level of each attribute."""
+        """Lowest allowed level of each attribute."""
         return tuple(self.minimum) if self.minimum is not None else (0,) * len(self.lattice.shape)
 
     @cached_property
@@ -96,12 +103,12 @@ class FullDomainGame:
 
     @cached_property
     def best_case(self) -> Floats:
-        """Payout if all records were ungeneralized and none attacked, (n_points,)."""
+        """Publisher's payoff without generalization and attacks, shape (n_points,)."""
         return self._benefit_of(self.released)
 
     @cached_property
     def cell_kind(self) -> NDArray[np.int64]:
-        """The kind of each cell, shape (n_cells,)."""
+        """Kind of each cell: its column in the arrays of `prices`, shape (n_cells,)."""
         return np.zeros(self.lattice.n_records, dtype=np.int64) if self.kind is None else self.kind.astype(np.int64)
 
     @cached_property
@@ -121,7 +128,7 @@ class FullDomainGame:
 
     @cached_property
     def terms(self) -> Terms:
-        """Payoff parameters, with the ratios that decide on records."""
+        """Payoff parameters, with the ratios that decide whether records are kept."""
         return Terms.of(self.prices, self.no_attack, self.safe_class == "above")
 
     @property
@@ -135,7 +142,8 @@ class FullDomainGame:
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
         """Return the outcomes of a node, shape (n_points, 4).
 
-        The columns are payout, suppressed records, attacked records and adversary's payoff.
+        The columns are the publisher's payoff over all records (payout), numbers of suppressed and of attacked records,
+        and the adversary's payoff; amounts in currency units.
 
         This class computes them from the classes of the node; subclasses may use the node itself.
         """
@@ -147,13 +155,17 @@ class FullDomainGame:
         return record_outcomes(self.released[rows], followed.loss, people, self.terms, kind, everywhere)
 
     def outcomes_of_tables(self, tables: ClassTable, starts: Ints, points: NDArray[np.bool_]) -> Floats:
-        """Return the outcomes of class tables if `by_class`; see `class_outcomes`."""
+        """Return the outcomes of nodes from class tables; see `class_outcomes`.
+
+        This requires `by_class`.
+        """
         return class_outcomes(tables, starts, self.terms, points)
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which classes keep records at some of the points, shape (n_classes,).
+        """Return which classes keep records at any of the points, shape (n_classes,).
 
-        A part of a class that keeps none, with at least its information loss, keeps none either.
+        `points`, shape (n_points,), selects the points. A part of a class that keeps none, with at least its
+        information loss, keeps none either.
         """
         return may_be_kept(table, self.terms, points)
 
@@ -170,7 +182,8 @@ class FullDomainGame:
     def bound(self, levels: Sequence[int]) -> Floats:
         """Bound the payout of a node and its generalizations from above, (n_points,).
 
-        This is the benefit at the node without any attack (the maximal payout of Eq. 6).
+        `levels` are the node's levels. The bound is the benefit at the node without any attack (the maximal payout of
+        Eq. 6).
         """
         lost = sum((lost[level] for lost, level in zip(self._lost_benefit, levels, strict=True) if level), 0.0)
         return np.asarray(self.best_case - lost)
@@ -182,7 +195,10 @@ class FullDomainGame:
         return np.maximum(table.people[group_of], 1.0)
 
     def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
-        """Return which cells' records are kept at a node, shape (n_cells,)."""
+        """Return which cells' records are kept at a node and point, shape (n_cells,).
+
+        No record is kept at node -1 (`NO_SOLUTION`).
+        """
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
         loss = 1.0 - self.lattice.utility(node)

@@ -21,7 +21,8 @@ Bools = NDArray[np.bool_]
 class FullDomainSolution:
     """The best node at each point; arrays (n_points,), amounts in currency units.
 
-    If no node is within the suppression limit there is no solution, and no record is released.
+    If no node is within the suppression limit there is no solution, and no record is released: all are suppressed and
+    none is attacked.
 
     Parameters
     ----------
@@ -34,11 +35,11 @@ class FullDomainSolution:
     adversary_payoff : ndarray of float64
         Adversary's payoff over all records.
     bound : ndarray of float64
-        Upper bound of the payout of any node.
+        Upper bound of the payout of any node within the suppression limit.
     best_case : ndarray of float64
         Payout if every record were released ungeneralized and none attacked.
     evaluated : int
-        Number of nodes whose payout was computed.
+        Number of nodes whose payout was computed; if points are solved separately, their sum.
     proved : ndarray of bool
         Whether the node is proved optimal.
     """
@@ -55,7 +56,7 @@ class FullDomainSolution:
 
     @property
     def exact(self) -> bool:
-        """Whether the node is proved optimal at every point."""
+        """Whether the nodes are proved optimal at all points."""
         return bool(self.proved.all())
 
     @property
@@ -87,7 +88,11 @@ class Incumbents:
         self._tie = INDIFFERENCE * np.maximum(game.best_case, 1.0)
 
     def offer(self, node: int, height: int, outcomes: Floats) -> None:
-        """Replace the incumbents by a node where it is better; `height` sums its levels."""
+        """Replace the incumbents by a node at the points where it is better.
+
+        The node must be within the suppression limit. `height` is the sum of its levels, and `outcomes` has shape
+        (n_points, 4), see `FullDomainGame.outcomes`.
+        """
         better = self.beaten_at(outcomes[:, PAYOUT], node, height)
         better &= outcomes[:, SUPPRESSED] <= self._game.most_suppressed
         if not better.any():
@@ -107,7 +112,10 @@ class Incumbents:
         return np.asarray((ahead > self._tie) | (first & (ahead >= -self._tie)))
 
     def solution(self, bound: Floats, evaluated: int, *, exact: bool) -> FullDomainSolution:
-        """Return the incumbents as the solution."""
+        """Return the incumbents as the solution.
+
+        `bound` (n_points,) is an upper bound of the payout of nodes that were not evaluated.
+        """
         return FullDomainSolution(
             nodes=self.nodes,
             payout=self.outcomes[:, PAYOUT],

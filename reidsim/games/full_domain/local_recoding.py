@@ -25,7 +25,8 @@ class LocalRecoding:
     strategies : ndarray of int64, shape (n_cells,)
         Node of each cell; -1 if its records stay suppressed.
     payout : float
-        Publisher's payoff over all records; 0 when more records are suppressed than the limit allows.
+        Publisher's payoff over all records, in currency units; 0 if more records would be suppressed than the limit
+        allows. Then all are suppressed.
     rounds : tuple of FullDomainSolution
         The solution of each round, for the records that all earlier rounds suppressed.
     """
@@ -35,7 +36,10 @@ class LocalRecoding:
     rounds: tuple[FullDomainSolution, ...]
 
     def suppressed(self, released: NDArray[np.int64]) -> int:
-        """Return how many of the `released` records (n_cells,) stay suppressed."""
+        """Return how many records stay suppressed.
+
+        `released` (n_cells,) is the number of records of each cell.
+        """
         return int(released[self.strategies == WITHHELD].sum())
 
 
@@ -44,11 +48,11 @@ def local_recoding(
 ) -> LocalRecoding:
     """Solve a game in rounds, each for the records that earlier rounds suppressed.
 
-    The rounds end when a round pays no more. Under prosecutor risk, the group size of a record in a later round counts
-    only the records of its class that were left for that round, because records released earlier are generalized
-    differently and can be distinguished. Under journalist risk, it counts all people in the population who generalize
-    to its class, as in every round. Each round may suppress any number of records; the limit applies to the records
-    left after the last round.
+    The rounds end when no node has a payoff above 0 for the records left. Under prosecutor risk, the group size of a
+    record in a later round counts only the records of its class that were left for that round, because records released
+    earlier are generalized differently and can be distinguished. Under journalist risk, it counts all people in the
+    population who generalize to its class, as in every round. Each round may suppress any number of records; the
+    suppression limit applies to the records left after the last round. If more are left, all records are suppressed.
 
     Parameters
     ----------
@@ -100,7 +104,7 @@ def sizes_in_rounds(game: FullDomainGame, nodes: Sequence[int], strategies: Stra
     Returns
     -------
     ndarray of float64, shape (n_cells,)
-        Group sizes, in people; 1 for cells that no round includes.
+        Group sizes, in people; 1 for cells that no round includes, such as cells without records.
     """
     sizes = np.ones(game.lattice.n_records)
     left = np.flatnonzero(game.released)

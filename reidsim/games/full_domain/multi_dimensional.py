@@ -36,9 +36,10 @@ class MultiDimensional:
     regions : ndarray of int64, shape (n_cells,)
         The node of the cell's region, whether its records are suppressed or not.
     payout : float
-        Publisher's payoff over all records; 0 when no recoding keeps to the suppression limit.
+        Publisher's payoff over all records, in currency units; 0 if no recoding keeps to the suppression limit. Then
+        all records are suppressed.
     bound : float
-        Upper bound of the payout of any recoding by splits.
+        Upper bound of the payout of any recoding by splits within the suppression limit.
     best_case : float
         Payout if every record were released ungeneralized and none attacked.
     evaluated : int
@@ -84,7 +85,10 @@ class Recoding:
     suppressed: int
 
     def value(self, charge: float) -> float:
-        """Return the payout minus `charge` for each suppressed record."""
+        """Return the payout minus `charge` for each suppressed record.
+
+        The charge is in currency units.
+        """
         return self.payout - charge * self.suppressed
 
 
@@ -92,11 +96,14 @@ class Recodings(Protocol):
     """All recodings of some records by splits."""
 
     def best(self, charge: float) -> Recoding:
-        """Return the recoding with the highest value at a charge; see `Recoding.value`."""
+        """Return the recoding with the highest value at a charge; see `Recoding.value`.
+
+        The suppression limit does not apply.
+        """
         ...
 
     def one_node(self) -> Recoding | None:
-        """Return the best single node within the limit; None if there is none."""
+        """Return the best single node within the suppression limit, or None."""
         ...
 
 
@@ -116,7 +123,7 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
     Returns
     -------
     MultiDimensional
-        Exact if the limit does not bind; otherwise with an upper bound.
+        Exact if the best unconstrained recoding is within the limit, or the bound equals the payout.
 
     Raises
     ------
@@ -132,7 +139,7 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
 def within_limit(
     recodings: Recodings, n_records: int, most_suppressed: int, best_case: float
 ) -> tuple[Recoding, float]:
-    """Return the best recoding found within a limit, and an upper bound of the payout.
+    """Return the best recoding found within the suppression limit, and an upper bound.
 
     See `multi_dimensional` for the method.
 
@@ -147,7 +154,7 @@ def within_limit(
     Returns
     -------
     recoding : Recoding
-        Suppresses all records if no recoding is within the limit.
+        Suppresses all records, with payout 0, if no recoding is within the limit.
     bound : float
         Upper bound of the payout of any recoding within the limit.
     """
@@ -193,7 +200,7 @@ class _Charged:
         return Recoding(splits.regions, strategies, splits.value + charge * suppressed, suppressed)
 
     def one_node(self) -> Recoding | None:
-        """Return the best single node within the limit; None if there is none."""
+        """Return the best single node within the suppression limit, or None."""
         game, solution = self._game, search(self._game)
         self._evaluated += solution.evaluated
         node = int(solution.nodes[0])

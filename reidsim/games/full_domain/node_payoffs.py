@@ -2,9 +2,11 @@
 
 Follows Prasser et al. 2017, Eqs. 3 to 9.
 
-A record in a class of ``k`` people that keeps utility ``u`` is attacked if ``k < G / C``. It is kept if it is not
-attacked and ``B u > 0``, or if it is attacked and ``B u - L / k > 0``, that is if ``u k > L / B``. In the No-Attack
-game records that are not attacked are kept. `Terms` holds both ratios; `record_payoff` applies them to one record.
+With the publisher's benefit B and loss L, and the adversary's gain G and cost C, a record in a class of ``k`` people
+that keeps utility ``u`` is attacked if ``k < G / C``. It is kept if it is not attacked and ``B u > 0``, or if it is
+attacked and ``B u - L / k > 0``, that is if ``u k > L / B``. Other records are suppressed. In the No-Attack game
+exactly the records that are not attacked are kept. `Terms` holds both ratios; `record_payoff` applies them to one
+record.
 
 Where all records of a class have the same payoff parameters, `class_outcomes` sorts the ratios of all points and adds
 each class to a table, by how many ratios leave it unattacked and how many keep it under attack. Each point reads its
@@ -44,7 +46,8 @@ class Terms(NamedTuple):
     safe_from : ndarray of float64
         Smallest group size that is not attacked (``G / C``).
     ruinous_at : ndarray of float64
-        Attacked records whose group size times utility is not larger are suppressed (``L / B``).
+        Attacked records whose group size times utility is not larger are suppressed (``L / B``); infinite in the
+        No-Attack game.
     keeps_worthless : bool
         Whether records that are not attacked are kept without any utility: in the No-Attack game.
     """
@@ -59,7 +62,7 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(cls, prices: Prices, no_attack: bool, strict: bool) -> Terms:
-        """Compute the decision ratios.
+        """Return the terms with the decision ratios; `no_attack` for the No-Attack game.
 
         In a strict No-Attack game, a group size of exactly ``G / C`` is not safe.
         """
@@ -81,15 +84,19 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 @numba.njit(cache=True)
 def utility_of(loss: float) -> float:
-    """Return the utility of a record with this information loss."""
+    """Return the utility of a record: 1 - information loss, at least 0.
+
+    It is 0 for a loss within rounding of 1.
+    """
     return 0.0 if loss > _SUPPRESSED_ABOVE else 1.0 - loss
 
 
 @numba.njit(cache=True)
 def record_payoff(loss: float, people: float, terms: Terms, point: int, kind: int) -> tuple[float, bool, bool]:
-    """Return a record's payoff, whether it is attacked and whether it is kept.
+    """Return the payoff of a record, whether it is attacked, and whether it is kept.
 
-    The code has no branches because attacks are hard to predict for the processor.
+    A suppressed record has payoff 0 and is not attacked. A group size below 1 counts as 1. The code has no branches
+    because attacks are hard to predict for the processor.
     """
     utility, size = utility_of(loss), max(people, 1.0)
     worth = terms.benefit[point, kind] * utility
@@ -103,7 +110,10 @@ def record_payoff(loss: float, people: float, terms: Terms, point: int, kind: in
 def record_payoffs(
     loss: Floats, people: Floats, terms: Terms, kind: Ints, point: int
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the publisher's payoff from each record, and which records are kept."""
+    """Return the publisher's payoff of each record, and whether it is kept.
+
+    `loss`, `people` (group sizes) and `kind` have shape (n_records,).
+    """
     payoff, kept = np.empty(len(loss)), np.empty(len(loss), dtype=np.bool_)
     for i in range(len(loss)):
         payoff[i], _, kept[i] = record_payoff(loss[i], people[i], terms, point, kind[i])
@@ -116,7 +126,8 @@ def record_outcomes(
 ) -> Floats:
     """Return the outcomes of a node from its records one by one, shape (n_points, 4).
 
-    `released`, `loss`, `people` and `kind` have shape (n_rows,).
+    The columns are those of `FullDomainGame.outcomes`. `released`, `loss`, `people` (group sizes) and `kind` have shape
+    (n_rows,). `points` selects the points; outcomes of the others are 0.
     """
     outcomes = np.zeros((len(points), 4))
     for point in range(len(points)):
@@ -138,12 +149,14 @@ def record_outcomes(
 def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArray[np.bool_]) -> Floats:
     """Return the outcomes of nodes from class tables, (n_tables, n_points, 4).
 
+    The last axis has the columns of `FullDomainGame.outcomes`.
+
     Parameters
     ----------
     tables : ClassTable
-        One table after the other.
+        The tables of all nodes, one after the other.
     starts : ndarray of int64, shape (n_tables + 1,)
-        Where each begins, and the end of the last.
+        Position of the first class of each table, and the end of the last table.
     terms : Terms
         Payoff parameters of a single kind of record.
     points : ndarray of bool, shape (n_points,)
@@ -208,10 +221,11 @@ def _first_in_interval(index: _Index, amount: float) -> int:
 
 @numba.njit(cache=True)
 def _sums(table: ClassTable, safe_from: _Index, ruinous_at: _Index, keeps_worthless: bool) -> tuple[Floats, float]:
-    """Add up utility, chances of success and records of classes, and all records.
+    """Add up utility, chances of success and records of classes; count all records.
 
     Entry (i, j) of the sums, of shape (n_safe_from + 1, n_ruinous_at + 1, 3), is over the classes that at most i ratios
-    leave unattacked and at least j keep under attack.
+    leave unattacked and at least j keep under attack. The last axis holds the sums over records of the utility and of
+    1 / group size, and the number of records.
     """
     attacks, ruins = len(safe_from.values), len(ruinous_at.values)
     sums, total = np.zeros((attacks, ruins, 3)), 0.0
@@ -238,7 +252,7 @@ def _sums(table: ClassTable, safe_from: _Index, ruinous_at: _Index, keeps_worthl
 
 @numba.njit(cache=True)
 def may_be_kept(table: ClassTable, terms: Terms, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which classes keep records at some of the points, shape (n_classes,)."""
+    """Return which classes keep records at any selected point, shape (n_classes,)."""
     safe_from, ruinous_at = terms.safe_from[:, 0][points].min(), terms.ruinous_at[:, 0][points].min()
     kept = np.empty(len(table.keys), dtype=np.bool_)
     for i in range(len(kept)):

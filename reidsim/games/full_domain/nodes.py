@@ -45,7 +45,10 @@ class NodeOutcomes:
 
     @classmethod
     def of(cls, game: FullDomainGame, nodes: Sequence[int], outcomes: Sequence[Floats]) -> NodeOutcomes:
-        """Collect the outcomes (4,) of distinct nodes, which may be in any order."""
+        """Collect the outcomes of distinct nodes, which may be in any order.
+
+        Each outcome has shape (4,), see `FullDomainGame.outcomes`.
+        """
         order = np.argsort(nodes)
         table = np.array(outcomes, dtype=np.float64).reshape(-1, 4)[order]
         suppressed, attacked = (np.rint(table[:, column]).astype(np.int64) for column in (SUPPRESSED, ATTACKED))
@@ -65,7 +68,8 @@ class NodeOutcomes:
     def best(self, count: int) -> NodeOutcomes:
         """Return the `count` feasible nodes with the highest payouts, descending.
 
-        Nodes with equal payouts are in ascending order of their numbers.
+        Nodes with equal payouts are in ascending order of their numbers. If fewer nodes are feasible, all of these are
+        returned.
         """
         rows = np.flatnonzero(self.feasible)
         payout = self.payout[rows]
@@ -76,7 +80,9 @@ class NodeOutcomes:
     def pareto_front(self) -> NodeOutcomes:
         """Return the Pareto front of the feasible nodes in payout and attacked records.
 
-        Nodes are in ascending order of the number of attacked records.
+        These are the nodes for which no other node has at least the payout with at most as many attacked records. Of
+        nodes that are equal in both, the lowest number is kept. Nodes are in ascending order of the number of attacked
+        records.
         """
         rows = np.flatnonzero(self.feasible)
         rows = rows[np.lexsort((self.nodes[rows], -self.payout[rows], self.attacked[rows]))]
@@ -86,7 +92,7 @@ class NodeOutcomes:
 
 
 class _EveryNode:
-    """A visitor that keeps the outcome of every node at one point."""
+    """A `Visitor` that keeps the outcome of every node at one point."""
 
     def __init__(self, game: FullDomainGame) -> None:
         self._game = game
@@ -102,12 +108,14 @@ class _EveryNode:
 
 
 def every_node(game: FullDomainGame) -> NodeOutcomes:
-    """Compute all nodes at or above the minimum levels, at the first parameter point.
+    """Compute the outcomes of all nodes at or above the minimum levels.
+
+    Only the first parameter point is used.
 
     Raises
     ------
     InputError
-        If the lattice has too many nodes to list.
+        If the lattice has more than 5 million nodes.
     """
     if game.lattice.size > MOST_NODES:
         raise InputError("too many nodes to list", found=game.lattice.size, expected=f"at most {MOST_NODES:,}")

@@ -18,13 +18,15 @@ FourArrays = tuple[Floats, Floats, Floats, Floats]
 class Prices:
     """Benefit, loss, gain and cost at each parameter point, for each kind of record.
 
+    Records of a kind have the same payoff parameters.
+
     Parameters
     ----------
     benefit, loss : ndarray of float64, shape (n_points, n_kinds)
         Publisher's benefit from an ungeneralized record, and loss if the record is re-identified; currency units per
         record. Scalars, (n_points,) and (n_points, n_kinds) are accepted and broadcast.
     gain, cost : ndarray of float64, shape (n_points, n_kinds)
-        Adversary's gain from a re-identified record, and cost of an attempt.
+        Adversary's gain from a re-identified record, and cost of an attempt; currency units per record.
 
     Raises
     ------
@@ -70,9 +72,9 @@ class Prices:
         return self.benefit, self.loss, self.gain, self.cost
 
     def point(self, number: int) -> Prices:
-        """Return the prices at one point."""
+        """Return the prices at one point, given its number from 0."""
         return self.points(np.array([number]))
 
     def points(self, numbers: NDArray[np.intp]) -> Prices:
-        """Return the prices at some points."""
+        """Return the prices at some points, given their numbers from 0."""
         return Prices(*(array[numbers] for array in self.arrays))

@@ -37,7 +37,7 @@ class RecordLevelSolution:
     payoff : ndarray of float64
         Publisher's payoff per record, in currency units; 0 if withheld.
     sizes : ndarray of float64
-        Group size of the record, in people; 1 if withheld.
+        Group size of the record at its node, in people; 1 if withheld.
     evaluated : int
         Number of nodes computed for at least one cell.
     """
@@ -49,7 +49,7 @@ class RecordLevelSolution:
 
 
 class _BestNodeOfEachCell:
-    """A visitor that keeps the best node of each cell.
+    """A `Visitor` that keeps the best node of each cell.
 
     It follows only cells for which a better node is still possible.
     """
@@ -76,8 +76,9 @@ class _BestNodeOfEachCell:
 def record_level(game: FullDomainGame) -> RecordLevelSolution:
     """Find each record's best node at every parameter point of a game.
 
-    A cell is not followed above a node whose benefit, without any attack, does not exceed its best payoff. Among equal
-    payoffs the first node in lattice order is kept. The suppression limit does not apply; the minimum levels do.
+    Nodes above a node whose benefit for a cell, without any attack, does not exceed the cell's best payoff are not
+    computed for this cell. Among equal payoffs the first node in lattice order is kept. The suppression limit does not
+    apply; the minimum levels do.
 
     Returns
     -------
@@ -108,7 +109,11 @@ def _can_improve(
     payoff: Floats,
     strategies: Strategies,
 ) -> NDArray[np.bool_]:
-    """Return which rows may find the node or a generalization better at any point."""
+    """Return for which rows the node or a generalization may be better at any point.
+
+    `loss` has shape (n_rows,), `payoff` and `strategies` (n_points, n_cells), and `benefit` and `tie` (n_points,
+    n_kinds).
+    """
     keep = np.zeros(len(rows), dtype=np.bool_)
     for i in range(len(rows)):
         row, of, utility = rows[i], kind[rows[i]], utility_of(loss[i])
@@ -133,7 +138,7 @@ def _improve(
     strategies: Strategies,
     sizes: Floats,
 ) -> None:
-    """Move rows to the node at the points at which it is better."""
+    """Replace the best node of rows at the points at which this node is better."""
     for i in range(len(rows)):
         row, of = rows[i], kind[rows[i]]
         for point in range(len(payoff)):

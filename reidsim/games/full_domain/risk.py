@@ -47,7 +47,7 @@ def finest_classes(
     Raises
     ------
     InputError
-        If the population has other categories.
+        If the population has other categories, or classes need keys of more than 62 bits (`RollUp`).
     """
     if population is None:
         roll_up = RollUp(lattice, lattice.codes)
@@ -69,7 +69,10 @@ def finest_classes(
 
 
 def records_outside(lattice: GeneralizationLattice, released: NDArray[np.int64], population: Population) -> int:
-    """Return the number of records in excess of the people with the same values."""
+    """Return the number of records in excess of the people with the same values.
+
+    The excess is rounded up for each combination of values, and summed.
+    """
     return int(_excess(lattice, released, population)[0].sum())
 
 

@@ -31,7 +31,8 @@ from reidsim.games.full_domain.node_payoffs import PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.walk import Followed, walk
 from reidsim.releases.strategy_space import Floats
 
-# Points solved at once: the table of sums that points share has as many rows and columns.
+# Parameter points solved at once: the table of sums that points share has as many rows and columns, so more points take
+# more memory and fewer points more searches.
 _MOST_POINTS = 100
 
 
@@ -42,12 +43,12 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
     ----------
     game : FullDomainGame
     prune : bool
-        Close branches that cannot hold the best node. That changes the time taken, never the solution.
+        Close branches that cannot hold the best node. That changes the time taken and `evaluated`, never the best node.
 
     Returns
     -------
     FullDomainSolution
-        Exact.
+        Exact. Of nodes with equal payout, see `Incumbents` for the one chosen.
     """
     points = game.prices.n_points
     if points > _MOST_POINTS:
@@ -64,7 +65,7 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
 
 
 class _BestNodes:
-    """A visitor that keeps the best nodes and closes branches without a better node."""
+    """A `Visitor` that keeps the best nodes and closes branches without a better node."""
 
     def __init__(self, game: FullDomainGame, prune: bool, incumbents: Incumbents) -> None:
         self._game = game
@@ -90,9 +91,9 @@ class _Branch(NamedTuple):
     table : ClassTable
         The classes of that node, without classes that keep no record at any point in any node of the branch.
     dropped : int
-        Records in the dropped classes.
+        Number of records in the dropped classes.
     points : ndarray of bool, shape (n_points,)
-        Where one of its nodes may be the best.
+        Parameter points at which one of its nodes may be the best.
     """
 
     node: int
@@ -129,7 +130,7 @@ class _BranchSearch:
     def _explore(self, depth: int, branch: _Branch, *, dive: bool) -> None:
         """Look for better nodes in a branch whose first `depth` attributes are fixed.
 
-        A dive looks at the most promising level alone, at each depth.
+        A dive looks at the most promising level alone, at each depth, to find a good node early.
         """
         game = self._game
         tables, starts = merge_prefixes(branch.table, self._fields[depth])
@@ -167,7 +168,11 @@ class _BranchSearch:
         *,
         dive: bool,
     ) -> None:
-        """Look for better nodes at one level of an attribute."""
+        """Look for better nodes in the part of a branch with one level of an attribute.
+
+        The attribute is at place `depth` in the order, `step` levels above its lowest. `tables`, `starts` and `bounds`
+        are by level, see `merge_prefixes` and `class_outcomes`.
+        """
         node, height = branch.node + step * self._strides[depth], branch.height + step
         points = self._incumbents.beaten_at(bounds[step, :, PAYOUT], node, height)
         if not points.any():

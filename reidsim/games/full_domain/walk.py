@@ -38,10 +38,11 @@ class Followed:
     loss: Floats
 
     def take(self, keep: NDArray[np.bool_]) -> Followed:
-        """Return the rows selected by a mask."""
+        """Return the rows selected by a mask, with their classes and losses."""
         return Followed(self.rows[keep], self.group_of[keep], self.loss[keep])
 
 
+# Follows no rows.
 NOBODY = Followed(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32), np.empty(0))
 
 
@@ -56,7 +57,7 @@ class Visitor(Protocol):
         ...
 
     def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
-        """Evaluate a node."""
+        """Evaluate a node, given its levels, its classes, and the rows followed to it."""
         ...
 
 
@@ -69,6 +70,8 @@ def walk(
     start: tuple[int, ...] | None = None,
 ) -> int:
     """Pass every node of the lattice to a visitor, except in branches that it closes.
+
+    A branch is closed if the visitor's `enter` returns None. Nodes below `start` are not visited.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Masking strategies in which some attributes are always shared.
 
-An example are demographics that every contributor states.
+Examples are demographics that every contributor states.
 
 The attributes that are always shared come first, so they are the most significant digits of a strategy's number. The
 strategies that share them therefore have the lowest numbers, equal to their numbers in a game in which all attributes
@@ -54,7 +54,7 @@ class PartialMaskingSpace(MaskingSpace):
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
         """Return the strategies that share these attributes and mask the others.
 
-        Attributes that are always shared stay shared.
+        Attributes that are always shared stay shared. For the shape of `shared` see `MaskingSpace.masking`.
         """
         return super().masking(shared | (np.arange(len(self.attributes)) < self.n_always))
 

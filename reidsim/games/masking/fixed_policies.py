@@ -57,7 +57,8 @@ def solve_policy(
     rng : numpy.random.Generator
         Random generator for the two random policies.
     solver : callable
-        Solves the three masking games against one adversary: takes a game and `no_attack`.
+        Solves the three masking games against one adversary: takes a game and the keyword `no_attack`, returns a
+        `Choice`. Not used with several adversaries.
     opt_in_rate : float
         Probability of sharing everything under random-opt-in.
     sharing_rate : float
@@ -93,8 +94,15 @@ def fixed_choice(
 ) -> Choice:
     """Return the strategies of the policies that need no search.
 
-    Policy opt-in is the game with two strategies: share all attributes if this pays more than 0, otherwise none. Policy
-    demographics-only shares the attributes in `linked`, by default the attributes of an attack's last stage.
+    Policy opt-in is the game with two strategies: share all attributes if this pays more than withholding the record (0
+    without earlier releases), otherwise withhold it. Policy demographics-only shares the attributes in `linked`, by
+    default the attributes of an attack's last stage. Under random-opt-in, records that do not share everything are
+    withheld. For the other parameters see `solve_policy`.
+
+    Raises
+    ------
+    InputError
+        If the policy needs a search or is unknown, or a rate is not a share.
     """
     check_share("opt_in_rate", opt_in_rate)
     check_share("sharing_rate", sharing_rate)

@@ -39,12 +39,15 @@ _CHUNK = 100
 class GameArrays(NamedTuple):
     """The subjects' side of a masking game, as arrays for compiled solvers.
 
+    Attributes that the adversary links on directly (such as demographics) come first, then the loci, which serve the
+    inference of a surname. A target is a subject.
+
     Attributes
     ----------
     weights : ndarray of float64, shape (1 or n_targets, n_attributes)
         Weight of each attribute in the utility; one row if equal for all targets.
     form_kept : ndarray of float64, shape (n_forms, n_linked)
-        Share of its weight that each attribute before the loci keeps, for each combination of their levels (form).
+        Share of its weight that each attribute before the loci keeps, for each combination of their levels (a form).
     total_weight : float
         Total weight at which utility is 1.
     benefit, loss, tie : ndarray of float64, shape (n_targets,)
@@ -52,7 +55,7 @@ class GameArrays(NamedTuple):
     places : ndarray of int64, shape (n_attributes,)
         Step in the strategy number for one more level of each attribute.
     sizes : ndarray of int64, shape (n_attributes,)
-        Number of levels of each attribute.
+        Number of levels of each attribute; 1 if it is always shared.
     n_bits : int
         Number of attributes at the end (loci) that are either shared or masked.
     """
@@ -87,7 +90,10 @@ def utility_of(game: GameArrays, target: int, strategy: int) -> float:
 
 @borrowing()
 def payoff_of(game: GameArrays, target: int, strategy: int, reply: Reply) -> float:
-    """Return the subject's payoff from a strategy, given the adversary's response."""
+    """Return the subject's payoff from a strategy, given the adversary's reply.
+
+    The payoff is expected, in currency units.
+    """
     worth = game.benefit[target] * utility_of(game, target, strategy)
     return float(worth - game.loss[target] * reply.success if reply.attacks else worth)
 
@@ -96,7 +102,8 @@ def payoff_of(game: GameArrays, target: int, strategy: int, reply: Reply) -> flo
 def is_ahead(payoff: float, confidence: float, best: float, best_confidence: float, tie: float) -> int:
     """Return 1 if the first of two strategies is preferred, -1 the second, 0 neither.
 
-    The higher payoff is preferred. Of equal payoffs, the lower confidence of the adversary in the inferred surname is
+    Parameters come in pairs: `payoff` and `confidence` of the first, `best` and `best_confidence` of the second. The
+    higher payoff is preferred. Of equal payoffs, the lower confidence of the adversary in the inferred surname is
     preferred.
     """
     if payoff > best + tie:
@@ -126,9 +133,10 @@ class MaskingGame:
     attack : MultistageAttack
     world : MultistageWorld
     benefit, loss : float or ndarray of shape (n_targets,)
-        In currency units per record.
+        The subject's benefit of sharing the record unmasked, and its loss if it is re-identified, in currency units per
+        record.
     planner : Adversary, optional
-        Planner that decides on the linkage of the attack's stages; the attack itself if not given.
+        Planner that decides on attacks from the linkage of the attack's stages; the attack itself if not given.
 
     Raises
     ------
@@ -160,7 +168,7 @@ class MaskingGame:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether there are compiled solvers for the attack."""
+        """Whether there are compiled solvers: for a two-stage attack without planner."""
         return self.planner is None and is_two_stage(self.attack, self.space)
 
     @property
@@ -168,12 +176,12 @@ class MaskingGame:
         return self.space.n_always if isinstance(self.space, PartialMaskingSpace) else 0
 
     def one_stage(self) -> MaskingGame:
-        """Return the game against the same adversary without inference."""
+        """Return the game against the same adversary without inference of surnames."""
         return replace(self, attack=self.attack.one_stage())
 
     @cached_property
     def record_game(self) -> RecordGame:
-        """The same game as a record game, for solvers without support for masking."""
+        """The same game as a record game, for solvers of record games."""
         linker = MultistageLinker(self.attack, self.world, self.space)
         adversary = self.planner or self.attack
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
@@ -191,7 +199,10 @@ class MaskingGame:
 
     @property
     def memory(self) -> Memory:
-        """Inferences kept between calls of compiled solvers; results do not depend on it."""
+        """Work arrays and inference cache of compiled solvers.
+
+        Results do not depend on them.
+        """
         return self._compiled[1]
 
     @property
@@ -227,7 +238,7 @@ class MaskingGame:
         )
 
     def evaluate(self, choice: Choice) -> Equilibrium:
-        """Compute the outcome of chosen strategies, with this game as the true game."""
+        """Return the outcome of chosen strategies, with this game as the true game."""
         if not self.is_compiled:
             return evaluate(self.record_game, choice)
         n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)
@@ -258,9 +269,10 @@ class MaskingGame:
         )
 
     def confidence(self, strategies: Strategies) -> tuple[NDArray[np.int64], Floats]:
-        """Return the inferred surname of each record and the confidence in it.
+        """Return the inferred surname of each record and the adversary's confidence in it.
 
-        They are -1 and 0 for records without an inferred surname.
+        `strategies` has shape (n_records,), -1 for withheld records. Surnames are codes. Without an inferred surname,
+        code and confidence are -1 and 0.
 
         Raises
         ------
@@ -275,12 +287,15 @@ class MaskingGame:
 
     @cached_property
     def _memories(self) -> list[Memory]:
-        """Inference memories, one for each thread."""
+        """Work arrays and inference caches (`Memory`), one for each thread."""
         others = (memory_beside(self.memory, self.attack_arrays) for _ in range(1, available_threads()))
         return [self.memory, *others]
 
     def in_chunks(self, solve: Callable[[Rows, Memory], None]) -> None:
-        """Call a compiled solver on chunks of the records, in one thread per core."""
+        """Call a compiled solver on chunks of the records, in one thread per core.
+
+        `solve` takes the record numbers of a chunk and the `Memory` of its thread.
+        """
         chunks = [np.arange(at, min(at + _CHUNK, self.n_records)) for at in range(0, self.n_records, _CHUNK)]
         memories, free = self._memories if len(chunks) > 1 else [self.memory], SimpleQueue[Memory]()
         for memory in memories:
@@ -299,7 +314,11 @@ class MaskingGame:
     def chosen(
         self, solver: str, strategies: Strategies, payoffs: Floats, evaluated: NDArray[np.int64], *, exact: bool
     ) -> Choice:
-        """Return a solver's choice, withholding the records whose best payoff is negative."""
+        """Return a solver's choice, withholding the records whose best payoff is negative.
+
+        `payoffs` (n_records,) are the payoffs of the strategies. A payoff within the tie tolerance of 0 is not
+        negative.
+        """
         worth_sharing = payoffs >= -INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss))
         return Choice(np.where(worth_sharing, strategies, WITHHELD), solver, evaluated, exact)
 

@@ -26,7 +26,8 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
     """Return the similarity of the distributions of shared and all values, in [0, 1].
 
     The usefulness is the weighted mean over attributes of 1 - d, where d is the total variation distance between the
-    distributions of values among all targets and among the sharing targets. If no target shares an attribute, d is 1.
+    distributions of the attribute's values among all targets and among the targets who share it. If no target shares an
+    attribute, d is 1.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
 def gini(values: Floats) -> float:
     """Return the Gini coefficient, 0 for equal values.
 
-    If any value is negative, all values are shifted so that the lowest is 0.
+    If any value is negative, all values are shifted so that the lowest is 0. As published, 1e-7 is then added to all.
     """
     ordered = np.sort(values - min(values.min(), 0.0)) + _OFFSET
     n = len(ordered)
@@ -61,7 +62,7 @@ def gini(values: Floats) -> float:
 def fairness(values: Floats, groupings: Sequence[Integers]) -> float:
     """Return the fairness of a measure between groups, 1 if groups are equal.
 
-    This is the mean over groupings of 1 - Gini coefficient of the group means.
+    This is the mean over groupings of 1 - Gini coefficient of the group means. Groups have equal weight.
 
     Parameters
     ----------
@@ -82,7 +83,8 @@ def fairness_of_usefulness(
 ) -> float:
     """Return the fairness of usefulness between groups; see `fairness`.
 
-    Subjects who mask the attribute that defines the groups have no visible group, so they do not count as sharing.
+    The usefulness is computed within each group. Subjects who mask the attribute that defines the groups have no
+    visible group, so they do not count as sharing.
 
     Parameters
     ----------
@@ -102,11 +104,14 @@ def fairness_of_usefulness(
 def birth_decades(ages: Integers, year: int = PUBLISHED_YEAR) -> Integers:
     """Return the birth-year group of each subject, 0 to 9.
 
-    The groups are: before 1910, the eight decades from 1910 on, 1990 and later.
+    The groups are: before 1910, the eight decades from 1910 on, 1990 and later. The birth year is `year` less the age.
     """
     return np.clip((year - ages) // 10 - 190, 0, 9)
 
 
 def state_groups(states: Integers) -> Integers:
-    """Return five groups of state codes 0 .. 50: 0 to 10, then ten each."""
+    """Return the group of each state code, 0 to 4.
+
+    Codes are 0 to 50; group 0 holds codes 0 to 10, and each other group the next ten.
+    """
     return np.maximum(states - 1, 0) // 10

@@ -22,10 +22,10 @@ from reidsim.games.record_game import RecordGame
 class PartialKnowledgeGame(MaskingGame):
     """Masking game against an adversary who links known attributes to a register.
 
-    The background knowledge about a subject is random. The success probability of a strategy is the mean, over
-    knowledge sets, of 1 / the number of people in the register who match the shared and known values (see
-    `KnowledgeLinker`). The adversary decides by this mean and infers no surname. Of equally good strategies, the
-    strategy with the lowest number is chosen.
+    The background knowledge about a subject, a set of attributes whose values the adversary knows, is random. The
+    success probability of a strategy is the mean, over knowledge sets, of 1 / the number of people in the register who
+    match the values that are both shared and known (see `KnowledgeLinker`). The adversary decides by this mean and
+    infers no surname. Of equally good strategies, the strategy with the lowest number is chosen.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class PartialKnowledgeGame(MaskingGame):
 
     @cached_property
     def record_game(self) -> RecordGame:
-        """The same game as a record game, for solvers without support for masking."""
+        """The same game as a record game, for solvers of record games."""
         name, world = self.attack.identify.resource, self.world
         linker = MaskedRecordLinker(
             self.space, world.targets, world.resource(name), self.knowledge, world.registered, world.lists.get(name),

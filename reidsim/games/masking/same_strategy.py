@@ -16,6 +16,8 @@ from reidsim.games.masking.searches import ROUNDING
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
+# Number of strategies computed at a time. A larger block computes more strategies that cannot win; a smaller block
+# makes more compiled calls.
 _BLOCK = 256
 
 
@@ -35,7 +37,8 @@ def same_strategy(game: MaskingGame) -> Choice:
     Returns
     -------
     Choice
-        The same strategy for every record, or all withheld if the best mean is negative.
+        The same strategy for every record, or all withheld if the best mean is negative. `evaluated` counts the
+        strategies whose loss was computed for each record.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def _total_benefit(game: MaskingGame, strategy: int) -> float:
 
 
 def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
-    """Yield strategies with bounds on their total payoff, in order of falling bounds.
+    """Yield bounds on the total payoff, falling, and their strategies.
 
     See `best_first` for the order.
 
@@ -116,9 +119,11 @@ def _add_losses(
     lost: Floats,
     evaluated: Strategies,
 ) -> None:
-    """Subtract expected losses from total benefits, in place.
+    """Subtract expected losses from the total benefits of strategies, in place.
 
-    A strategy is no longer updated once its total is below `mark`.
+    Records are processed in `order`. A strategy is no longer updated once its total is below `mark`. `totals` has one
+    entry per strategy. `lost` and `evaluated`, shape (n_records,), collect each record's losses and number of
+    strategies computed.
     """
     for target in order:
         for k in range(len(strategies)):

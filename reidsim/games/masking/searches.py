@@ -27,7 +27,7 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies
 NO_LIMIT = np.iinfo(np.int64).max
 # Bound on the rounding error of a sum of weights, per attribute, relative to the sum.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
-# Most strategies that backward induction goes through, compiled and for any adversary.
+# Most strategies that backward induction goes through, compiled and for any adversary; more would take too long.
 _MOST_COMPILED, _MOST_GENERAL = 2**26, 2**20
 
 
@@ -55,9 +55,9 @@ class Found(NamedTuple):
     payoffs : ndarray of float64
         Payoff of the best strategy.
     evaluated : ndarray of int64
-        Strategies whose payoff was computed.
+        Number of strategies whose payoff was computed.
     bounds : ndarray of float64
-        Upper bound on the payoff of every strategy that was not visited; -infinity if the search is complete.
+        Upper bound on the payoff of every strategy that was not visited; minus infinity if the search is complete.
     """
 
     strategies: Strategies
@@ -95,7 +95,8 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     Returns
     -------
     Choice
-        Exact. A record whose best payoff is negative, or that has no allowed strategy, is withheld.
+        Exact. A record whose best payoff is negative, or that has no allowed strategy, is withheld. For ties see
+        `MaskingGame`.
     """
     if not game.is_compiled:
         choice = branch_and_bound(game.record_game, Constraint(no_attack=no_attack))
@@ -117,14 +118,14 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
     game : MaskingGame
         Against a two-stage attack, with any number of attributes.
     most_evaluated : int
-        Strategies computed per subject by the best-first search.
+        Maximum number of strategies computed per subject by the best-first search, after the greedy search.
     no_attack : bool
         Consider only strategies that are not attacked.
 
     Returns
     -------
     BoundedChoice
-        Exact if every gap is 0.
+        Exact if every gap is 0. Records are withheld as by `best_first`.
 
     Raises
     ------
@@ -162,22 +163,34 @@ def greedy(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     Returns
     -------
     Choice
-        Not exact.
+        Not exact. A record is withheld if the payoff of the best strategy met is negative or, under `no_attack`, if
+        every strategy met is attacked.
+
+    Raises
+    ------
+    InputError
+        If the attack is not a two-stage attack.
     """
     found = _run(game, _greedy, no_attack, np.zeros(0, dtype=np.int64))
     return game.chosen("greedy", found.strategies, found.payoffs, found.evaluated, exact=False)
 
 
 def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
-    """Return the path of greedy search for one record, starting at full sharing.
+    """Return the strategies on the path of greedy search, from full sharing on.
 
-    The last one is where the search stops, and need not be the best.
+    Attacks are allowed. The last strategy is where the search stops, and need not be the best.
 
     Parameters
     ----------
     game : MaskingGame
         Against a two-stage attack.
     record : int
+        Number of the record, from 0.
+
+    Raises
+    ------
+    InputError
+        If the attack is not a two-stage attack.
     """
     path = np.full(sum(game.space.shape), -1, dtype=np.int64)
     _greedy(game.arrays, game.attack_arrays, game.memory, np.array([record]), False, _nothing_found(game), path)
@@ -235,7 +248,11 @@ def _nothing_found(game: MaskingGame, incumbents: Strategies | None = None) -> F
 def _run(
     game: MaskingGame, kernel: Callable[..., None], no_attack: bool, option: Any, incumbents: Strategies | None = None
 ) -> Found:
-    """Run a compiled search for all subjects; `option` is the kernel's last argument."""
+    """Run a compiled search for all subjects.
+
+    `option` is the last argument of `kernel`. `incumbents` (n_records,) are strategies to start from; none, if not
+    given.
+    """
     arrays, attack, found = game.arrays, game.attack_arrays, _nothing_found(game, incumbents)
     game.in_chunks(lambda rows, memory: kernel(arrays, attack, memory, rows, no_attack, found, option))
     return found

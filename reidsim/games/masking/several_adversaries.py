@@ -42,14 +42,15 @@ from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# Number of strategies computed at a time.
+# Number of strategies of a record computed at a time.
 PORTION = 8
-# Most strategies that are sorted by utility: once, or for every record if weights differ by record.
+# Most strategies that are sorted by utility: once, or for every record if weights differ by record. Games with more are
+# solved by branch and bound.
 _MOST_ORDERED = 1 << 20
 _MOST_ORDERED_EACH = 1 << 16
 # Records per compiled call; a run can be interrupted between two calls.
 _CHUNK = 250
-# Earlier releases for which the strategies that may be best are kept.
+# Number of distinct earlier releases for which the strategies that may be best are kept in memory.
 _MOST_PASTS = 256
 # Limits on a table of responses: forms (combinations of levels of the linked attributes), and forms times records.
 _MOST_FORMS = 256
@@ -67,8 +68,9 @@ def against_whoever_comes(
         Game against each adversary, with equal targets, strategies, benefits and losses.
     weights : mapping of str to float
         Probability that each adversary is present.
-    together : str
-        Whether exactly one adversary is present, or each independently of the others.
+    together : {"one-of", "all", "worst"}
+        Whether exactly one adversary is present ("one-of"), each independently of the others ("all"), or the worst one
+        for each record; see `TypesGame`.
     """
     alone = {name: game.record_game for name, game in games.items()}
     types = [AdversaryType(name, weights[name], game.linker, game.adversary) for name, game in alone.items()]
@@ -79,7 +81,7 @@ def against_whoever_comes(
 def without_inference(game: RecordGame | MaskingGame) -> RecordGame | MaskingGame:
     """Return the game against the same adversaries without inference.
 
-    Adversaries then link only on released attributes.
+    Adversaries then link only on released attributes; they infer no surname.
     """
     if isinstance(game, MaskingGame):
         return game.one_stage()
@@ -89,7 +91,7 @@ def without_inference(game: RecordGame | MaskingGame) -> RecordGame | MaskingGam
 
 
 def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
-    """Return linker and adversary without inference, as fields of a game."""
+    """Return linker and adversary without inference, by name of the field of a game."""
     if isinstance(linker, MultistageLinker):
         linker = MultistageLinker(linker.attack.one_stage(), linker.world, linker.space)
     if isinstance(adversary, MultistageAttack):
@@ -107,9 +109,15 @@ class Alike(NamedTuple):
     arrays : TwoStageArrays
         Arrays of the shared stages; their amounts, threshold and overconfidence are not used.
     memory : Memory
-    weight, threshold : ndarray of float64, shape (n_adversaries,)
+        Work arrays and kept inferences.
+    weight : ndarray of float64, shape (n_adversaries,)
+        Probability that each adversary is present.
+    threshold : ndarray of float64, shape (n_adversaries,)
+        Least confidence in an inferred surname at which the adversary uses it; see `MultistageAttack`.
     gain, cost : ndarray of float64, shape (n_adversaries, n_targets)
+        Gain from a success and cost of an attack, in currency units per record.
     overconfident : ndarray of bool, shape (n_adversaries,)
+        See `MultistageAttack`.
     """
 
     arrays: TwoStageArrays
@@ -122,18 +130,20 @@ class Alike(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Responses of adversaries that link on few attributes, by form of these.
+    """Replies of adversaries that link on few attributes, by form of these.
 
     A form is a combination of levels of the linked attributes.
 
     Attributes
     ----------
     weight : ndarray of float64, shape (n_adversaries,)
+        Probability that each adversary is present.
     invited : ndarray of bool, shape (n_adversaries, n_targets, n_forms)
         Whether an attack pays, as the adversary believes.
     reidentified : ndarray of float64, shape (n_adversaries, n_targets, n_forms)
         Probability that it attacks and names the right person.
     form : ndarray of int32, shape (n_adversaries, n_strategies)
+        Form of each strategy.
     """
 
     weight: Floats
@@ -143,15 +153,16 @@ class Tables(NamedTuple):
 
 
 class Stakes(NamedTuple):
-    """Payoff parameters of each record; arrays of shape (n_records,).
+    """Payoff parameters of each record, and rules; arrays of shape (n_records,).
 
     Attributes
     ----------
     benefit, loss, tie : ndarray of float64
+        Benefit, loss and tolerance for equal payoffs, in currency units per record.
     rows : ndarray of int
         Row of each record in the adversaries' arrays.
     one_of, no_attack : bool
-        Whether exactly one adversary is present; whether only strategies that no adversary attacks are allowed.
+        Whether at most one adversary is present; whether only strategies that no adversary attacks are allowed.
     """
 
     benefit: Floats
@@ -168,14 +179,17 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     Parameters
     ----------
     game : RecordGame
-        Against adversaries of another kind branch and bound is used, which is also exact.
+        Over a `MaskingSpace`, against two-stage attacks or adversaries that link on few attributes. Against other
+        adversaries, under rule "worst", or with more than 2**20 strategies (2**16 if weights differ by record), branch
+        and bound is used, which is also exact.
     no_attack : bool
         Whether to consider only strategies that no adversary attacks.
 
     Returns
     -------
     Choice
-        Equal to that of `branch_and_bound`; `evaluated` counts strategies computed against one adversary or more.
+        Exact; the strategies equal those of `branch_and_bound`, so a record is withheld only if no strategy is allowed.
+        `evaluated` counts strategies computed against one adversary or more.
     """
     opponents = _opponents(game)
     if opponents is None:
@@ -194,7 +208,7 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
 
 
 def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | None:
-    """Return the adversaries of a game for the search; None if one is not supported."""
+    """Return the adversaries of a game, prepared for the search; None if unsupported."""
     if not isinstance(game.space, MaskingSpace) or _meeting(game) == "worst":
         return None
     if game.space.size > (_MOST_ORDERED if game.space.weights.ndim == 1 else _MOST_ORDERED_EACH):
@@ -229,9 +243,10 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
 
 
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
-    """Return an adversary as it responds to cumulative releases.
+    """Return an adversary without its memory, given the linker with the shared past.
 
-    None if the adversaries do not all remember the same releases.
+    Its replies are to all releases together, written as one strategy. None if the adversaries do not all remember the
+    same releases.
     """
     if shared is None:
         return each
@@ -261,9 +276,10 @@ def _alike(compiled: MultistageLinker, types: Sequence[AdversaryType]) -> Alike:
 def _tabled(
     linker: Linker, adversary: Adversary, space: MaskingSpace
 ) -> tuple[NDArray[np.bool_], Floats, NDArray[np.int32]] | None:
-    """Return responses by form of the linked attributes, and each strategy's form.
+    """Return replies by form of the linked attributes, and each strategy's form.
 
-    None if linkage depends on too many attributes.
+    They are `invited`, `reidentified` and `form` of `Tables` for one adversary; None if linkage may depend on too many
+    attributes.
     """
     looked_at: tuple[str, ...] | None = getattr(linker, "looked_at", None)
     if looked_at is None:
@@ -312,10 +328,10 @@ def _meeting(game: RecordGame) -> Together:
 def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
     """Yield for each record the strategies that may be best, by falling utility.
 
-    The second array has their utilities.
+    The second array has their utilities. Records without earlier releases keep all strategies.
 
     An adversary that has seen an attribute learns nothing by seeing it again. So sharing this attribute again is worth
-    no less, leads to the same responses, and has no higher strategy number.
+    no less, leads to the same replies, and has no higher strategy number. Strategies that mask it are left out.
     """
     linker = linker_with_past(game)
     if linker is None:
@@ -371,7 +387,7 @@ def _search(
     alike : tuple of Alike, optional
         Two-stage adversaries, grouped by stages.
     tables : Tables
-        Adversaries with tabulated responses.
+        Adversaries with tabulated replies.
     stakes : Stakes
         Payoff parameters of the records.
     targets : ndarray of int, shape (n,)
@@ -435,7 +451,10 @@ def _ask_table(
     needed: float,
     risk: Floats,
 ) -> None:
-    """Add the risk from one tabled adversary; infinite for strategies that cannot win."""
+    """Add the risk from one adversary with tabulated replies to `risk`.
+
+    The risk is infinite for strategies that cannot win. For the parameters see `_risk_with`; `worth` holds utilities.
+    """
     row = stakes.rows[target]
     for k in range(len(candidates)):
         if risk[k] == np.inf:
@@ -490,9 +509,22 @@ def _ask_alike(
 def _risk_with(
     stakes: Stakes, target: int, worth: float, needed: float, before: float, taken: float, attacked: bool
 ) -> float:
-    """Return the risk with another adversary.
+    """Return the probability of re-identification of a record with one more adversary.
 
     It is infinite if the strategy is not allowed or the payoff is less than needed.
+
+    Parameters
+    ----------
+    worth : float
+        Utility of the strategy.
+    needed : float
+        Least payoff at which the strategy can still be best, in currency units.
+    before : float
+        Probability of re-identification by the adversaries added so far.
+    taken : float
+        Probability that the adversary is present, attacks and re-identifies the record.
+    attacked : bool
+        Whether the adversary attacks.
     """
     if stakes.no_attack and attacked:
         return np.inf

@@ -15,10 +15,11 @@ from reidsim.linkage.relatives import Ancestry, Matching, at_least
 
 # Maximum number of best-response rounds.
 _MOST_ROUNDS = 10_000
-# Number of shares on the grid between whose points equilibria are bracketed, and bisection steps per bracket.
+# Number of shares on the grid between whose points equilibria are bracketed, and bisection steps per bracket. More
+# shares separate equilibria that are closer together, and take more time.
 _TRIED = 400
 _HALVINGS = 50
-# Change of the participating share below which the dynamics have converged.
+# The dynamics have converged if the participating share changes by at most this.
 _STILL = 1e-9
 
 # Participants: a flag per type, or the share of each type that joins.
@@ -58,7 +59,7 @@ class Crowd:
         return len(self.values.benefit)
 
     def without_concern(self) -> Crowd:
-        """Return the same population with concern 0."""
+        """Return the same population without concern for relatives (concern 0)."""
         return replace(self, values=replace(self.values, concern=0.0))
 
     def match(self, generations: int) -> tuple[Floats, Floats]:
@@ -74,6 +75,7 @@ class Crowd:
         matched : ndarray of float64, shape (generations,)
             Probability that a person drawn at random is a relative of this degree and matches.
         relatedness : ndarray of float64, shape (generations,)
+            Coefficient of relationship of these relatives: 1/2, 1/8, ...
         """
         meioses = 2.0 * np.arange(1, generations + 1)
         relatedness: Floats = np.exp2(1.0 - meioses)
@@ -83,7 +85,7 @@ class Crowd:
     def chances_of(self, share: Floats | float) -> tuple[Floats, Floats]:
         """Return the probabilities of finding a relative and of being identified.
 
-        `share` is the participating share of the people, in [0, 1].
+        `share` is the participating share of the people, in [0, 1]; the results have its shape.
         """
         inside = np.asarray(share) * self.ancestry.people
         found = -np.expm1(inside * np.log1p(-self.match(self.found_within)[0].sum()))
@@ -98,7 +100,7 @@ class Crowd:
         return np.full(len(self), found), np.full(len(self), traced)
 
     def gains(self, joined: Joined) -> Floats:
-        """Return each type's gain from being in rather than out; see `JoiningGame`."""
+        """Return each type's gain from being in rather than out; see `JoiningGame.gains`."""
         own = self._own_gains(joined.mean())
         return own + self.values.concern * self._to_relatives(joined) if self.values.concern else own
 
@@ -110,7 +112,8 @@ class Crowd:
     def _to_relatives(self, joined: Joined) -> float:
         """Return the effect of a new participant on the payoffs of relatives.
 
-        Payoffs are weighted by relatedness.
+        Payoffs, in currency units, are weighted by relatedness. Participants are more likely to find a relative, and
+        other people more likely to be identified.
         """
         people = self.ancestry.people
         inside = float(joined.mean()) * people
@@ -127,7 +130,7 @@ class Crowd:
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
         """Run best-response dynamics from `joined`; see `JoiningGame`.
 
-        In each round, the half of the dissatisfied types with the largest gains changes.
+        In each round, of the types who gain by changing, the half with the largest gains changes. `rng` is not used.
         """
         joined, tie = joined.copy(), self.values.tie
         for _ in range(_MOST_ROUNDS):
@@ -140,10 +143,11 @@ class Crowd:
         return joined, False
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
-        """Return the types whose participation maximizes the sum of payoffs.
+        """Return the types whose participation maximizes the sum of payoffs, and True.
 
-        Other people's payoffs depend only on the number of participants. So for each number the types with the largest
-        gains are the best choice, and only the number is searched.
+        True says that the optimum is proved; `starts` is not used. Other people's payoffs depend only on the number of
+        participants. So for each number the types with the largest gains are the best choice, and only the number is
+        searched.
         """
         n, welfare = len(self), []
         for number in range(n + 1):
@@ -157,9 +161,10 @@ class Crowd:
     # Equilibria
 
     def keenest(self, share: float) -> Floats:
-        """Return the share of each type that joins, by falling gain, shape (n_types,).
+        """Return the share of each type that joins, shape (n_types,).
 
-        Types with larger gains join first, until the given share of the people is in.
+        Types with larger gains, computed without the concern for relatives, join first, until the given share of the
+        people is in. Part of the last type may join.
         """
         order = np.argsort(-self._own_gains(share), kind="stable")
         joined = np.empty(len(self))
@@ -167,17 +172,18 @@ class Crowd:
         return joined
 
     def wishing(self, share: float) -> float:
-        """Return the share of people who want to be in, given the participating share.
+        """Return the share of people who gain by being in, given the participating share.
 
-        The participants are the people with the largest gains; see `keenest`.
+        The participants are the people with the largest gains; see `keenest`. Indifferent people are not counted.
         """
         return float((self.gains(self.keenest(share)) > self.values.tie).mean())
 
     def equilibria(self) -> list[float]:
         """Return the participating shares that are equilibria, in ascending order.
 
-        If more people want to join than are in on one side of a share, and fewer on the other side, one type is
-        indifferent at that share and only part of it joins.
+        They are bracketed between 401 shares from 0 to 1; two equilibria in the same bracket may be missed. If more
+        people want to join than are in on one side of a share, and fewer on the other side, one type is indifferent at
+        that share and only part of it joins.
         """
         shares = np.concatenate([[0.0], np.geomspace(1.0 / self.ancestry.people, 1.0, _TRIED)])
         ahead = [self.wishing(share) - share for share in shares.tolist()]
@@ -195,6 +201,9 @@ class Crowd:
 
     def returns(self, share: float, lost: float) -> float:
         """Return the participating share after some participants drop out and all react.
+
+        In each round, the share moves half of the way to the share of people who want to be in (`wishing`), until it
+        changes by at most 1e-9 or 10,000 rounds are done.
 
         Parameters
         ----------

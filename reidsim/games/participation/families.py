@@ -48,7 +48,8 @@ class Families:
     values : Values
         Payoff parameters of each person.
     starts : ndarray of int64, shape (n_people + 1,)
-        The relatives of person i are pairs ``starts[i]`` to ``starts[i + 1]``.
+        The relatives of person i are pairs ``starts[i]`` to ``starts[i + 1] - 1``. Each two relatives form two pairs,
+        one for each of them.
     other : ndarray of int64, shape (n_pairs,)
         The relative of each pair.
     match : ndarray of float64, shape (n_pairs,)
@@ -56,11 +57,11 @@ class Families:
     near : ndarray of bool, shape (n_pairs,)
         Whether finding the relative brings the `benefit`.
     relatedness : ndarray of float64, shape (n_pairs,)
-        Weight of the relative's payoff; multiplied by the concern.
+        Weight of the relative's payoff in the person's gain; multiplied by the concern.
     needed : int
         Number of matches that identify a person.
     largest : int
-        Largest size, in people, of a family whose profiles are all enumerated.
+        Largest size, in people, of a family whose profiles (sets of participants) are all enumerated by `best_plan`.
     """
 
     values: Values
@@ -92,13 +93,17 @@ class Families:
         return found, traced
 
     def gains(self, joined: Flags) -> Floats:
-        """Return each person's gain from being in rather than out; see `JoiningGame`."""
+        """Return each person's gain from being in, rather than out.
+
+        See `JoiningGame.gains`.
+        """
         return np.asarray(_gains(self._joining, joined))
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
         """Run best-response dynamics from `joined`; see `JoiningGame`.
 
-        People change one after the other, in index order or, with `rng`, in random order.
+        People change one after the other, in index order or, with `rng`, in an order drawn once. The dynamics end after
+        at most 1,000 rounds over all people.
         """
         order = np.arange(len(self)) if rng is None else rng.permutation(len(self))
         end, settled = _replies(self._joining, joined.copy(), order)
@@ -107,8 +112,9 @@ class Families:
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
         """Return the participants that maximize the sum of payoffs; see `JoiningGame`.
 
-        Families of at most `largest` people are solved by enumeration of all profiles. Larger families are improved by
-        single changes from each start, and the best end point is kept without proof.
+        Families of at most `largest` people are solved by enumeration of all profiles; of equal sums, the lowest number
+        is kept. Larger families are improved from each start by changes of one person that raise the sum, and the best
+        end point is kept without proof.
         """
         values = replace(self.values, concern=1.0)
         planned = replace(self, values=values, relatedness=np.ones_like(self.relatedness))
@@ -172,8 +178,8 @@ def profile(number: int, n: int) -> Flags:
 def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> float:
     """Return the probability that a person has too few matches to be identified.
 
-    The relative `without` is ignored (none if -1). The probability of each number of matches below `needed` is written
-    into ``game.few``.
+    Only participants (`joined`) count; the relative `without` is ignored (none if -1). The probability of each number
+    of matches below `needed` is written into ``game.few``.
     """
     few = game.few
     for count in range(game.needed):
@@ -192,7 +198,10 @@ def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> fl
 
 @njit(cache=True)
 def _nobody_near(game: _Joining, person: int, without: int, joined: Flags) -> float:
-    """Return the probability that a person matches no near relative except `without`."""
+    """Return the probability that a person matches no participating near relative.
+
+    The relative `without` is ignored (none if -1).
+    """
     none = 1.0
     for pair in range(game.starts[person], game.starts[person + 1]):
         if game.near[pair] and joined[game.other[pair]] and game.other[pair] != without:
@@ -237,7 +246,7 @@ def _gains(game: _Joining, joined: Flags) -> Floats:
 
 @njit(cache=True)
 def _wishes(game: _Joining, person: int, joined: Flags) -> bool:
-    """Return whether a person would gain by changing."""
+    """Return whether a person would gain by changing, beyond the tie tolerance."""
     gain = _gain(game, person, joined)
     return bool(gain < -game.tie if joined[person] else gain > game.tie)
 

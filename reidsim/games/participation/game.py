@@ -85,18 +85,25 @@ class JoiningGame(Protocol):
         ...
 
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
-        """Return probabilities: to find a relative, and to be identified through others.
+        """Return each person's probabilities of finding a relative and being identified.
 
-        Both depend only on the choices of other people.
+        Both have shape (n_people,). The first holds if the person joins, the second (through relatives in the database)
+        if the person stays out. They depend only on the choices of other people. `joined` (n_people,) marks the
+        participants.
         """
         ...
 
     def gains(self, joined: Flags) -> Floats:
-        """Return each person's gain from being in rather than out, given the others."""
+        """Return each person's gain from being in rather than out, given the others.
+
+        Gains are in currency units and include the concern for relatives.
+        """
         ...
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
         """Run best-response dynamics from `joined` until no person gains by changing.
+
+        `rng` draws the order of the people, where it matters.
 
         Returns
         -------
@@ -108,15 +115,16 @@ class JoiningGame(Protocol):
         ...
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
-        """Return the participants with the largest sum of payoffs.
+        """Return the participants with the largest sum of all people's payoffs.
 
-        The second result is whether this optimum is proved.
+        `starts` are participants to start from, if a search is needed. The second result is whether this optimum is
+        proved.
         """
         ...
 
 
 def outcome(game: JoiningGame, joined: Flags) -> Outcome:
-    """Return the payoffs and probabilities that follow from a set of participants."""
+    """Return payoffs and probabilities for a set of participants (n_people,)."""
     found, traced = game.chances(joined)
     values = game.values
     inside = values.benefit * found + values.services - values.harm
@@ -125,6 +133,9 @@ def outcome(game: JoiningGame, joined: Flags) -> Outcome:
 
 
 def unsettled(game: JoiningGame, joined: Flags) -> Flags:
-    """Return whether each person would gain by changing; all False in an equilibrium."""
+    """Return whether each person would gain by changing; all False in an equilibrium.
+
+    An indifferent person does not gain.
+    """
     gains, tie = game.gains(joined), game.values.tie
     return np.asarray(np.where(joined, gains < -tie, gains > tie))

@@ -1,6 +1,8 @@
-"""Comparison of a target with all men of a genealogy, and candidates for nearest.
+"""Comparison of a target with the men of a genealogy: candidates for the nearest.
 
-Compiled functions read and write `GenealogyArrays` and `Workspace`.
+A genealogy lists men with their surnames and alleles: numbers of repeats at loci of the Y chromosome. A target is a man
+whose surname is inferred. Sets of loci are bits of an unsigned integer: bit j is locus j. Compiled functions read and
+write `GenealogyArrays` and `Workspace`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ Integers = NDArray[np.int64]
 
 _ONE = np.uint64(1)
 _BLOCK = 8192
-# About this many men are compared one by one at first, judged by a sample of this size.
+# About this many men are compared one by one at first; their number is estimated from a sample of about this size.
 _FIRST_LEADERS = 256
 _SAMPLE = 2048
 _EACH_BYTE = np.uint64(0x0101010101010101)
@@ -33,13 +35,13 @@ class GenealogyArrays(NamedTuple):
     Attributes
     ----------
     alleles : ndarray of uint8, shape (n_loci, n_men)
-        0 where missing; of int32 if there are higher numbers of repeats than 255.
+        Numbers of repeats, 0 where missing; int32 if there are higher numbers than 255.
     by_man : ndarray of the same type, shape (n_men, n_loci)
         The same, man by man.
     observed : ndarray of uint64, shape (n_men,)
-        Loci that are not missing.
+        Set of loci at which the man's allele is not missing.
     surnames : ndarray of int64, shape (n_men,)
-        Codes, 0 or more.
+        Surname codes, 0 or more.
     """
 
     alleles: NDArray[Any]
@@ -56,30 +58,30 @@ class Workspace(NamedTuple):
     Attributes
     ----------
     agreeing, observed : ndarray of uint64, shape (n_men,)
-        Loci at which each man agrees with the target, and loci known of both; men by falling number of agreements,
-        in the order of the genealogy among equals.
+        Set of loci at which each man agrees with the target, and set of loci known of both; men by falling number of
+        agreements, in the order of the genealogy among equals.
     rows : ndarray of int32, shape (n_men,)
-        Their rows in the genealogy.
+        Row of each of these men in the genealogy.
     ends : ndarray of int64, shape (n_loci + 1,)
-        ``ends[k]`` of the men in the workspace agree at k loci or more.
+        Number of men in the workspace who agree at k loci or more, for k = 0 .. n_loci.
     floor : ndarray of int64, shape (1,)
         Minimum number of agreements of the men in the workspace; all such men are in it.
     target : ndarray of int32, shape (n_loci,)
         The target's alleles.
     counts : ndarray of uint8, shape (n_men, rounded up to a multiple of 8)
-        Agreements in the order of the genealogy; 0 behind its end.
+        Number of agreements of each man, in the order of the genealogy; 0 behind its end.
     eights : ndarray of uint64
         The same memory, eight men at a time.
     shared_counts : ndarray of uint8, shape (n_men,)
-        The same at the loci of a single set.
+        The same, counting only the loci of a set of shared loci.
     expected : ndarray of int64, shape (n_loci + 1,)
         Estimated number of men in the genealogy who agree at k loci or more, from a sample.
     distances : ndarray of float64, shape (n_men,)
-        Distances of the candidates from the target.
+        Distances of the candidates from the target: mean generations to the common ancestor.
     candidates : ndarray of int32, shape (n_men,)
         Positions of the candidates in the workspace.
     weights : ndarray of float64, shape (2, horizon + 1)
-        Weights of generations, for the nearest man and the runner-up.
+        Weights of generations, for the nearest man and the runner-up; see `weigh_generations`.
     """
 
     agreeing: Bits
@@ -103,8 +105,9 @@ def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
     Parameters
     ----------
     alleles : ndarray of int, shape (n_men, n_loci)
-        0 where missing.
+        Numbers of repeats, 0 where missing.
     surnames : ndarray of int, shape (n_men,)
+        Surname codes, 0 or more.
     """
     narrow = alleles.size == 0 or alleles.max() <= np.iinfo(np.uint8).max
     by_man = np.ascontiguousarray(alleles, dtype=np.uint8 if narrow else np.int32)
@@ -116,7 +119,10 @@ def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
 
 
 def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
-    """Return an empty workspace for one target at a time."""
+    """Return an empty workspace for one target at a time.
+
+    `horizon` is the maximum number of generations, see `Ancestry`.
+    """
     n_loci, n = genealogy.alleles.shape
     counts = np.zeros(-(-n // 8) * 8, np.uint8)
     return Workspace(
@@ -151,8 +157,9 @@ count_bits: Any = intrinsic(_type_count_bits)
 def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: Workspace) -> None:
     """Compare a target with all men of the genealogy, for all sets of shared loci.
 
-    Men are put in order of the number of loci at which they agree. A set of shared loci can only lower that number,
-    so the search for men who agree enough ends early.
+    The result is written to `room`. `target` (n_loci,) holds the alleles, 0 where missing. Men are put in order of the
+    number of loci at which they agree. A set of shared loci can only lower that number, so the search for men who agree
+    enough ends early.
     """
     n_loci, n = genealogy.alleles.shape
     held = room.target
@@ -178,7 +185,7 @@ def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: 
 def _count_agreements(
     genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64, counts: NDArray[np.uint8]
 ) -> None:
-    """Count the loci of a set at which each man agrees with a target."""
+    """Write to `counts` at how many loci of a set each man agrees with a target."""
     n_loci, n = genealogy.alleles.shape
     wanted = np.zeros(n_loci, genealogy.alleles.dtype)
     for j in range(n_loci):
@@ -198,9 +205,10 @@ def _count_agreements(
 
 @owning()
 def candidates_among_all(genealogy: GenealogyArrays, room: Workspace, shared: np.uint64, candidate_share: float) -> int:
-    """Write the candidates for a set of loci that needs many men; return their number.
+    """Write the candidates of a set of loci to the workspace; return their number.
 
-    Men who are not yet in the workspace are appended temporarily, for this set only.
+    All men of the genealogy are compared. Candidates outside the workspace are appended temporarily, for this set only.
+    For `candidate_share` see `fewest_agreements`.
     """
     n = len(room.rows)
     counts, floor = room.shared_counts, room.floor[0]
@@ -220,7 +228,7 @@ def candidates_among_all(genealogy: GenealogyArrays, room: Workspace, shared: np
 
 @borrowing()
 def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None:
-    """Compare a man with the target, locus by locus."""
+    """Compare a man with the target, and write him to position `to` of the workspace."""
     bits, known = np.uint64(0), np.uint64(0)
     for j in range(len(room.target)):
         known |= np.uint64(room.target[j] > 0) << np.uint64(j)
@@ -263,7 +271,8 @@ def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None
 def fewest_agreements(agreeing: Bits, ends: Integers, shared: np.uint64, candidate_share: float) -> int:
     """Return the minimum number of agreeing loci of a candidate, for a set of loci.
 
-    Only the men given by `agreeing` are considered.
+    It is `candidate_share` of the most loci of the set at which a man agrees with the target, rounded up. Only the men
+    in the workspace (`agreeing`, `ends`) are considered.
     """
     best, start = 0, 0
     for agreements in range(len(ends) - 1, 0, -1):

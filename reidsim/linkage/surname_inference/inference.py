@@ -2,7 +2,8 @@
 
 This is stage I of Wan et al. 2021.
 
-`SurnameInference` is the interface for arrays of targets and of sets of shared loci.
+`SurnameInference` is the interface for arrays of targets and of sets of shared loci. For targets, alleles and loci see
+`comparison`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ NEAREST = 10
 """Number of nearest men among whom the runner-up is searched."""
 
 _ONE = np.uint64(1)
-# Beyond this number, and an eighth of all men, men are not sorted for a set of loci.
+# Beyond this number, and beyond an eighth of all men, the men needed for a set of loci are not added to the workspace;
+# all men are compared for this set instead.
 _MOST_LEADERS = 2048
 _NOTHING = np.uint64(0)
 
@@ -66,9 +68,9 @@ class InferredSurnames:
     Parameters
     ----------
     surnames : ndarray of int64
-        Code of the surname; -1 where no locus is shared.
+        Surname code; -1 where no locus is shared.
     confidence : ndarray of float64
-        In [0, 1]; 0 where no locus is shared.
+        Confidence in the surname, in [0, 1]; 0 where no locus is shared. See `confidence_score`.
     """
 
     surnames: Integers
@@ -86,9 +88,10 @@ def nearest_surname(
 ) -> tuple[int, float]:
     """Return the inferred surname and its confidence, after `compare_target`.
 
-    Candidates are the men who agree at `candidate_share` or more of the most loci at which anyone agrees. They are
-    ordered by distance, the earlier row first among equals. The first gives the surname; the runner-up is the first
-    of the ten nearest with another one.
+    Candidates are the men whose number of agreeing loci is at least `candidate_share` of the largest such number of any
+    man. They are ordered by distance (mean generations to the common ancestor), the earlier row first among equals. The
+    first gives the surname. The runner-up, used for the confidence, is the first of the ten nearest with another
+    surname, if there is one. Without shared loci, the result is -1 and 0.
     """
     if shared == 0:
         return NO_SURNAME, 0.0
@@ -209,12 +212,13 @@ class SurnameInference:
     Parameters
     ----------
     ancestry : Ancestry
-        Mutation rates of the loci.
+        Mutation rates of the loci, and model of common ancestors.
     alleles : ndarray of int, shape (n_men, n_loci)
-        0 where missing.
+        Numbers of repeats of the men in the genealogy, 0 where missing.
     surnames : ndarray of int, shape (n_men,)
+        Surname codes of these men, 0 or more.
     candidate_share : float
-        Share of the most agreements that makes a man a candidate.
+        Candidates are men whose number of agreeing loci is at least this share of the largest such number of any man.
 
     """
 
@@ -233,7 +237,7 @@ class SurnameInference:
         Parameters
         ----------
         targets : ndarray of int, shape (n, n_loci)
-            0 where missing.
+            Alleles of the targets, 0 where missing.
         shared : ndarray of bool, shape (n_loci,), (n, n_loci) or (n, n_sets, n_loci)
             Loci shared: by all targets, by each target, or several sets for each target.
 
@@ -265,6 +269,9 @@ class SurnameInference:
 
 
 def pack_bits(shared: NDArray[np.bool_]) -> Bits:
-    """Turn sets of loci, shape (..., n_loci), into bits, shape (...)."""
+    """Return sets of loci, masks of shape (..., n_loci), as bits, shape (...).
+
+    Bit j is locus j.
+    """
     powers = _ONE << np.arange(shared.shape[-1], dtype=np.uint64)
     return np.asarray((shared * powers).sum(axis=-1, dtype=np.uint64))

@@ -26,9 +26,13 @@ def nearest_neighbour_surnames(
     Parameters
     ----------
     genealogy_alleles : ndarray of int, shape (n_men, n_loci)
+        Numbers of repeats, 0 where missing.
     genealogy_surnames : ndarray of int, shape (n_men,)
+        Surname codes, 0 or more.
     targets : ndarray of int, shape (n, n_loci)
+        Alleles of the targets, 0 where missing.
     shared : ndarray of bool, shape (n_loci,) or (n, n_loci)
+        Loci shared: by all targets, or by each target.
 
     Returns
     -------
@@ -45,7 +49,10 @@ def nearest_neighbour_surnames(
 
 @owning()
 def nearest_neighbour_surname(genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64) -> int:
-    """Return the surname of the nearest man for one target and one set of loci."""
+    """Return the surname of the nearest man for one target and one set of loci.
+
+    The surname is -1 if the set is empty.
+    """
     if shared == 0:
         return NO_SURNAME
     n_loci, n = genealogy.alleles.shape

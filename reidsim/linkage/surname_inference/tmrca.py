@@ -1,6 +1,7 @@
 """Time to the most recent common ancestor of two men, from their loci.
 
-The posterior depends on the loci at which the two men agree and the loci at which they differ.
+Time is counted in generations, and its posterior mean is the distance of the two men. The posterior depends on the loci
+at which the two men agree and the loci at which they differ.
 
 Sets of loci are bits of an unsigned integer: bit j is locus j.
 """
@@ -19,6 +20,7 @@ from reidsim.errors import InputError
 Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]
 
+# Limit on loci, which are bits of one 64-bit number.
 MOST_LOCI = 60
 
 # Products of the factors of this many loci are tabulated for all patterns; number of these patterns.
@@ -41,9 +43,10 @@ class AncestryTables(NamedTuple):
     Attributes
     ----------
     agree, differ : ndarray of float64, shape (n_loci, horizon + 1)
+        Factors of a locus with mutation rate mu that agrees and that differs, for an ancestor t generations ago:
         ``exp(-2 mu t)`` and ``1 - exp(-2 mu t)``.
     prior : ndarray of float64, shape (horizon + 1,)
-        ``exp(-t / N_e)``.
+        ``exp(-t / N_e)``, with N_e the effective population size.
     unrelated_survival : ndarray of float64, shape (horizon + 1,)
         ``Pr(T > t)`` for two men taken at random; 0 for t = 0, which counts for nothing.
     order : ndarray of intp, shape (n_loci,)
@@ -53,7 +56,7 @@ class AncestryTables(NamedTuple):
         Products of the factors of four consecutive loci, by the quartet (times 256) and the loci of the four that
         agree (times 16) and differ; the prior is part of the first. There are three quartets or more.
     nearest : ndarray of float64, shape (n_loci + 1, n_loci + 1)
-        No man who agrees at i loci and differs at j is nearer than ``nearest[i, j]``.
+        Lower bound on distances: no man who agrees at i loci and differs at j is nearer than ``nearest[i, j]``.
     """
 
     agree: Floats
@@ -71,24 +74,24 @@ class Ancestry:
 
     Follows Wan et al. 2021, after Gymrek et al. 2013.
 
-    Given a pattern of agreement, ``P(t)`` is proportional to ``exp(-t / N_e)`` times ``exp(-2 mu t)`` for each
-    locus that agrees and ``1 - exp(-2 mu t)`` for each that differs, ``t = 0 .. horizon``. A locus missing in either
-    man counts for nothing. Two men who differ at a locus that never mutates do not meet within the horizon: their
-    distance is infinite.
+    Given a pattern of agreement, the probability ``P(t)`` of a common ancestor t generations ago is proportional to
+    ``exp(-t / N_e)`` times ``exp(-2 mu t)`` for each locus that agrees and ``1 - exp(-2 mu t)`` for each that differs,
+    ``t = 0 .. horizon``. A locus missing in either man counts for nothing. Two men who differ at a locus that never
+    mutates do not meet within the horizon: their distance is infinite.
 
     Parameters
     ----------
     mutation_rates : ndarray of float64, shape (n_loci,)
-        mu, mutations per generation.
+        Mutations of each locus per generation (mu), in [0, 1).
     effective_population : float
-        N_e.
+        Effective population size (N_e), 1 or more.
     horizon : int
         Maximum number of generations back to the common ancestor.
 
     Raises
     ------
     InputError
-        If there are too many loci, or a rate or N_e is out of its range.
+        If there is no locus or more than 60, or a rate or N_e is out of its range.
     """
 
     mutation_rates: Floats
@@ -127,7 +130,7 @@ class Ancestry:
         return len(self.mutation_rates)
 
     def tables(self) -> AncestryTables:
-        """Return the factors of the posterior."""
+        """Return the factors of the posterior by locus and generation."""
         generations = np.arange(self.horizon + 1, dtype=np.float64)
         agree = np.exp(-2.0 * np.outer(self.mutation_rates, generations))
         differ = -np.expm1(-2.0 * np.outer(self.mutation_rates, generations))
@@ -173,10 +176,10 @@ class DistanceCache(NamedTuple):
     Attributes
     ----------
     patterns : ndarray of uint64, shape (2**bits, 4)
-        Loci that agree, and that differ.
+        In the first two columns, the sets of loci that agree (with `TAKEN`) and that differ.
     distances : ndarray of float64, shape (2**bits, 4)
-        The same memory: the distance from tables, and the one of `posterior` or -1 if not computed. So one
-        line of the processor's cache holds all of a pattern.
+        The same memory: in the last two columns, the distance from tables, and the distance of `posterior` or -1 if not
+        computed. So one line of the processor's cache holds all of a pattern.
     """
 
     patterns: Bits
@@ -191,9 +194,9 @@ def distance_cache(bits: int = 18) -> DistanceCache:
 
 @owning()
 def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, out: Floats) -> float:
-    """Fill `out` with ``P(t)``, t = 0 .. horizon, and return its mean.
+    """Fill `out` with ``P(t)``, t = 0 .. horizon, and return its mean in generations.
 
-    Where no t is possible `out` is all 0 and the mean is infinite.
+    `agreeing` and `differing` are sets of loci. If no t is possible, `out` is all 0 and the mean is infinite.
     """
     prior, n = tables.prior, len(tables.prior)
     for t in range(n):
@@ -255,7 +258,7 @@ def weigh_generations(
 def weigh_unlikely(
     tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> tuple[float, float]:
-    """Replace `weigh_generations` if its products may have lost digits.
+    """Do as `weigh_generations`, if its products may have lost digits.
 
     The weights and sums are 0 if no t is possible.
     """
@@ -265,7 +268,7 @@ def weigh_unlikely(
 
 @borrowing()
 def _quartet(agreeing: np.uint64, differing: np.uint64, quartet: int) -> np.uint64:
-    """Return the row of `AncestryTables.by_pattern` for four loci."""
+    """Return the row of `AncestryTables.by_pattern` for the loci of a quartet."""
     shift, low = np.uint64(quartet * _LOCI_TOGETHER), np.uint64((1 << _LOCI_TOGETHER) - 1)
     pattern = (agreeing >> shift & low) << np.uint64(_LOCI_TOGETHER) | (differing >> shift & low)
     return np.uint64(quartet * _PATTERNS) + pattern
@@ -314,7 +317,10 @@ def slot_of(agreeing: np.uint64, differing: np.uint64, size: int) -> int:
 def exact_distance(
     tables: AncestryTables, cache: DistanceCache, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> float:
-    """Return the mean that `posterior` returns; `weights` is a work array."""
+    """Return the mean that `posterior` returns, from the cache if it is there.
+
+    `weights` is a work array. The result is kept if the pattern is in the cache.
+    """
     slot = slot_of(agreeing, differing, len(cache.patterns))
     kept = cache.patterns[slot, 0] == agreeing | TAKEN and cache.patterns[slot, 1] == differing
     if kept and cache.distances[slot, 3] >= 0.0:

@@ -22,7 +22,7 @@ class UniquenessEstimate:
     Parameters
     ----------
     method : str
-        Such as ``"pitman"``.
+        Name of the method, such as ``"pitman"``.
     population_size, sample_size, sample_uniques : int
         People in the population, records in the sample, and records that are unique in the sample.
     expected_uniques : float
@@ -115,12 +115,12 @@ class FixedUniqueness:
 
     @property
     def low(self) -> float:
-        """The number itself."""
+        """Lower end of the interval: the given probability."""
         return self.p_unique_given_sample_unique
 
     @property
     def high(self) -> float:
-        """The number itself."""
+        """Upper end of the interval: the given probability."""
         return self.p_unique_given_sample_unique
 
 
@@ -148,7 +148,10 @@ def require_usable(frequencies: GroupFrequencies, population_size: int, level: f
 
 
 def sample_is_population(method: str, frequencies: GroupFrequencies) -> UniquenessEstimate:
-    """Return the exact result if the sample is the whole population."""
+    """Return the exact result for a sample that is the whole population.
+
+    Every sample unique is then unique in the population, and the intervals have no width.
+    """
     uniques, note = float(frequencies.uniques), "the sample is the whole population"
     return UniquenessEstimate.of_sample(
         method, frequencies, frequencies.records, (uniques,) * 3, (1.0,) * 3, level=1.0, note=note

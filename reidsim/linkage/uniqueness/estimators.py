@@ -34,6 +34,7 @@ def estimate_uniqueness(
     population_size : int
         Number of people in the population, including the sample.
     method : {"pitman", "ewens", "snb", "zayatz"}
+        Pitman's formula, Ewens's formula, slide negative binomial model, or Zayatz's estimator.
     level : float
         Confidence level of the intervals, between 0 and 1.
     rng : numpy.random.Generator, optional
@@ -42,7 +43,8 @@ def estimate_uniqueness(
     Raises
     ------
     InputError
-        If there is no such method, Zayatz's lacks a generator, or the sample does not fit the population or the model.
+        If there is no such method, Zayatz's lacks a generator, the level is not between 0 and 1, or the sample does not
+        fit the population or the model.
     """
     without_draws = {"pitman": pitman_uniqueness, "ewens": ewens_uniqueness, "snb": snb_uniqueness}
     if method in without_draws:

@@ -44,7 +44,8 @@ def ewens_uniqueness(frequencies: GroupFrequencies, population_size: int, *, lev
     Raises
     ------
     InputError
-        If the population is smaller than the sample, or the sample is one record.
+        If the population is smaller than the sample or not a whole number, the sample is one record of a larger
+        population, or the level is not between 0 and 1.
     """
     require_usable(frequencies, population_size, level)
     if frequencies.records == population_size:

@@ -15,7 +15,11 @@ _TOLERANCE = 1e-6
 
 
 def peaks(slope: Callable[[float], float], grid: Sequence[float], **tolerances: float) -> list[float]:
-    """Return the points at which a slope falls through 0 on an ascending grid."""
+    """Return the points at which a slope falls through 0 on an ascending grid.
+
+    One point is found between two neighbours of the grid with a slope above 0 and a slope of at most 0. `tolerances`
+    are options of `scipy.optimize.brentq`.
+    """
     rises = [slope(at) > 0 for at in grid]
     return [
         scipy.optimize.brentq(slope, *between, **tolerances)
@@ -41,6 +45,7 @@ class LikelyRegion:
     best : float
         Outer parameter of the largest log-likelihood.
     drop : float
+        Difference from the largest log-likelihood, above 0.
     """
 
     def __init__(

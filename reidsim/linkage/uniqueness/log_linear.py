@@ -51,7 +51,7 @@ class LogLinearModel:
     Raises
     ------
     InputError
-        If the whole table has more than 2,000,000 cells.
+        If the whole table (all combinations of values that occur) has more than 2,000,000 cells.
 
     Notes
     -----
@@ -134,7 +134,8 @@ class LogLinearModel:
     def everybody(self) -> SampleCells:
         """Return all cells with a positive expected number of people.
 
-        The people of a cell are its records and the expected number of people who are not sampled.
+        The people of a cell are its records and the expected number of people who are not sampled. Cells without a
+        record, included here, have 0 `records`.
         """
         cells, at = self.cells, tuple(self.cells.codes.T)
         sampled = np.divide(self._records, self._people, out=np.ones_like(self._people), where=self._people > 0)
@@ -147,7 +148,7 @@ class LogLinearModel:
 
 
 def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
-    """Return all pairs of attributes, in order of their association beyond chance."""
+    """Return all pairs of attributes, by falling association beyond chance."""
     table = cells.table(cells.records)
     axes = range(table.ndim)
 
@@ -182,7 +183,8 @@ def fitting_model(cells: SampleCells) -> LogLinearModel:
     """Return the first of `models_forward` whose estimate is not significantly biased.
 
     Skinner and Shlomo (2008) recommend this forward search: estimates are too high if the model lacks interactions, and
-    too low if it has too many. If a model is too high and the next too low, the high one is the safe choice.
+    too low if it has too many. If a model is too high and the next too low, the high one is the safe choice. If all
+    models are too high, the one with all pairs is returned; if the first is too low, the first.
 
     Raises
     ------
@@ -201,7 +203,10 @@ def fitting_model(cells: SampleCells) -> LogLinearModel:
 
 
 def _fitted(table: Floats, pairs: Sequence[Pair], start: Floats | None) -> Floats:
-    """Return maximum-likelihood means by iterative proportional fitting."""
+    """Return maximum-likelihood means by iterative proportional fitting.
+
+    The means have the shape of `table`, and its margins over each pair, and over each attribute that is in no pair.
+    """
     axes = range(table.ndim)
     paired = {axis for pair in pairs for axis in pair}
     kept = [*((axis,) for axis in axes if axis not in paired), *pairs]

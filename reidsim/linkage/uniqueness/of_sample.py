@@ -63,7 +63,7 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
     Raises
     ------
     InputError
-        If the sample is a single record.
+        If the sample is a single record of a larger population, or the level is not between 0 and 1.
     """
     models: list[LogLinearModel] = []
     risks = {"benedetti-franconi": individual_risk(cells.records, cells.people)}

@@ -70,7 +70,8 @@ def pitman_uniqueness(
     Raises
     ------
     InputError
-        If the population is smaller than the sample, or the sample is one record.
+        If the population is smaller than the sample or not a whole number, the sample is one record of a larger
+        population, or the level is not between 0 and 1.
 
     Notes
     -----

@@ -29,7 +29,7 @@ _TOLERANCE = 1e-14
 class PitmanLikelihood:
     """Log-likelihood of a sample of at least two records, up to a constant.
 
-    The omitted factor does not depend on the parameters.
+    The omitted factor does not depend on the parameters tau and b, for which see the module.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class PitmanLikelihood:
         return edge(-1) if best > 0 else best, edge(1) if best < math.inf else best
 
     def _founding(self, tau: float, b: float) -> float:
-        """Return the part that depends on tau."""
+        """Return the part of the log-likelihood that depends on tau."""
         if math.isinf(tau):
             return 0.0
         return sum_of_logs(tau, 1 - b, self._groups - 1) - sum_of_logs(tau + b, 1.0, self.records - 1)
@@ -131,8 +131,9 @@ class PitmanLikelihood:
 def probability_of_staying_unique(tau: float, b: float, records: int, population_size: int) -> float:
     """Return the probability that a sample unique is unique in the population.
 
-    It is ``G(theta + a + N - 1) G(theta + n) / (G(theta + a + n - 1) G(theta + N))``, with G the gamma function and n
-    records (2 or more). This is the probability that none of the next N - n people joins the group of the record.
+    It is ``G(theta + a + N - 1) G(theta + n) / (G(theta + a + n - 1) G(theta + N))``, with G the gamma function, n
+    records (2 or more) and N people in the population. This is the probability that none of the next N - n people joins
+    the group of the record; 1 if `tau` is infinite.
     """
     if math.isinf(tau):
         return 1.0
@@ -142,9 +143,9 @@ def probability_of_staying_unique(tau: float, b: float, records: int, population
 def uniques_given_sample(tau: float, b: float, frequencies: GroupFrequencies, population_size: int) -> float:
     """Return the expected number of population uniques, given the sample's groups.
 
-    Sample uniques stay unique with the probability p of `probability_of_staying_unique`. By exchangeability, each of
-    the N - n other people is unique with the probability of the last person:
-    ``(theta + U a) / (theta + a + n - 1)`` times p.
+    The sample has n records in U groups, the population N people. Sample uniques stay unique with the probability p of
+    `probability_of_staying_unique`. By exchangeability, each of the N - n other people is unique with the probability
+    of the last person: ``(theta + U a) / (theta + a + n - 1)`` times p. If `tau` is infinite, all people are unique.
     """
     if math.isinf(tau):
         return float(population_size)

@@ -21,16 +21,16 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SampleCells:
-    """The occupied cells of a sample.
+    """The occupied cells of a sample: combinations of values with at least one record.
 
     Parameters
     ----------
     codes : ndarray of int64, shape (n_cells, n_attributes)
         Values of each cell, numbered from 0 over the values that occur.
     records : ndarray of int64, shape (n_cells,)
-        Sampled records of each cell, 1 or more.
+        Number of sampled records of each cell, 1 or more.
     people : ndarray of float64, shape (n_cells,)
-        Sum of the weights of each cell's records, no fewer than the records.
+        Sum of the weights of each cell's records: estimated number of people, no fewer than the records.
     equal_weights : bool
         Whether all records have the same weight.
     """
@@ -53,7 +53,7 @@ class SampleCells:
         weights : ndarray of float64, shape (n_rows,)
             Sampling weight of a record of the row, 1 or more.
         counts : ndarray of int64, shape (n_rows,), optional
-            Records of each row; one each, if not given.
+            Number of records of each row; 1 if not given. Rows without records are ignored.
 
         Raises
         ------
@@ -73,13 +73,13 @@ class SampleCells:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of values of each attribute that occur."""
+        """Number of distinct values of each attribute in the sample: shape of `table`."""
         return tuple((self.codes.max(axis=0) + 1).tolist())
 
     def table(self, amounts: NDArray[np.number]) -> Floats:
         """Return amounts of the cells (n_cells,) as a table over all combinations.
 
-        The table has the shape `shape`.
+        The table has one axis per attribute (shape `shape`). Combinations without a record have the amount 0.
         """
         table = np.zeros(self.shape)
         table[tuple(self.codes.T)] = amounts
@@ -92,12 +92,12 @@ class SampleCells:
 
     @property
     def population_size(self) -> float:
-        """Sum of all weights."""
+        """Sum of all weights: estimated number of people in the population."""
         return float(self.people.sum())
 
     @property
     def frequencies(self) -> GroupFrequencies:
-        """Numbers of cells by number of records."""
+        """Number of cells by their number of records."""
         return GroupFrequencies.from_group_sizes(self.records)
 
 

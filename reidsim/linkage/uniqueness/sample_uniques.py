@@ -1,4 +1,4 @@
-"""Population uniqueness from probabilities of single sample uniques.
+"""Population uniqueness from the probability of each sample unique.
 
 Includes the individual risk of Benedetti and Franconi.
 """
@@ -46,7 +46,7 @@ def estimate_of_uniques(
     level: float,
     parameters: Mapping[str, float] | None = None,
 ) -> UniquenessEstimate:
-    """Return the estimate from probabilities of single sample uniques.
+    """Return the estimate from the probabilities of the sample uniques, one by one.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class SlideNegativeBinomial:
         self._all_others = float(self._counts @ self._others)
 
     def log_likelihood(self, shape: float, seen_mean: float) -> float:
-        """Return the log-likelihood."""
+        """Return the log-likelihood of the sample's group sizes."""
         log_none = -math.log1p(seen_mean / shape)
         return (
             float(self._counts @ (log_gamma_ratio(shape, self._others) + np.log(self._factor(shape, seen_mean))))
@@ -62,7 +62,7 @@ class SlideNegativeBinomial:
         )
 
     def slopes(self, shape: float, seen_mean: float) -> tuple[float, float]:
-        """Return the derivatives of the log-likelihood in log shape and log seen mean."""
+        """Return the derivatives of the log-likelihood in log shape and in log seen mean."""
         total = shape + seen_mean
         log_none = -math.log1p(seen_mean / shape)
         ratio = (shape + self._others) / total
@@ -88,7 +88,7 @@ class SlideNegativeBinomial:
         return self.fraction + (1 - self.fraction) * one_more
 
     def profile(self, log_shape: float) -> float:
-        """Return the largest log-likelihood over the mean."""
+        """Return the largest log-likelihood over the seen mean, given the log shape."""
         return self.log_likelihood(math.exp(log_shape), math.exp(self.best_log_mean(log_shape)))
 
     def profile_slope(self, log_shape: float) -> float:
@@ -96,7 +96,10 @@ class SlideNegativeBinomial:
         return self.slopes(math.exp(log_shape), math.exp(self.best_log_mean(log_shape)))[0]
 
     def best_log_mean(self, log_shape: float) -> float:
-        """Return the logarithm of the likeliest seen mean, given that of the shape."""
+        """Return the log of the maximum-likelihood seen mean, given the log shape.
+
+        The result is cut off at the limits of the search.
+        """
         shape = math.exp(log_shape)
 
         def slope(log_mean: float) -> float:
@@ -112,9 +115,9 @@ class SlideNegativeBinomial:
         return high if slope(high) >= 0 else float(scipy.optimize.brentq(slope, low, high, xtol=1e-12))
 
     def log_mean_range(self, log_shape: float, floor: float) -> tuple[float, float]:
-        """Return the range of log means with a log-likelihood of at least `floor`.
+        """Return the range of log seen means with a log-likelihood of at least `floor`.
 
-        If there is none, both ends are the best log mean.
+        If there is none, both ends are the best log mean. The range is cut off near the limits of the search.
         """
         best, shape = self.best_log_mean(log_shape), math.exp(log_shape)
 
@@ -176,8 +179,9 @@ def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level
     Raises
     ------
     InputError
-        If the population is smaller than the sample, the sample is one record, or no parameters fit best: group sizes
-        are all equal, or vary less than a Poisson distribution, or hardly any two records are equal.
+        If the population is smaller than the sample or not a whole number, the sample is one record of a larger
+        population, the level is not between 0 and 1, or no parameters fit best: group sizes are all equal, or vary less
+        than a Poisson distribution, or hardly any two records are equal.
 
     Notes
     -----

@@ -19,7 +19,7 @@ _LARGE = 16.0
 
 
 def sum_of_logs(start: float, step: float, terms: int) -> float:
-    """Return ``log(start) + log(start + step) + ...``.
+    """Return ``log(start) + log(start + step) + ...``, a sum of `terms` terms.
 
     The start must be positive, and the step 0 or more.
     """
@@ -33,7 +33,10 @@ def sum_of_logs(start: float, step: float, terms: int) -> float:
 
 
 def sum_of_reciprocals(start: float, step: float, terms: int) -> float:
-    """Return ``1 / start + 1 / (start + step) + ...``."""
+    """Return ``1 / start + 1 / (start + step) + ...``, a sum of `terms` terms.
+
+    The start must be positive, and the step 0 or more.
+    """
     if terms == 0:
         return 0.0
     r = step / start
@@ -44,7 +47,10 @@ def sum_of_reciprocals(start: float, step: float, terms: int) -> float:
 
 
 def sum_of_weighted_reciprocals(start: float, step: float, terms: int) -> float:
-    """Return ``0 / start + 1 / (start + step) + 2 / (start + 2 step) + ...``."""
+    """Return ``0 / start + 1 / (start + step) + 2 / (start + 2 step) + ...``.
+
+    The sum has `terms` terms. The start must be positive, and the step 0 or more.
+    """
     if terms == 0:
         return 0.0
     r = step / start

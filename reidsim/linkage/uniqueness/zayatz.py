@@ -1,6 +1,6 @@
 """Zayatz's estimator of population uniqueness (Zayatz 1991).
 
-It assumes that group sizes in the population are distributed as in the sample.
+It assumes that group sizes have the same distribution in the population as in the sample.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def zayatz_uniqueness(
 ) -> UniquenessEstimate:
     """Estimate population uniqueness by Bayes's rule over group sizes.
 
-    The group sizes are the possible sizes of a sample unique's group in the population.
+    The rule gives the probability of each possible size, in the population, of the group of a sample unique.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def zayatz_uniqueness(
     Raises
     ------
     InputError
-        If the population is smaller than the sample, the sample is one record, or there are no replicates.
+        If the population is smaller than the sample or not a whole number, the sample is one record of a larger
+        population, the level is not between 0 and 1, or there are no replicates.
     """
     require_usable(frequencies, population_size, level)
     if replicates < 1:
@@ -114,7 +115,7 @@ def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: 
 def _resampled(
     rng: np.random.Generator, groups: int, shares: NDArray[np.float64], replicates: int
 ) -> list[NDArray[np.int64]]:
-    """Draw the frequencies of each bootstrap sample, in batches.
+    """Draw the frequencies of each bootstrap sample, in batches (n_samples, n_sizes).
 
     The draws do not depend on the size of the batches.
     """
