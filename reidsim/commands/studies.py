@@ -1,4 +1,4 @@
-"""Commands that study a scenario: uncertain parameters, amounts at which policies switch, columns, a released file."""
+"""Commands that analyse a scenario: stress test, effects of attributes, switch points, and a released file."""
 
 from __future__ import annotations
 

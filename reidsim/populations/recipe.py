@@ -26,14 +26,14 @@ Delimiter = Annotated[str, Field(min_length=1, max_length=1), AfterValidator(_en
 
 
 class RecipeHead(Section):
-    """Keys of every recipe."""
+    """The keys that every recipe has."""
 
     title: str = Field(default="", description="name shown by `reidsim list`")
     source: str = Field(default="", description="where the figures come from")
 
 
 class CountsRecipe(RecipeHead):
-    """People counted in a CSV or Parquet file, one row per cell or person."""
+    """Recipe for a CSV or Parquet file with one row per person, or one row per cell with a count."""
 
     kind: Literal["counts"] = Field(description="this kind")
     file: str = Field(description="CSV file with a header, or Parquet file")
@@ -57,7 +57,7 @@ class CountsRecipe(RecipeHead):
 
 
 class Areas(Section):
-    """Areas and their people."""
+    """The file with the number of people of each area."""
 
     attribute: str = Field(description="name of the attribute that holds the area")
     file: str = Field(description="CSV file with a row per area")
@@ -66,14 +66,14 @@ class Areas(Section):
 
 
 class Hispanic(Section):
-    """Adults counted without their race, and how they spread over races."""
+    """Hispanic adults, who are counted without race, and their distribution over races."""
 
     column: str = Field(description="their column of the area file")
     percent: dict[str, Percent] = Field(description="race = percentage of them, scaled to sum to 100")
 
 
 class Race(Section):
-    """Columns of adults that make up each race."""
+    """The columns of adults that belong to each race."""
 
     attribute: str = Field(description="name of the attribute that holds the race")
     adults: dict[str, list[str]] = Field(description="race = columns of the area file whose sum is its adults")
@@ -81,7 +81,7 @@ class Race(Section):
 
 
 class Tail(Section):
-    """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last age of the figures."""
+    """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last single age in the data."""
 
     linear: Annotated[float, Field(ge=0)] = Field(
         description="the k-th year above the last row (kind sf1: above 90) weighs exp(-linear k - quadratic k^2)"
@@ -90,7 +90,7 @@ class Tail(Section):
 
 
 class Age(Section):
-    """Single years of age; the last row of the file holds all people of that age and over."""
+    """Single years of age; the last row of the file counts all people of this age and older."""
 
     attribute: str = Field(description="name of the attribute that holds the age")
     file: str = Field(description="CSV file with a row per single year of age, without gaps")
@@ -100,16 +100,16 @@ class Age(Section):
 
 
 class Sex(Section):
-    """Columns of the age file for each sex and race."""
+    """The columns of the age file for each sex and race."""
 
     attribute: str = Field(description="name of the attribute that holds the sex")
     columns: dict[str, dict[str, list[str]]] = Field(description="sex = race = columns of the age file")
 
 
 class CensusCellsRecipe(RecipeHead):
-    """People by area, race, sex and age from figures by area and figures by age.
+    """Recipe of people by area, race, sex and age, combined from counts by area and counts by age.
 
-    An area without adults has the race mix of all areas together.
+    An area without adults gets the distribution of races of all areas together.
     """
 
     kind: Literal["census-cells"] = Field(description="this kind")
@@ -121,14 +121,14 @@ class CensusCellsRecipe(RecipeHead):
 
 
 class Sf1Recipe(RecipeHead):
-    """The real 2010 Census Summary File 1: a geography file and the segments with tables PCT12A to PCT12G."""
+    """Recipe for the 2010 Census Summary File 1: a geography file and the segments with tables PCT12A to PCT12G."""
 
     kind: Literal["sf1"] = Field(description="this kind")
     folder: str = Field(description="folder of the unzipped files")
     state: Annotated[str, Field(pattern="^[a-z]{2}$", description="postal abbreviation, as in the file names")] = Field(
         description="postal abbreviation, as in the file names"
     )
-    # The last age group of the tables is 110 and over.
+    # At least 110, because the last age group of the tables is 110 and over.
     oldest: Annotated[int, Field(ge=110, le=150)] = Field(default=120, description="last age of the population")
     tail: Tail = Field(
         default=Tail(linear=0.13, quadratic=0.0055),
@@ -137,7 +137,7 @@ class Sf1Recipe(RecipeHead):
 
 
 class RegistryRecipe(RecipeHead):
-    """A registry of people drawn at random from another population."""
+    """Recipe of a registry of people drawn at random from another population."""
 
     kind: Literal["registry"] = Field(description="this kind")
     population: str = Field(description="a population, of whole people")
@@ -146,7 +146,7 @@ class RegistryRecipe(RecipeHead):
 
 
 class VoterFileRecipe(RecipeHead):
-    """The real voter registration file of North Carolina."""
+    """Recipe for the voter registration file of North Carolina."""
 
     kind: Literal["voter-file"] = Field(description="this kind")
     file: str = Field(description="the file of voters")

@@ -1,4 +1,4 @@
-"""Probabilities that attributes of a person can be learned from social media: recipes of kind ``social-media``."""
+"""Recipes of kind ``social-media``: probabilities that attributes of a person can be learned from social media."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BASES = ("source", "assumed", "calibrated")
 
 
 class Figure(Section):
-    """A probability and its basis: published, assumed, or calibrated to a published result."""
+    """A probability with its basis: published, assumed, or calibrated to a published result."""
 
     probability: Annotated[float, Field(ge=0, le=1)] = Field(description="the figure")
     source: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="where it was published")
@@ -58,16 +58,16 @@ class AgeFigure(Figure):
 
     @property
     def bounds(self) -> tuple[int, float]:
-        """First and last age; infinity if the range is open."""
+        """First and last age of the range; the last is infinity if the range is open."""
         first, last = number_range(self.ages) or (0, None)
         return first, np.inf if last is None else last
 
 
 class FiguresByAge(Section):
-    """A probability for people of all ages together, by age group, or both.
+    """A probability for all ages together, by age group, or both.
 
-    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. With age groups, the figure
-    is 0 outside them.
+    Each probability has exactly one of ``source``, ``assumed`` and ``calibrated``. If there are age groups, the
+    probability is 0 for ages outside them.
     """
 
     overall: Figure | None = Field(default=None, description="figure for people of all ages together")
@@ -85,7 +85,7 @@ class FiguresByAge(Section):
         return self
 
     def at(self, ages: Ages) -> Floats:
-        """Return the probability at each age, of the shape of `ages`; NaN at ages outside all groups."""
+        """Return the probability at each age, same shape as `ages`; NaN for ages outside all groups."""
         if self.overall is not None and not self.by_age:
             return np.full(ages.shape, self.overall.probability)
         found = np.full(ages.shape, np.nan)
@@ -96,7 +96,7 @@ class FiguresByAge(Section):
 
 
 class SocialMediaRecipe(RecipeHead):
-    """For each attribute, the probability that it can be learned from a person's posts."""
+    """Recipe of the probability that each attribute can be learned from a person's posts."""
 
     kind: Literal["social-media"] = Field(description="this kind")
     platform: str = Field(description="what people use")
@@ -128,7 +128,7 @@ class SocialMediaModel:
         return tuple(self.recipe.attributes)
 
     def use(self, age: int | Ages | None = None) -> Floats:
-        """Return the probability that a person uses the platform; 1 if the other figures already contain it.
+        """Return the probability that a person uses the platform; 1 if the other probabilities include it.
 
         Parameters
         ----------
@@ -151,8 +151,8 @@ class SocialMediaModel:
     def learnable(self, attribute: str, age: int | Ages | None = None) -> Floats:
         """Return the probability that an attribute of a person can be learned.
 
-        It is the probability that the person uses the platform times that of learning the attribute about a user. The
-        events of two attributes of one person are independent given use only.
+        It is the probability that the person uses the platform, times the probability that the attribute of a user can
+        be learned. For two attributes of one person, the events are independent only conditional on use.
 
         Parameters
         ----------
@@ -187,12 +187,13 @@ class SocialMediaModel:
 
 
 def load_social_media(recipe: str | Path) -> SocialMediaModel:
-    """Load a social-media model from a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
+    """Return the social-media model of a bundled recipe, such as ``"twitter-attributes"``, or of a TOML file.
 
     Raises
     ------
     InputError
-        If the recipe cannot be used; a figure without ``source``, ``assumed`` or ``calibrated`` is an error.
+        If the recipe cannot be used, for example because a probability has no ``source``, ``assumed`` or
+        ``calibrated``.
     """
     path = resolve(recipe, "populations", "social-media recipe")
     return SocialMediaModel(validated(SocialMediaRecipe, read_toml(path), path), name=path.stem)

@@ -1,1 +1,1 @@
-"""Records, hierarchies and the strategy spaces over them: the releases of a record."""
+"""Records, generalization hierarchies, and strategy spaces: the possible releases of each record."""

@@ -1,4 +1,4 @@
-"""The UCI Adult files, as they come."""
+"""Read the files of the UCI Adult data set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = (
     "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
 )  # fmt: skip
 
-# Census terms: Asian and Pacific Islander are one race here, as in the file.
+# Census terms of the races in the file; Asian and Pacific Islander are one race, as in the file.
 RACES = {
     "White": "White",
     "Black": "Black",
@@ -25,7 +25,7 @@ RACES = {
 
 
 def read_adult(path: Path) -> pd.DataFrame:
-    """Read ``adult.data`` or ``adult.test``.
+    """Return the records in ``adult.data`` or ``adult.test``.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ def read_adult(path: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The 15 columns as text, races under their census names. Missing values (``?``) stay; they occur only in work
-        class, occupation and native country.
+        The 15 columns as text, with census names of races. Missing values remain ``?``; they occur only in work class,
+        occupation and native country.
 
     Raises
     ------
     InputError
-        If the file is not in Adult's form.
+        If the file does not have the format of the Adult files.
     """
-    # adult.test opens with a line that starts with a bar.
+    # The first line of adult.test starts with a bar and is not a record.
     frame = read_table(path, header=False, comment="|")
     if frame.shape[1] != len(COLUMNS):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Dates in the notations of people and programs, ages on a date, and hierarchies of the calendar."""
+"""Parse dates in common notations, compute ages, and build hierarchies of dates."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from reidsim.populations.domain import Attribute
 
 DayOrder = Literal["day-month", "month-day"]
 
-# A year in a table of people.
+# Range of years that are accepted in a table of people.
 FIRST_YEAR, LAST_YEAR = 1800, 2199
-# Day 0 of spreadsheets, whose numbers of days are read where they have five digits, up to the end of a century.
+# Day 0 of spreadsheets, and the last accepted date. Only spreadsheet day numbers with five digits are recognized.
 _SERIAL_DAY_0, _LAST_SERIAL_DAY = date(1899, 12, 30), date(2099, 12, 31)
 
 _TIME = r"(?:[T ]\d{1,2}(?::\d{2}){0,2}(?:\.\d+)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -29,33 +29,33 @@ _SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
 _YEAR_AND_MONTH = re.compile(r"(\d{4})-(\d{2})")
 _YEAR = re.compile(r"(\d{4})(?:[.,]0+)?")
 
-# Months in English and German; three letters or more are enough.
+# Names of months in English and German; abbreviations need at least three letters.
 _MONTHS = (
     ("january", "januar", "jänner"), ("february", "februar"), ("march", "märz", "maerz", "mrz"), ("april",),
     ("may", "mai"), ("june", "juni"), ("july", "juli"), ("august",), ("september",), ("october", "oktober"),
     ("november",), ("december", "dezember"),
 )  # fmt: skip
 
-# A level of a hierarchy of dates: a month, a year, or a number of years.
+# Names of levels in a hierarchy of dates: a month, a year, or a number of years.
 _LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
-# The group, at every level, of values that are no date.
+# Label, at every level, of the group of values that are not dates.
 NOT_A_DATE = "not a date"
 
 
 class Day(NamedTuple):
-    """A date, as far as a text determines it.
+    """A date, or the part of a date that a text determines.
 
     Attributes
     ----------
     calendar : str
-        As ``1970-10-07``; ``1970-10`` or ``1970`` where the day or month is not given.
+        The date in the form ``1970-10-07``; ``1970-10`` or ``1970`` if the day or month is not given.
     way : str
-        Notation: ``"day"`` with separate parts, ``"compact"`` as 19701007, ``"serial"`` as the day number of a
-        spreadsheet, ``"year"`` as a year, or a year and a month.
+        Notation: ``"day"`` (separate parts), ``"compact"`` (such as 19701007), ``"serial"`` (day number of a
+        spreadsheet) or ``"year"`` (a year, or a year and a month).
     short_year : bool
         Whether the year had two digits.
     order : str or None
-        The only possible order of day and month, where the year is last and ``/`` or ``-`` separates them;
+        For notations with the year last and the separator ``/`` or ``-``: the only possible order of day and month, or
         ``"either"`` if both orders are possible and give different days. None for other notations.
     """
 
@@ -67,18 +67,18 @@ class Day(NamedTuple):
 
 @lru_cache(maxsize=2**16)
 def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int | None = None) -> Day | None:
-    """Return the date that a text denotes; None if it denotes none.
+    """Return the date that a text denotes; None if the text is not a date.
 
     Parameters
     ----------
     text : str
-        A day as ``1970-10-07``, ``07.10.1970``, ``10/7/70``, ``7 Oct 1970``, ``Oct 7, 1970`` or ``19701007``, perhaps
-        with the time of day; the number of days of a spreadsheet, in five digits; a year, or a year and a month.
+        A day, such as ``1970-10-07``, ``07.10.1970``, ``10/7/70``, ``7 Oct 1970``, ``Oct 7, 1970`` or ``19701007``,
+        optionally with the time of day; a spreadsheet's day number with five digits; a year; or a year and a month.
     order : str
-        Of day and month if ``/`` or ``-`` separates them and both orders are possible; with dots between them the day
-        comes first. A date that exists in the other order alone is read in that order.
+        Order of day and month, used if ``/`` or ``-`` separates them and both orders are possible. A date that exists
+        only in the other order is read in that order. With dots as separators, the day always comes first.
     two_digit_years_from : int, optional
-        First of the hundred years that two digits denote; without it, such texts are no dates.
+        First of the hundred years that two digits can denote. By default, texts with two-digit years are not dates.
     """
     if found := _YEAR_FIRST.fullmatch(text):
         return _day(int(found[1]), int(found[3]), int(found[4]))
@@ -141,7 +141,7 @@ def _day(
 
 
 def has_short_year(text: str) -> bool:
-    """Return whether a text is a date whose year has two digits."""
+    """Return whether a text is a date with a two-digit year."""
     return (read := read_day(text, two_digit_years_from=2000)) is not None and read.short_year
 
 
@@ -151,13 +151,14 @@ def age_on(calendar: str, reference: date) -> int | None:
     Parameters
     ----------
     calendar : str
-        Date of birth as in `Day.calendar`. A missing day is the 15th of the month; a missing month, the first of July.
+        Date of birth in the form of `Day.calendar`. A missing day is replaced by the 15th of the month, a missing month
+        by 1 July.
     reference : date
 
     Returns
     -------
     int or None
-        None for a birth after `reference`, or if `calendar` is no date.
+        None if the birth is after `reference` or `calendar` is not a date.
     """
     if not _is_calendar(calendar):
         return None
@@ -168,20 +169,20 @@ def age_on(calendar: str, reference: date) -> int | None:
 
 
 def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
-    """Label dates by ever longer parts of the calendar.
+    """Return the labels of dates at hierarchy levels of increasing length, such as month, year and 5 years.
 
     Parameters
     ----------
     attribute : Attribute
-        Categories are days as ``1970-10-07``, months and years. Other values share one group; an empty value has a
-        group of its own.
+        Categories are days such as ``1970-10-07``, months and years. All other values share one group; the empty value
+        has a separate group.
     levels : sequence of str
-        ``"month"``, ``"year"`` or a number of years such as ``"5 years"``, each a multiple of the one before.
+        ``"month"``, ``"year"`` or a number of years such as ``"5 years"``; each length is a multiple of the previous.
 
     Raises
     ------
     InputError
-        If a level is none of these, or does not hold whole groups of the one before.
+        If a level is not one of these, or would split a group of the previous level.
     """
     spans = []
     for level in levels:
@@ -201,7 +202,7 @@ def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
 
 
 def _is_calendar(text: str) -> bool:
-    """Return whether a text is a date as in `Day.calendar`."""
+    """Return whether a text is a date in the form of `Day.calendar`."""
     return (day := read_day(text)) is not None and day.calendar == text
 
 

@@ -1,4 +1,4 @@
-"""k-anonymity by cell suppression: the baseline of Wan et al. 2021 without an adversary model."""
+"""k-anonymity by cell suppression, the baseline without an adversary model in Wan et al. 2021."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from reidsim.releases.strategy_space import Floats
 
 Integers = NDArray[np.int64]
 
-# Records that are compared at once stay in the cache; they are listed anew when fewer than this share are left.
+# Number of records that are compared in one block, so that they stay in the processor's cache; and the share of
+# remaining candidates below which the list of candidates is rebuilt.
 _AT_ONCE, _SPARSE = 2048, 0.8
 
 
 def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:
-    """Return the cells that may be shared so that every record equals at least k - 1 others.
+    """Return a mask of the cells that can be shared so that every record equals at least k - 1 other records.
 
-    Records are put in clusters of k or a few more; within a cluster the attributes in which its records differ are
-    suppressed. Each cluster starts from the first record left and takes in, one by one, the record that adds the
-    least weight of suppressed cells, the earlier one among equals; fewer than k records left over join the clusters
-    where they add least. The smallest suppression is hard to find (NP-hard from k = 3); this is a heuristic. Time
-    grows with the square of the number of records.
+    Records are grouped into clusters of k or slightly more records. Within a cluster, the attributes in which the
+    records differ are suppressed. Each cluster starts with the first remaining record; then the record that adds the
+    least weight of suppressed cells joins (among equals, the first), until the cluster has k records. The last fewer
+    than k records join the clusters in which they add the least weight. This is a heuristic, because finding the
+    smallest suppression is NP-hard for k of 3 or more. Time is quadratic in the number of records.
 
     Parameters
     ----------
     values : ndarray of int, shape (n, n_attributes)
+        Codes of the records' values.
     k : int
+        Minimum number of equal records.
     weights : ndarray of float64, shape (n_attributes,), optional
-        Worth of each attribute's cells; 1 by default.
+        Weight of a suppressed cell of each attribute; default: 1.
 
     Returns
     -------
     ndarray of bool, shape (n, n_attributes)
-        True where the value is shared.
+        True for cells that are shared, False for suppressed cells.
 
     Raises
     ------
@@ -57,11 +60,11 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
     n, n_attributes = values.shape
     shared = np.ones((n, n_attributes), np.bool_)
     cluster_of = np.full(n, -1, np.int64)
-    # Each cluster by its first record, and the attributes in which its records agree.
+    # For each cluster, the values of its first record and the attributes in which its records agree.
     seeds = np.zeros(n, np.int64)
     same = np.ones((n, n_attributes), np.bool_)
     sizes = np.zeros(n, np.int64)
-    # Candidates for the nearest record, and their values by attribute; some of them are in clusters already.
+    # Candidates for the nearest record and their values by attribute; some candidates may already be in clusters.
     rows, columns = np.arange(n), np.ascontiguousarray(values.T)
     n_clusters, left = 0, n
     for seed in range(n):
@@ -102,7 +105,7 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
 
 @numba.njit(cache=True)
 def _added_by_each(columns: Integers, weights: Floats, seed: Integers, same: NDArray[np.bool_], size: int) -> Floats:
-    """Return `_added` of many records, computed by attribute, which is several times as fast."""
+    """Return `_added` for many records; computed attribute by attribute, which is several times faster."""
     added = np.zeros(columns.shape[1])
     for j in range(len(weights)):
         if same[j]:
@@ -115,7 +118,7 @@ def _added_by_each(columns: Integers, weights: Floats, seed: Integers, same: NDA
 
 @numba.njit(cache=True)
 def _added(values: Integers, weights: Floats, row: int, seed: int, same: NDArray[np.bool_], size: int) -> float:
-    """Return the weight of cells suppressed when a record joins a cluster."""
+    """Return the additional weight of suppressed cells if a record joins a cluster."""
     added = 0.0
     for j in range(len(weights)):
         if not same[j]:

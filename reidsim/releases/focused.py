@@ -15,11 +15,11 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 
 @dataclass(frozen=True, eq=False)
 class FocusedSpace:
-    """A masking space whose searches only mask the attributes that the adversary uses (a `StrategySpace`).
+    """A masking space in which searches only mask the attributes that the adversary uses (a `StrategySpace`).
 
-    Strategies keep their numbers. Sharing an unused attribute brings no attack, costs nothing and has the lower number,
-    so a search that starts from sharing everything and only masks used attributes is exact. A search of the whole space
-    would visit all combinations of unused attributes.
+    Strategies keep their numbers. Sharing an unused attribute causes no attack, loses no utility and has the lower
+    number. Therefore a search that starts from sharing everything and masks only used attributes is exact. A search of
+    the whole space would visit all combinations of unused attributes.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class FocusedSpace:
 
     @cached_property
     def _steps(self) -> frozenset[int]:
-        """Differences of strategy numbers by one level of each attribute in focus."""
+        """Difference in strategy number for one level of each used attribute."""
         steps = self.whole.number(np.eye(len(self.whole.attributes), dtype=np.int64)).tolist()
         return frozenset(
             step for name, step in zip(self.whole.attributes, steps, strict=True) if name in self.attributes
@@ -41,7 +41,7 @@ class FocusedSpace:
 
     @property
     def size(self) -> int:
-        """Number of strategies, of the whole space."""
+        """Number of strategies of the whole space."""
         return self.whole.size
 
     @property
@@ -55,7 +55,7 @@ class FocusedSpace:
         return self.whole.most_specific
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute in focus one level further, in lattice order."""
+        """Yield the strategies with one used attribute masked by one more level, in lattice order."""
         return (below for below in self.whole.successors(strategy) if below - strategy in self._steps)
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
@@ -71,11 +71,11 @@ class FocusedSpace:
         return self.whole.average_utility(strategy)
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the levels gone as a share of all levels."""
+        """Return the sum of levels divided by the largest possible sum."""
         return self.whole.generalization_intensity(strategies)
 
     def describe(self, strategy: int) -> str:
-        """Name the attributes shared; see `MaskingSpace`."""
+        """Return the names of the shared attributes; see `MaskingSpace`."""
         return self.whole.describe(strategy)
 
 

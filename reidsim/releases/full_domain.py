@@ -1,4 +1,4 @@
-"""Released tables under a strategy per record, with suppressed records, and their equivalence classes."""
+"""Released tables, given a strategy for each record, and their equivalence classes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from reidsim.releases.strategy_space import Strategies
 def released_table(
     lattice: GeneralizationLattice, strategies: Strategies, cell_of_record: NDArray[np.intp]
 ) -> pd.DataFrame:
-    """Return the quasi-identifiers as released, in the order of the records.
+    """Return the released quasi-identifiers, in the order of the records.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Over the distinct cells.
+        Lattice over the distinct cells.
     strategies : ndarray of int64, shape (n_records,)
-        The node of each record: the same for all that are released, under full-domain generalization; -1 where the
-        record is suppressed.
+        Node of each record; -1 if the record is suppressed. Under full-domain generalization, all released records have
+        the same node.
     cell_of_record : ndarray of int, shape (n_records,)
+        Cell of each record.
 
     Returns
     -------
     DataFrame
-        One categorical column per attribute; suppressed records have ``*`` in every one.
+        One categorical column per attribute; suppressed records have ``*`` in every column.
     """
     labels = lattice.released(strategies, cell_of_record)
     for name in labels.columns:
@@ -44,11 +45,11 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
     Parameters
     ----------
     released : DataFrame
-        Labels; a row of ``*`` alone is a suppressed record. (A record kept at a top node of ``*`` alone looks the same,
-        and has no utility either, unless attributes are excluded from the information loss.)
+        Released labels; a row in which every label is ``*`` counts as suppressed. (A record released at the top node
+        looks the same, and has no utility either, unless attributes are excluded from the information loss.)
     person : ndarray of int, shape (n_records,), optional
-        Person of each record: then the size of a class is the number of different people in it. One person per record,
-        if not given.
+        Person of each record; the size of a class is the number of different people in it. Default: each record is
+        another person.
 
     Returns
     -------
@@ -67,5 +68,5 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
 
 
 def common_levels(lattice: GeneralizationLattice, strategies: Strategies) -> tuple[int, ...]:
-    """Return the lowest levels at or above the strategies (n,) of all records."""
+    """Return the lowest level of each attribute at or above the levels of all strategies, shape (n,)."""
     return tuple(int(level) for level in lattice.all_levels(strategies).max(axis=0))

@@ -1,4 +1,4 @@
-"""Generalization hierarchies: the group of each value of an attribute at each level."""
+"""Generalization hierarchies, which assign each value of an attribute to a group at each level."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ SUPPRESSED = "*"
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Nested groupings of the categories of an attribute; level 0 keeps every value.
+    """Nested partitions of the categories of an attribute; level 0 keeps every value.
 
     Parameters
     ----------
     attribute : Attribute
     groups : ndarray of int32, shape (n_levels, n_values)
-        ``groups[level, value]`` is the group that the value falls in at that level.
+        ``groups[level, value]`` is the group of the value at the level.
     labels : tuple of tuple of str
         ``labels[level][group]`` is the label of the group.
     costless_levels : frozenset of int
-        Levels whose merging is not charged as information loss: group sizes are equal to the level below.
+        Levels whose merges do not count as information loss: in the loss, group sizes are as at the level below.
 
     Raises
     ------
@@ -72,13 +72,13 @@ class Hierarchy:
     def from_labels(
         cls, attribute: Attribute, levels: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
     ) -> Hierarchy:
-        """Build a hierarchy from the label of every category at every level above 0.
+        """Return the hierarchy with the given label of every category at every level above 0.
 
         Parameters
         ----------
         attribute : Attribute
         levels : sequence of sequence of str
-            ``levels[k][value]`` is the label at level ``k + 1``; equal labels are one group.
+            ``levels[k][value]`` is the label at level ``k + 1``; categories with equal labels form a group.
         costless_levels : sequence of int
             See the class.
         """
@@ -92,7 +92,7 @@ class Hierarchy:
 
     @property
     def n_levels(self) -> int:
-        """Number of levels, the ungeneralized one included."""
+        """Number of levels, including level 0."""
         return len(self.groups)
 
     @cached_property
@@ -102,38 +102,38 @@ class Hierarchy:
 
     @cached_property
     def group_sizes(self) -> NDArray[np.int64]:
-        """How many categories share the group of each value, shape (n_levels, n_values)."""
+        """Number of categories in the group of each value, shape (n_levels, n_values)."""
         return np.stack([np.bincount(level)[level] for level in self.groups]).astype(np.int64)
 
     @cached_property
     def charged_sizes(self) -> NDArray[np.int64]:
-        """Group sizes in the information loss, shape (n_levels, n_values): without costless merging."""
+        """Group sizes used in the information loss, without costless merges, shape (n_levels, n_values)."""
         sizes = self.group_sizes.copy()
         for level in sorted(self.costless_levels):
             sizes[level] = sizes[level - 1]
         return sizes
 
     def parents(self, level: int) -> NDArray[np.int32]:
-        """Return for each group of `level` its group at ``level + 1``, shape (n_groups[level],)."""
+        """Return the group at ``level + 1`` of each group of `level`, shape (n_groups[level],)."""
         parents = np.empty(self.n_groups[level], dtype=np.int32)
         parents[self.groups[level]] = self.groups[level + 1]
         return parents
 
 
 def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
-    """Check that a hierarchy table has rows of equal length and no more than one row per value.
+    """Check that the rows of a hierarchy table have equal length and different values.
 
     Parameters
     ----------
     rows : sequence of sequence of str
         One row per value, one column per level.
     first_row : int
-        Number of the first row in messages: 2 if the file has a header before it.
+        Number of the first row in messages: 2 if the file has a header.
 
     Raises
     ------
     InputError
-        Names the first row that does not fit.
+        If a row is invalid; the message names the first one.
     """
     row_of: dict[str, int] = {}
     for number, row in enumerate(rows, start=first_row):
@@ -149,15 +149,14 @@ def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1)
 def hierarchy_from_rows(
     attribute: Attribute, rows: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
 ) -> Hierarchy:
-    """Build a hierarchy from a table with one row per value and one column per level (as ARX writes them).
+    """Return the hierarchy in a table with one row per value and one column per level, the format of ARX.
 
-    Rows of values outside the attribute's categories are allowed and ignored, so that one file can serve several
-    data sets.
+    Rows for values that are not categories of the attribute are ignored, so that one file can serve several data sets.
 
     Raises
     ------
     InputError
-        If rows differ in length, a value has two rows, or a category has none.
+        If rows differ in length, a value has two rows, or a category has no row.
     """
     require_rows_of_values(rows)
     by_value = {row[0]: row for row in rows}

@@ -1,4 +1,4 @@
-"""Hierarchy files as ARX writes them: one row per value, one column per level."""
+"""Hierarchy files in the format of ARX: one row per value, one column per level."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from reidsim.errors import InputError
 from reidsim.tables import DELIMITERS, read_table
 
-# Common names of the column of values.
+# Common names of the column with the values.
 _VALUE_HEADER = re.compile(r"(values?|levels?|lvl)[ _-]?0?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d+([.,]\d+)?\+?")
 
 
 def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
-    """Read the rows of a hierarchy file, every value as text; a header is a row like any other.
+    """Return all rows of a hierarchy file, including a header, with every value as text.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or has one column in which every row holds another delimiter.
+        If the file cannot be read, or has one column and every row contains another common delimiter.
     """
     frame = read_table(path, delimiter=delimiter, header=False)
     rows: list[list[str]] = frame.to_numpy().tolist()
@@ -40,16 +40,17 @@ def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
 def check_header(
     rows: Sequence[Sequence[str]], *, header: bool, used: Collection[str], names: Collection[str] = ()
 ) -> None:
-    """Check that the first row of a hierarchy file is a header exactly if `header` is true.
+    """Check that the first row of a hierarchy file is a header if and only if `header` is true.
 
-    A header counted as a value changes the information loss of every record, and a value taken for a header is lost.
+    A header that is treated as a value would change the information loss of every record; a value that is treated as a
+    header would be lost.
 
     Parameters
     ----------
     rows : sequence of sequence of str
         All rows of the file, each of the same length.
     header : bool
-        Whether the first row should name the levels.
+        Whether the first row is expected to name the levels.
     used : collection of str
         Values that occur in the records or the population.
     names : collection of str
@@ -58,9 +59,10 @@ def check_header(
     Raises
     ------
     InputError
-        If the first row contradicts `header`. A header has no label in common with another row and no value
-        that occurs, and its cells differ; besides, it is the only row without the label that all others have at the
-        top, the only one whose value is not a number, or its first cell is a name of the column.
+        If the first row contradicts `header`. A row is recognized as a header if it shares no label with another row,
+        its value does not occur in the data, and its cells differ; and if, in addition, it is the only row without the
+        common label at the top level, it is the only row whose value is not a number, or its first cell is a name of
+        the column.
     """
     first, rest = rows[0], rows[1:]
     alone = [label not in {row[level] for row in rest} for level, label in enumerate(first) if level]

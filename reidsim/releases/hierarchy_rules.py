@@ -1,4 +1,4 @@
-"""Rules that make the levels of a hierarchy: intervals, prefixes, groups, suppression."""
+"""Rules that generate the levels of a hierarchy: intervals, prefixes, groups and suppression."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from reidsim.wording import whole_number
 def interval_levels(
     attribute: Attribute, widths: Sequence[int], *, start: int | None = None, absorb_remainder: bool = True
 ) -> list[list[str]]:
-    """Label whole numbers by intervals of growing width.
+    """Return the labels of integers at levels of intervals with increasing width.
 
     Parameters
     ----------
     attribute : Attribute
-        Categories are whole numbers; a trailing ``+`` (``"90+"``) is allowed. An empty category, a missing value, is
-        a group of its own.
+        Categories are integers; a trailing ``+`` (``"90+"``) is allowed. The empty category (a missing value) has a
+        separate group.
     widths : sequence of int
-        Width of the intervals at each level; each a multiple of the one before, so that levels nest.
+        Width of the intervals at each level; each width is a multiple of the previous one, so that levels are nested.
     start : int, optional
-        Where the first interval begins (default: the smallest category).
+        Lower end of the first interval; default: the smallest category.
     absorb_remainder : bool
-        Let the last full interval include the values above it instead of a short interval.
+        Whether the last full interval includes the values above it; if False, they form a shorter interval.
 
     Returns
     -------
     list of list of str
-        Per level, the label of each category.
+        For each level, the label of each category.
     """
     present = _present(attribute)
     number_of = dict(zip(present, whole_numbers(attribute, present), strict=True))
@@ -57,17 +57,17 @@ def interval_levels(
 
 
 def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence[str] = ()) -> list[list[str]]:
-    """Label codes such as ZIP codes by ever shorter prefixes.
+    """Return the labels of codes, such as ZIP codes, at levels of decreasing prefix length.
 
     Parameters
     ----------
     attribute : Attribute
-        Categories all of one length; an empty category, a missing value, is a group of its own.
+        Categories of equal length. The empty category (a missing value) has a separate group.
     digits : sequence of int
-        Characters kept at each level, decreasing.
+        Number of characters kept at each level, in descending order.
     pool : sequence of str
-        Prefixes whose codes are grouped with each other (and with no others) at every level that keeps no more
-        characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
+        Prefixes, such as the sparsely populated ZIP3 areas of Safe Harbor. At every level that keeps at most as many
+        characters as these prefixes have, their codes form one group, which contains no other codes.
     """
     lengths = sorted({len(category) for category in _present(attribute)})
     if len(lengths) != 1:
@@ -86,7 +86,8 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
     levels = []
     for kept in digits:
         pooled = sorted({_masked(prefix[:kept], length) for prefix in pool})
-        # In brackets even if alone, so that codes outside the pool with the same prefix keep a group of their own.
+        # The label has brackets even for a single prefix, to distinguish it from codes outside the pool with this
+        # prefix.
         pooled_label = f"[{', '.join(pooled)}]"
         in_pool = tuple(prefix for prefix in pool if kept <= len(prefix))
         levels.append(
@@ -99,13 +100,13 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
 
 
 def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """Label categories by listed groups.
+    """Return the labels of categories at levels given as lists of groups.
 
     Parameters
     ----------
     attribute : Attribute
     groups : sequence of sequence of sequence of str
-        Per level, the groups of two or more categories; categories not listed keep their label from the level below.
+        For each level, the groups of two or more categories; other categories keep their label from the level below.
     """
     current = list(attribute.categories)
     levels = []
@@ -124,12 +125,12 @@ def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]
 
 
 def suppression_level(attribute: Attribute) -> list[str]:
-    """Label every category with the suppressed value."""
+    """Return the labels of a level at which every category is suppressed."""
     return [SUPPRESSED] * attribute.size
 
 
 def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
-    """Return the categories of an attribute, or some of them, as whole numbers; ``"90+"`` is 90."""
+    """Return the categories of an attribute, or the given ones, as integers; ``"90+"`` is 90."""
     numbers = []
     for category in attribute.categories if categories is None else categories:
         number = whole_number(category)
@@ -141,7 +142,7 @@ def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None)
 
 
 def _present(attribute: Attribute) -> list[str]:
-    """Return the categories of an attribute without the empty one, a missing value."""
+    """Return the categories of an attribute without the empty category (a missing value)."""
     present = [category for category in attribute.categories if category]
     if not present:
         raise InputError("no value that is not missing", where=f"attribute {attribute.name!r}")

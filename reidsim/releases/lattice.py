@@ -1,4 +1,4 @@
-"""The generalization lattice: one hierarchy level per attribute, chosen for each record."""
+"""The generalization lattice, whose strategies choose one hierarchy level for each attribute of a record."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from reidsim.portable_math import log
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# Strategies are 64-bit numbers, with room for arithmetic.
+# Maximum number of strategies, so that strategy numbers fit into 64 bits without overflow in arithmetic.
 MOST_NUMBERED = 2**62
-# Losses above this count as 1, so that rounding leaves no benefit of 1e-16 to a suppressed record.
+# Losses above this count as 1; otherwise rounding could leave a suppressed record a benefit of 1e-16.
 NO_BENEFIT = 1.0 - 1e-12
 
 
@@ -28,8 +28,8 @@ NO_BENEFIT = 1.0 - 1e-12
 class GeneralizationLattice:
     """All combinations of hierarchy levels for a set of records (a `StrategySpace`).
 
-    Strategies are numbered in lexicographic order of their level vectors, the first attribute being the most
-    significant; so every strategy comes after those it generalizes.
+    Strategies are numbered in lexicographic order of their level vectors, with the first attribute as the most
+    significant. Therefore every strategy has a higher number than the strategies that it generalizes.
 
     Utility is one minus the entropy-based information loss of Wan et al. 2015, Eqs. 1 to 3: the loss of a strategy
     is the sum over attributes of the logarithm of the number of values in the record's group, divided by the sum of
@@ -38,11 +38,11 @@ class GeneralizationLattice:
     Parameters
     ----------
     hierarchies : tuple of Hierarchy
-        In the order of the domain.
+        One hierarchy per attribute, in the order of the domain.
     codes : ndarray of int32, shape (n_records, n_attributes)
-        The records.
+        Codes of the records' values.
     loss_attributes : tuple of str, optional
-        Attributes that count in the information loss (all, if not given).
+        Attributes that count in the information loss; default: all.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -59,7 +59,7 @@ class GeneralizationLattice:
 
     @cached_property
     def domain(self) -> Domain:
-        """The quasi-identifiers."""
+        """Domain of the quasi-identifiers."""
         return Domain(tuple(hierarchy.attribute for hierarchy in self.hierarchies))
 
     @cached_property
@@ -84,11 +84,11 @@ class GeneralizationLattice:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """Difference of a strategy's number by one level of each attribute."""
+        """Difference in strategy number for one level of each attribute."""
         return tuple(math.prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
 
     def levels(self, strategy: int) -> tuple[int, ...]:
-        """Return the level of each attribute."""
+        """Return the level of each attribute in a strategy."""
         return tuple(strategy // stride % levels for stride, levels in zip(self.strides, self.shape, strict=True))
 
     def all_levels(self, strategies: Strategies) -> NDArray[np.int64]:
@@ -104,13 +104,13 @@ class GeneralizationLattice:
         return sum(level * stride for level, stride in zip(levels, self.strides, strict=True))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level up, first attribute first."""
+        """Yield the strategies with one attribute one level higher, in the order of the attributes."""
         for level, levels, stride in zip(self.levels(strategy), self.shape, self.strides, strict=True):
             if level + 1 < levels:
                 yield strategy + stride
 
     def predecessors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level down, first attribute first."""
+        """Yield the strategies with one attribute one level lower, in the order of the attributes."""
         for level, stride in zip(self.levels(strategy), self.strides, strict=True):
             if level > 0:
                 yield strategy - stride
@@ -124,12 +124,12 @@ class GeneralizationLattice:
         return np.maximum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as both together, (n,): the smaller of nested groups."""
+        """Return the strategies that disclose as much as both together, shape (n,): the lower level per attribute."""
         return np.minimum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     @cached_property
     def losses(self) -> tuple[Floats, ...]:
-        """Share of the greatest possible information loss by attribute, level and value: (n_levels, n_values) each."""
+        """Normalized information loss of each value, one array of shape (n_levels, n_values) per attribute."""
         counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
         greatest = fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
         return tuple(
@@ -141,13 +141,13 @@ class GeneralizationLattice:
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
-        """Information loss of every record by attribute and level, shape (n_levels, n_records) each."""
+        """Normalized information loss of each record, one array of shape (n_levels, n_records) per attribute."""
         return tuple(
             np.ascontiguousarray(losses[:, self.codes[:, position]]) for position, losses in enumerate(self.losses)
         )
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return one minus the normalised information loss of each record, shape (n_records,) or (n_rows,)."""
+        """Return one minus the normalized information loss of each record, shape (n_records,) or (n_rows,)."""
         loss = np.zeros(self.n_records if rows is None else len(rows))
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
@@ -159,7 +159,7 @@ class GeneralizationLattice:
 
     @cached_property
     def level_columns(self) -> NDArray[np.int64]:
-        """Level of each attribute in every strategy, shape (n_attributes, size); for lattices of few strategies."""
+        """Level of each attribute in every strategy, shape (n_attributes, size); only for small lattices."""
         return np.ascontiguousarray(self.all_levels(np.arange(self.size)).T)
 
     @cached_property
@@ -169,13 +169,13 @@ class GeneralizationLattice:
     def average_utility(self, strategy: int) -> float:
         """Return the mean utility over all records."""
         lost = 0.0
-        # A loop, as the rounding of `sum` depends on the version of Python.
+        # A loop, because the rounding of `sum` depends on the version of Python.
         for losses, level in zip(self._average_losses, self.levels(strategy), strict=True):
             lost += losses[level]
         return 1.0 - lost
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the sum of levels over the greatest possible sum (Wan et al. 2015, Eq. 5)."""
+        """Return the sum of levels divided by the largest possible sum (Wan et al. 2015, Eq. 5)."""
         if self.size > len(strategies):
             return self._intensities(strategies)
         return self._intensity_table[strategies]
@@ -189,16 +189,16 @@ class GeneralizationLattice:
         return self._intensities(np.arange(self.size))
 
     def describe(self, strategy: int) -> str:
-        """Name a strategy by its levels, such as ``"0,3,1,0"``."""
+        """Return the name of a strategy: its levels, such as ``"0,3,1,0"``."""
         return ",".join(map(str, self.levels(strategy)))
 
     def released(self, strategies: Strategies, rows: Rows) -> pd.DataFrame:
-        """Return the labels under which records are released.
+        """Return the released labels of records.
 
         Parameters
         ----------
         strategies : ndarray of int, shape (n,)
-            Strategy of each row; negative where the record is withheld (its values are missing).
+            Strategy of each row; negative for withheld records, whose released values are missing.
         rows : ndarray of int, shape (n,)
             Record of each row.
 

@@ -1,12 +1,12 @@
-"""m-invariance (Xiao and Tao 2007): records of several releases keep the same sensitive values in their groups.
+"""m-invariance (Xiao and Tao 2007) for several releases: a record's group always has the same sensitive values.
 
-Records form groups of at least m with different sensitive values, the signature of the group. A record in several
-releases is in groups with the same signature in all of them. So the intersection of its groups over time still holds
-m sensitive values, and none is more likely than 1/m. Where no new record has a value that a signature needs, a
-counterfeit record is added.
+Each group has at least m records with different sensitive values; the set of these values is the signature of the
+group. A record that is in several releases is always in a group with the same signature. Therefore the intersection of
+its groups over time still contains m sensitive values, each with a probability of at most 1/m. If no new record has a
+value that a signature needs, a counterfeit record is added.
 
-The algorithm is that of the paper's Section 4.3: division of the staying records into buckets by signature, balancing,
-assignment of new records, and splitting of buckets by halves of the least total perimeter.
+The algorithm is from Section 4.3 of the paper: divide the remaining records into buckets by signature, balance the
+buckets, assign new records, and split buckets into halves with the least total perimeter.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Grouping(NamedTuple):
     Attributes
     ----------
     group : ndarray of int64, shape (n,)
-        The group of each record; -1 of records that are not in the release.
+        Group of each record; -1 for records that are not in the release.
     signatures : list of tuple of int
-        The sensitive values of each group, rising.
+        Sensitive values of each group, in ascending order.
     counterfeits : int
-        Counterfeit records in all groups.
+        Number of counterfeit records in all groups.
     """
 
     group: Integers
@@ -48,23 +48,23 @@ class Grouping(NamedTuple):
 def m_invariant_groups(
     schedule: NDArray[np.bool_], sensitive: Integers, codes: NDArray[np.integer], m: int
 ) -> list[Grouping]:
-    """Return the groups of release after release.
+    """Return the groups of each release, in order.
 
     Parameters
     ----------
     schedule : ndarray of bool, shape (n_releases, n)
-        Which records are in each release. A record that comes back counts as new.
+        Whether each record is in each release. A record that returns after an absence counts as new.
     sensitive : ndarray of int64, shape (n,)
-        The sensitive value of each record, from 0 on.
+        Sensitive value of each record, numbered from 0.
     codes : ndarray of int, shape (n, n_attributes)
-        Quasi-identifiers, by which groups are kept small; codes count as numbers.
+        Codes of the quasi-identifiers, treated as numbers; groups are formed from records with close codes.
     m : int
-        2 or more.
+        Minimum number of records in a group, 2 or more.
 
     Raises
     ------
     InputError
-        If more than one in m of the new records of a release have the same sensitive value, so that no groups exist.
+        If more than 1/m of the new records of a release have the same sensitive value, so that no groups exist.
     """
     scale = np.maximum(np.ptp(codes, axis=0), 1) if len(codes) else np.ones(codes.shape[1])
     positions = codes / scale
@@ -89,13 +89,13 @@ def m_invariant_groups(
 
 
 def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Integers]:
-    """Return a record of its group and the sensitive value of each counterfeit, two arrays of shape (n_counterfeits,).
+    """Return, for each counterfeit, a record of its group and its sensitive value; shapes (n_counterfeits,).
 
     Parameters
     ----------
     grouping : Grouping
     sensitive : ndarray of int64, shape (n,)
-        The sensitive value of each record.
+        Sensitive value of each record.
     """
     members: dict[int, list[int]] = {}
     for row in np.flatnonzero(grouping.group >= 0).tolist():
@@ -111,15 +111,15 @@ def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Inte
 
 
 def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: Rows) -> Strategies:
-    """Return the least strategy under which the records of each group are equal, shape (n,); -1 without a group.
+    """Return each record's lowest strategy that makes its group's records equal, shape (n,); -1 without a group.
 
     Parameters
     ----------
     grouping : Grouping
     lattice : GeneralizationLattice
-        Whose last levels suppress.
+        Lattice in which the last level of every attribute is suppression.
     cells : ndarray of int, shape (n,)
-        The row of the lattice that each record is.
+        Row of each record in the lattice.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
     members = members[np.argsort(grouping.group[members], kind="stable")]
     groups = grouping.group[members]
     start = np.flatnonzero(np.diff(groups, prepend=-1))
-    # Groups of counterfeits alone have no members.
+    # Groups that consist only of counterfeits have no members here.
     each = np.cumsum(np.diff(groups, prepend=-1) != 0) - 1
     numbers = np.zeros(len(start), dtype=np.int64)
     for position, (hierarchy, stride) in enumerate(zip(lattice.hierarchies, lattice.strides, strict=True)):
@@ -155,7 +155,7 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
 
 
 def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
-    """Return rows by their sensitive value."""
+    """Return the rows with each sensitive value, by value."""
     values: dict[int, list[int]] = {}
     for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
         values.setdefault(value, []).append(row)
@@ -163,7 +163,7 @@ def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
 
 
 def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]) -> dict[Signature, list[list[int]]]:
-    """Return the staying records by signature and, within it, by sensitive value."""
+    """Return the remaining records by signature, and within a signature by sensitive value."""
     buckets: dict[Signature, list[list[int]]] = {}
     for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
         signature = signature_of[row]
@@ -172,7 +172,7 @@ def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]
 
 
 def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> int:
-    """Fill every value of a bucket up to the most frequent one; return the number of counterfeits added."""
+    """Add records until all values of a bucket are equally frequent; return the number of counterfeits added."""
     counterfeits = 0
     for signature, columns in buckets.items():
         most = max(map(len, columns))
@@ -187,7 +187,7 @@ def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]
 
 
 def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
-    """Return whether groups of the new records exist after one record of a value is taken."""
+    """Return whether the new records can still form groups after one record with this value is removed."""
     if not new.get(value):
         return False
     counts = {each: len(rows) for each, rows in new.items()}
@@ -207,7 +207,7 @@ def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
 
 
 def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> None:
-    """Assign new records to buckets, several of each of the most frequent values at a time."""
+    """Assign new records to buckets, several records of each of the most frequent values at a time."""
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
         counts = [*(len(new[value]) for value in frequent), 0]
@@ -220,13 +220,13 @@ def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]]
 
 
 def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
-    """Return the number of values, and of records of each, that can be taken so that groups of the others exist.
+    """Return the numbers of values, and of records per value, that can be taken so that the rest can form groups.
 
-    `counts` of records of each value fall, and end with a 0.
+    `counts` contains the number of records of each value in descending order, with a 0 at the end.
     """
     total = sum(counts)
     for size in range(m, len(counts)):
-        # At most one in m of the remaining records may have the first value, or the first value that is not taken.
+        # At most 1/m of the remaining records may have the first value, or the first value that is not taken.
         for number in range(counts[size - 1], 0, -1):
             left = total - size * number
             if max(counts[0] - number, counts[size]) * m <= left:
@@ -235,13 +235,13 @@ def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
 
 
 def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
-    """Split a balanced bucket (n_values, n) into n groups of close records, one per value."""
+    """Split a balanced bucket, shape (n_values, n), into n groups of close records, one record per value."""
     if columns.shape[1] <= 1:
         return [columns[:, at] for at in range(columns.shape[1])]
     half = columns.shape[1] // 2
     best, least = None, np.inf
     for attribute in range(positions.shape[1]):
-        # Counterfeits go wherever there is room.
+        # Counterfeits have no position; they fill the remaining places.
         place = np.where(columns == COUNTERFEIT, np.inf, positions[columns, attribute])
         ordered = np.take_along_axis(columns, np.argsort(place, axis=1, kind="stable"), axis=1)
         halves = ordered[:, :half], ordered[:, half:]

@@ -1,8 +1,8 @@
-"""Sharing or masking each attribute of a record: the strategies of the masking game (Wan et al. 2021).
+"""The strategies of the masking game (Wan et al. 2021), which share or mask each attribute of a record.
 
-An attribute may also have levels between shared and masked, such as age in groups of ten years; masking is its last
-level. The number of a strategy reads its levels as digits, the first attribute the most significant. So strategy 0
-shares everything, and with masking alone the bits of the number are the masked attributes.
+An attribute may also have intermediate levels, such as age in groups of ten years; masking is its last level. The
+digits of a strategy's number are its levels, with the first attribute as the most significant digit. Therefore strategy
+0 shares everything; without intermediate levels, the bits of the number mark the masked attributes.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ _MASKING = np.array([1.0, 0.0])
 class MaskingSpace:
     """All combinations of levels of the attributes of a record.
 
-    The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``: with weights of entropy the
-    share of information that the record keeps (Wan et al. 2021). Sharing everything has utility 1, also where the
-    record's own weights sum to less than the total. So utility never rises as more is masked.
+    The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``. With entropies as weights, this
+    is the share of information that the record keeps (Wan et al. 2021). Sharing everything has utility 1, even if the
+    record's own weights sum to less than the total. Utility never increases if more is masked.
 
     Parameters
     ----------
     attributes : tuple of str
-        Names, in the order of the strategy's digits.
+        Names of the attributes, in the order of the strategy's digits.
     weights : ndarray of float64, shape (n_attributes,) or (n_records, n_attributes)
-        Worth of each attribute, 0 or more; one row for each record where it differs by record.
+        Weight of each attribute in the utility, 0 or more; one row per record if weights differ between records.
     n_records : int
     kept : tuple of ndarray of float64, optional
-        For each attribute the share of its weight kept at each level: from 1, falling, to 0. (1, 0) by default.
+        For each attribute, the share of its weight kept at each level, decreasing from 1 to 0; default: (1, 0).
     groups : tuple of tuple of ndarray of int, optional
-        For each attribute, and each of its levels between shared and masked, the group of each value 0, 1, ...
+        For each attribute and each of its intermediate levels, the group of each value 0, 1, ...
     total_weight : float, optional
-        Weight of utility 1; the mean over records of the sum of weights by default. Where weights differ by
-        record, the sum of a record may be larger, and its utility is 1.
+        Sum of weights that corresponds to utility 1; default: the mean over records of the sum of weights. If weights
+        differ between records, the sum of a record may be larger; its utility is then 1.
 
     Raises
     ------
     InputError
-        If shapes do not fit, a weight is negative, all are 0, levels are out of order or strategies too many.
+        If shapes do not match, a weight is negative, all weights are 0, levels are not in order, or there are too many
+        strategies.
     """
 
     attributes: tuple[str, ...]
@@ -105,15 +106,15 @@ class MaskingSpace:
         return 0
 
     def levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
-        """Return the level of each attribute, shape (..., n_attributes)."""
+        """Return the level of each attribute in the strategies, shape (..., n_attributes)."""
         return np.asarray(np.asarray(strategies)[..., None] // self._place % np.array(self.shape))
 
     def number(self, levels: NDArray[np.int64]) -> Strategies:
-        """Return the strategies that have these levels, shape (..., n_attributes)."""
+        """Return the numbers of the strategies with the given levels, shape (..., n_attributes)."""
         return np.asarray((np.asarray(levels, dtype=np.int64) * self._place).sum(axis=-1))
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share these attributes unchanged and mask the others."""
+        """Return the strategies that share the given attributes unchanged and mask all other attributes."""
         return self.number(np.where(shared, 0, np.array(self.shape) - 1))
 
     def shared(self, strategies: Strategies | int) -> NDArray[np.bool_]:
@@ -121,7 +122,7 @@ class MaskingSpace:
         return np.asarray(self.levels(strategies) == 0)
 
     def generalized(self, attribute: int, level: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return values of an attribute as released at a level that is not masked.
+        """Return the released values of an attribute at a level other than masking.
 
         Raises
         ------
@@ -140,7 +141,7 @@ class MaskingSpace:
 
     @property
     def is_nested(self) -> bool:
-        """Whether values in one group at a level of an attribute are so at all later levels."""
+        """Whether levels are nested: values in one group stay in one group at all later levels."""
         for maps in self.groups:
             for finer, coarser in pairwise(maps):
                 size = min(len(finer), len(coarser))
@@ -150,11 +151,11 @@ class MaskingSpace:
         return True
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as both together, shape (n,), where levels are nested."""
+        """Return the strategies that disclose as much as both together, shape (n,); requires nested levels."""
         return self.number(np.minimum(self.levels(first), self.levels(second)))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level further, in lattice order."""
+        """Yield the strategies with one attribute masked by one more level, in lattice order."""
         for place, size in zip(self._place[::-1].tolist(), self.shape[::-1], strict=True):
             if strategy // place % size + 1 < size:
                 yield strategy + place
@@ -170,7 +171,7 @@ class MaskingSpace:
         return np.broadcast_to(self._utility_of(weights, self.levels(strategy)), (n,))
 
     def utilities(self, strategies: Strategies) -> Floats:
-        """Return the utility of each record under a strategy of its own, shape (n_records,)."""
+        """Return the utility of each record under its strategy in `strategies`, shape (n_records,)."""
         return self._utility_of(self.weights, self.levels(strategies))
 
     def average_utility(self, strategy: int) -> float:
@@ -178,11 +179,11 @@ class MaskingSpace:
         return float(np.mean(self._utility_of(self.weights, self.levels(strategy))))
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the levels gone as a share of all levels: with masking alone, the share of attributes masked."""
+        """Return the sum of levels divided by the largest sum; without levels, the share of masked attributes."""
         return np.asarray(self.levels(strategies).sum(axis=-1) / (sum(self.shape) - len(self.shape)))
 
     def describe(self, strategy: int) -> str:
-        """Return the names of attributes that are not masked, with levels between shared and masked."""
+        """Return the names of the attributes that are not masked, with their intermediate levels."""
         named = [
             name if level == 0 else f"{name}~{level}"
             for name, level, size in zip(self.attributes, self.levels(strategy).tolist(), self.shape, strict=True)
@@ -201,7 +202,7 @@ class MaskingSpace:
 
 
 def entropy(values: NDArray[np.generic]) -> float:
-    """Return the entropy of a column in natural logarithms, the published weight of an attribute."""
+    """Return the entropy of a column in nats, which is the published weight of an attribute."""
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-(shares * log(shares)).sum())
 
@@ -215,24 +216,26 @@ def minority_weights(
 ) -> Floats:
     """Return weights that are larger for rare values (minority support of Wan et al. 2021).
 
-    The weight of an attribute is multiplied by ``beta ** alpha``, ``beta = log2(n / (k c) + 1)``, where c of the n
-    people of reference have the value and k values occur among them. A value as frequent as the average has beta 1.
-    A negative alpha favours frequent values. As c is n at most, beta is above 0, so no weight changes its sign.
+    The weight of an attribute is multiplied by ``beta ** alpha`` with ``beta = log2(n / (k c) + 1)``, where n is the
+    number of reference people, c the number of them with the record's value, and k the number of values that occur
+    among them. A value with the average frequency has beta 1. A negative alpha favours frequent values. Because c is at
+    most n, beta is positive, so no weight changes its sign.
 
-    People with an unknown value count in n, but not in k. A value that no person of reference has counts as if one
-    more person had it, ``beta = log2((known + 1) / (k + 1) + 1)``.
-    Both are as in the published code. An unknown value of a record keeps the weight of the attribute.
+    People with an unknown value count in n, but not in k. A value that no reference person has is treated as if one
+    more person had it: ``beta = log2((known + 1) / (k + 1) + 1)``. Both rules follow the published code. If a record's
+    value is unknown, the weight of the attribute is unchanged.
 
     Parameters
     ----------
     weights : ndarray of float64, shape (n_attributes,)
     values : ndarray of int, shape (n_records, n_attributes)
     reference : tuple of ndarray of int
-        The column of each attribute among the people of reference.
+        Values of each attribute among the reference people.
     alpha : float
-        Degree of support: 0 for none, above it for rare values, below it for frequent ones.
+        Degree of support: 0 for none, positive to favour rare values, negative to favour frequent values.
     unknown : tuple of int or None, optional
-        For each attribute the number that denotes an unknown value, None if all are known; None for all by default.
+        For each attribute, the number that denotes an unknown value, or None if all values are known; default: None for
+        all attributes.
 
     Returns
     -------
@@ -241,7 +244,7 @@ def minority_weights(
     Raises
     ------
     InputError
-        If alpha is not finite, or so large that a weight is not.
+        If alpha is not finite, or so large that a weight is not finite.
     """
     if not np.isfinite(alpha):
         raise InputError("degree of minority support out of range", found=alpha, expected="a finite number")

@@ -1,4 +1,4 @@
-"""Records to be shared: labels from a file or a table of counts, and values redrawn at a top code."""
+"""Labels of the records of a release, from a file or a table of counts; redraws of top-coded values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reidsim.tables import require_columns
 
 
 def records_of(table: Population) -> pd.DataFrame:
-    """Return one row of labels per person of a table of counts, in the order of its cells."""
+    """Return a table of labels with one row per person of a population, in the order of its cells."""
     return Individuals.of(table).to_frame().astype("str")
 
 
@@ -30,19 +30,19 @@ def select_columns(
     source: str | Path,
     readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
-    """Return the columns of the quasi-identifiers, under the attributes' names and with the domain's labels.
+    """Return the columns of the quasi-identifiers, renamed to the attributes and with the domain's labels.
 
     Parameters
     ----------
     frame : DataFrame
     columns : mapping of str to str
-        Column of each attribute.
+        Column name of each attribute.
     values : mapping of str to mapping of str to str
-        Per attribute, labels of values; other values keep their text.
+        Labels that replace values, by attribute; other values are unchanged.
     source : str or Path
-        For messages.
+        Path of the file, for messages.
     readings : mapping of str to callable, optional
-        Per attribute, the label that a value is read as; values of the others are read as they are.
+        Function that converts a value to its label, by attribute; attributes without a function are not converted.
 
     Raises
     ------
@@ -67,12 +67,12 @@ def _renamed(names: Mapping[str, str], value: str) -> str:
 def read_labels(
     values: pd.Series[str], reading: Callable[[str], str], source: str | Path, column: str
 ) -> pd.Series[str]:
-    """Return the label that each value of a column is read as.
+    """Return the label of each value of a column.
 
     Raises
     ------
     InputError
-        For the first value that cannot be read; names the file, row and column.
+        At the first value that cannot be read; the message names the file, row and column.
     """
     labels = {}
     for value in values.unique():
@@ -85,15 +85,15 @@ def read_labels(
 
 
 def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:
-    """Redraw the values at a top code from the people of that age or more who agree in the other known attributes.
+    """Redraw top-coded values from the people at or above the top code with the same other known attributes.
 
     Parameters
     ----------
     population : Population
     codes : ndarray of int32, shape (n_records, n_attributes)
-        Over the population's domain; ``UNKNOWN`` values stay unknown.
+        Codes over the population's domain; ``UNKNOWN`` values stay unknown.
     attribute : str
-        Whole numbers, such as ages in years.
+        Attribute with integer values, such as age in years.
     top : int
         Values of `top` and more are redrawn.
     rng : numpy.random.Generator

@@ -29,15 +29,15 @@ def safe_harbor_strategies(
     zip3_population: Mapping[str, float] | None,
     row_of: NDArray[np.integer] | None = None,
 ) -> Strategies:
-    """Return for each record the least generalization that Safe Harbor accepts.
+    """Return the lowest generalization of each record that satisfies Safe Harbor.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
     age, zip_code : str or None
-        The attributes that hold ages in years and ZIP codes; None if there is none.
+        Names of the attributes with ages in years and with ZIP codes; None if there is no such attribute.
     zip3_population : mapping of str to float
-        People living in each three-digit ZIP code area; needed if there are ZIP codes.
+        Number of people in each three-digit ZIP code area; required if there are ZIP codes.
     row_of : ndarray of int, shape (n_records,), optional
         Row of each record in its file, counted from 0, for messages.
 
@@ -65,7 +65,7 @@ def safe_harbor_strategies(
                 else minimum_zip_levels(hierarchy, zip3_population or {})
             )
         except InputError as error:
-            # The error is about a value, or about all ZIP codes of an area.
+            # The error names a value, or the area of several ZIP codes.
             found = str(error.found)
             named = [value.startswith(found) if found else not value for value in hierarchy.attribute.categories]
             having = rows[np.array(named)[codes]]
@@ -75,17 +75,16 @@ def safe_harbor_strategies(
 
 
 def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Return per age the lowest level that Safe Harbor allows; 0 for ages below 90.
+    """Return the lowest level that Safe Harbor allows for each age; 0 for ages below 90.
 
-    All ages of 90 and more must be in one category, and its label must not be a single age. A missing age is
-    suppressed.
+    All ages of 90 and more must be in one category with a label that is not a single age. A missing age is suppressed.
 
     Parameters
     ----------
     hierarchy : Hierarchy
-        Of ages in whole years.
+        Hierarchy of ages in whole years.
     used : ndarray of bool, shape (n_values,), optional
-        Values that occur in records; others need not be ages.
+        Mask of the values that occur in records; only these must be ages.
 
     Returns
     -------
@@ -113,18 +112,19 @@ def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = No
 
 
 def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float]) -> NDArray[np.int64]:
-    """Return per ZIP code the lowest level that Safe Harbor allows.
+    """Return the lowest level that Safe Harbor allows for each ZIP code.
 
-    The group must hold every code with the same first three digits, and its label must have no more than three digits,
-    however many codes of the area there are. If the area has at most 20,000 people, the group must also hold all other
-    such areas (and more than one area, or a label with fewer than three digits), or areas with more than 20,000 people.
+    The group must contain every code with the same first three digits, and its label must have at most three digits,
+    even if the area has only one code. If the area has at most 20,000 people, the group must also contain all other
+    such areas (and more than one area, or have a label with fewer than three digits), or areas with more than 20,000
+    people.
 
     Parameters
     ----------
     hierarchy : Hierarchy
-        Of ZIP codes.
+        Hierarchy of ZIP codes.
     zip3_population : mapping of str to float
-        People living in each three-digit area.
+        Number of people in each three-digit area.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
         raise InputError(problem, where=where, found=unknown[0])
     people = np.array([zip3_population[area] if area else 0 for area in areas.tolist()])
     restricted = (people <= RESTRICTED_AT_MOST) & present
-    # The people of an area are counted once, with the first of its codes.
+    # The people of an area are counted once, at the first of its codes.
     first_of_area = np.zeros(len(areas), dtype=np.bool_)
     first_of_area[np.unique(areas, return_index=True)[1]] = True
     first_of_area &= present
@@ -164,7 +164,7 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
 
 
 def zip3_population_of(population: Population, zip_code: str) -> dict[str, float]:
-    """Return the people of each three-digit ZIP code area in a population."""
+    """Return the number of people in each three-digit ZIP code area of a population."""
     marginal = population.marginal([zip_code])
     codes = [code[:ZIP_DIGITS] for code in marginal.domain.attributes[0].categories]
     areas, area = np.unique(codes, return_inverse=True)
@@ -185,7 +185,7 @@ def _suppressing_level(hierarchy: Hierarchy, value: int) -> int:
 
 
 def _first(accepted: list[bool], hierarchy: Hierarchy, value: int, expected: str) -> int:
-    """Return the first accepted level of a value."""
+    """Return the lowest accepted level of a value."""
     if not any(accepted):
         found = hierarchy.attribute.categories[value]
         where = f"hierarchy of {hierarchy.attribute.name!r}, value {found!r}"

@@ -1,4 +1,4 @@
-"""The interface of strategy spaces to solvers."""
+"""The interface of strategy spaces that solvers use."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ Strategies = NDArray[np.int64]
 
 
 class StrategySpace(Protocol):
-    """The strategies of each record of a release, numbered 0 .. size - 1.
+    """The strategies available for each record of a release, numbered from 0 to size - 1.
 
-    The number is the lattice order: solvers keep the lowest number among equal payoffs. A strategy has a lower number
-    than the strategies below it, and utility never rises from a strategy to its successors.
+    The numbers define the lattice order: among strategies with equal payoffs, solvers choose the lowest number. A
+    strategy has a lower number than all strategies that are more protective, and utility never increases from a
+    strategy to its successors.
     """
 
     @property
@@ -27,7 +28,7 @@ class StrategySpace(Protocol):
 
     @property
     def n_records(self) -> int:
-        """Number of records that the space was built for."""
+        """Number of records of the space."""
         ...
 
     @property
@@ -36,17 +37,17 @@ class StrategySpace(Protocol):
         ...
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies one step less specific, in lattice order."""
+        """Yield the strategies that are one step less specific, in lattice order."""
         ...
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is equal to or below (at least as protective as) each minimum."""
+        """Return whether the strategy is at least as protective as each minimum, in every attribute."""
         ...
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return the share of the full benefit that each record (or each of `rows`) keeps, in [0, 1].
 
-        No strategy below `strategy` keeps more: its utility bounds everything beneath it.
+        The result is an upper bound for all strategies that are more protective than `strategy`.
         """
         ...
 
@@ -55,9 +56,9 @@ class StrategySpace(Protocol):
         ...
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the distance of each strategy from sharing everything (0) towards sharing nothing (1)."""
+        """Return the degree of generalization of each strategy, from 0 (shares everything) to 1 (shares nothing)."""
         ...
 
     def describe(self, strategy: int) -> str:
-        """Return the name of a strategy in results."""
+        """Return the name of a strategy for results."""
         ...

@@ -1,1 +1,1 @@
-"""Populations drawn attribute by attribute from published shares given earlier attributes."""
+"""Populations drawn one attribute at a time, from published shares conditional on earlier attributes."""

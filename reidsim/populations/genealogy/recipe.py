@@ -20,7 +20,7 @@ Size = Annotated[int, Field(ge=2, lt=2**31)]
 
 
 class People(Section):
-    """How many people live in each generation."""
+    """The number of people in each generation."""
 
     subpopulations: tuple[Size, ...] = Field(
         min_length=1, max_length=1_000, description="people of each subpopulation, the same in every generation"
@@ -29,13 +29,13 @@ class People(Section):
 
 
 class Loci(Section):
-    """Table with a row for each locus."""
+    """The table with one row per locus."""
 
     file: str = Field(description="CSV file with a row per locus")
 
 
 class Labels(Section):
-    """Table of labels and how many people bear each."""
+    """A table of labels, such as surnames, and the number of people with each label."""
 
     file: str = Field(description="CSV file with a row per label")
     label: str = Field(description="its column of labels, all different")
@@ -66,7 +66,7 @@ class Migration(Section):
 
 
 class Marriage(Section):
-    """Rules of marriage."""
+    """The rules of marriage."""
 
     ranks: tuple[int, ...] = Field(
         default=(),
@@ -75,7 +75,7 @@ class Marriage(Section):
     )
     years_older: Years = Field(description="most years by which a suitable husband is older than his wife")
     years_younger: Years = Field(description="most years by which he is younger")
-    # With lower probabilities, an unsuitable pair would be tried for minutes.
+    # With lower probabilities, drawing pairs until one is accepted would take minutes.
     accepted_anyway: Annotated[float, Field(ge=0.001, le=1)] = Field(
         description="probability that an unsuitable pair marries, at each attempt"
     )
@@ -83,7 +83,7 @@ class Marriage(Section):
 
 
 class StateFrom(Section):
-    """Odds of where a child's state comes from."""
+    """Odds of the source of a child's state."""
 
     father: Weight = Field(description="weight of the father's state becoming the child's")
     mother: Weight = Field(description="weight of the mother's")
@@ -91,7 +91,7 @@ class StateFrom(Section):
 
 
 class Children(Section):
-    """Numbers and traits of children."""
+    """The number and traits of children."""
 
     mean: Annotated[float, Field(gt=0, le=50)] = Field(
         description="mean of the Poisson distribution of children, which is drawn without 0"
@@ -107,7 +107,7 @@ class Children(Section):
 
 
 class GenealogyRecipe(RecipeHead):
-    """Generations of families, as Wan et al. 2021 simulate them."""
+    """Recipe of a genealogy of several generations, simulated as in Wan et al. 2021."""
 
     kind: Literal["ystr-genealogy"] = Field(description="this kind")
     seed: Seed = Field(description="seed of all draws")
