@@ -55,7 +55,7 @@ class ListedAttributes(Section):
 
 
 class ProfileOverrides(Section):
-    """Facts that replace facts of the state's profile."""
+    """Values that replace facts of the state's profile."""
 
     birth: Literal["full", "year", "age", "none"] | None = Field(
         default=None, description="what the list carries of the birth"
