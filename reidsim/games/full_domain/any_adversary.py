@@ -1,7 +1,4 @@
-"""Full-domain game against any adversary of a record game.
-
-For example, several adversary types at once.
-"""
+"""Full-domain game against any adversary of a record game, such as several adversary types together."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class LocalRecoding:
     rounds: tuple[FullDomainSolution, ...]
 
     def suppressed(self, released: NDArray[np.int64]) -> int:
-        """Return how many of the `released` records (n_cells,) stay suppressed."""
+        """Return the number of suppressed records, given the number of `released` records of each cell (n_cells,)."""
         return int(released[self.strategies == WITHHELD].sum())
 
 

@@ -1,11 +1,11 @@
 """Masking games against several adversaries or other planners, and their solution.
 
-`best_against_several` visits the strategies of a record in portions, in order of falling utility, until the benefit of
-the next strategy is below the best payoff; so the result equals the result of exhaustive search. Within a portion,
-adversaries are added one by one, adversaries without inference first. The loss caused by some of them bounds the payoff
-from above, so surnames are inferred only for strategies that may still win. Adversaries with the same stages share
-inferences. The responses of an adversary that links on few attributes, with any planner, are tabulated for each
-combination of levels of these attributes.
+`best_against_several` visits the strategies of a record in portions, by decreasing utility, until the benefit of the
+next strategy is below the best payoff. Therefore the result equals the result of exhaustive search. Within a portion,
+adversaries are added one by one, starting with adversaries without inference. The loss caused by the adversaries so far
+gives an upper bound of the payoff, so surnames are inferred only for strategies that can still win. Adversaries with
+the same stages share inferences. The responses of an adversary that links on few attributes, with any planner, are
+tabulated for each combination of levels of these attributes.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# Number of strategies computed at a time.
+# Number of strategies in a portion, which are computed together.
 PORTION = 8
-# Most strategies that are sorted by utility: once, or for every record if weights differ by record.
+# Maximum number of strategies to sort by utility (once, or for every record if weights differ between records).
 _MOST_ORDERED = 1 << 20
 _MOST_ORDERED_EACH = 1 << 16
 # Records per compiled call; a run can be interrupted between two calls.
 _CHUNK = 250
-# Earlier releases for which the strategies that may be best are kept.
+# Maximum number of earlier releases whose possibly best strategies are kept in memory.
 _MOST_PASTS = 256
 # Limits on a table of responses: forms (combinations of levels of the linked attributes), and forms times records.
 _MOST_FORMS = 256
@@ -68,7 +68,7 @@ def against_whoever_comes(
     weights : mapping of str to float
         Probability that each adversary is present.
     together : str
-        Whether exactly one adversary is present, or each independently of the others.
+        Whether exactly one adversary is present, or each adversary is present independently.
     """
     alone = {name: game.record_game for name, game in games.items()}
     types = [AdversaryType(name, weights[name], game.linker, game.adversary) for name, game in alone.items()]
@@ -105,7 +105,7 @@ class Alike(NamedTuple):
     Attributes
     ----------
     arrays : TwoStageArrays
-        Arrays of the shared stages; their amounts, threshold and overconfidence are not used.
+        Arrays of the shared stages; payoff parameters, threshold and overconfidence in them are not used.
     memory : Memory
     weight, threshold : ndarray of float64, shape (n_adversaries,)
     gain, cost : ndarray of float64, shape (n_adversaries, n_targets)
@@ -122,7 +122,7 @@ class Alike(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Responses of adversaries that link on few attributes, by form of these.
+    """Responses of adversaries that link on few attributes, by form.
 
     A form is a combination of levels of the linked attributes.
 
@@ -130,9 +130,9 @@ class Tables(NamedTuple):
     ----------
     weight : ndarray of float64, shape (n_adversaries,)
     invited : ndarray of bool, shape (n_adversaries, n_targets, n_forms)
-        Whether an attack pays, as the adversary believes.
+        Whether an attack pays according to the adversary's beliefs.
     reidentified : ndarray of float64, shape (n_adversaries, n_targets, n_forms)
-        Probability that it attacks and names the right person.
+        Probability that the adversary attacks and identifies the correct person.
     form : ndarray of int32, shape (n_adversaries, n_strategies)
     """
 
@@ -151,7 +151,7 @@ class Stakes(NamedTuple):
     rows : ndarray of int
         Row of each record in the adversaries' arrays.
     one_of, no_attack : bool
-        Whether exactly one adversary is present; whether only strategies that no adversary attacks are allowed.
+        Whether exactly one adversary is present, and whether only strategies that no adversary attacks are allowed.
     """
 
     benefit: Floats
@@ -168,14 +168,15 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     Parameters
     ----------
     game : RecordGame
-        Against adversaries of another kind branch and bound is used, which is also exact.
+        If an adversary is of an unsupported kind, branch and bound is used, which is also exact.
     no_attack : bool
         Whether to consider only strategies that no adversary attacks.
 
     Returns
     -------
     Choice
-        Equal to that of `branch_and_bound`; `evaluated` counts strategies computed against one adversary or more.
+        Equal to the result of `branch_and_bound`; `evaluated` counts strategies that were computed against at least one
+        adversary.
     """
     opponents = _opponents(game)
     if opponents is None:
@@ -222,16 +223,16 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
         else:
             return None
     groups = tuple(sorted(starmap(_alike, alike.values()), key=lambda group: group.arrays.infers))
-    # Compiled functions read genealogies with a single type of alleles.
+    # Compiled functions require the same data type of alleles in all genealogies.
     if len({group.arrays.genealogy.alleles.dtype for group in groups}) > 1:
         return None
     return groups or None, _stacked(tables, game.space.size)
 
 
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
-    """Return an adversary as it responds to cumulative releases.
+    """Return an adversary without memory that responds to cumulative releases in the same way.
 
-    None if the adversaries do not all remember the same releases.
+    Return None if the adversaries do not all remember the same releases.
     """
     if shared is None:
         return each
@@ -277,7 +278,7 @@ def _tabled(
     strategies, form = np.arange(space.size), np.zeros(space.size, dtype=np.int32)
     for place, size in zip(places.tolist(), shape, strict=True):
         form = form * size + (strategies // place % size).astype(np.int32)
-    # Attributes that must be shared have a single level. Records may be others than the records of the space.
+    # Attributes that must be shared have a single level. The records may differ from the records of the space.
     met, first = np.unique(form, return_index=True)
     replies = [adversary.respond(linker.link(strategy)) for strategy in first.tolist()]
     invited = np.zeros((len(replies[0].attacks), n_forms), dtype=np.bool_)
@@ -310,12 +311,11 @@ def _meeting(game: RecordGame) -> Together:
 
 
 def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
-    """Yield for each record the strategies that may be best, by falling utility.
+    """Yield, for each record, the strategies that can be best, by decreasing utility, and their utilities.
 
-    The second array has their utilities.
-
-    An adversary that has seen an attribute learns nothing by seeing it again. So sharing this attribute again is worth
-    no less, leads to the same responses, and has no higher strategy number.
+    An adversary that has seen an attribute before learns nothing from seeing it again. Therefore strategies that mask
+    this attribute cannot be better: sharing it again has at least the same utility, leads to the same responses, and
+    has no higher strategy number.
     """
     linker = linker_with_past(game)
     if linker is None:
@@ -333,7 +333,7 @@ def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
 
 
 def _orders(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
-    """Yield for each record all strategies by falling utility, and their utilities."""
+    """Yield, for each record, all strategies by decreasing utility, and their utilities."""
     space: Any = game.space
     if space.weights.ndim == 1:
         ordered = _ordered(space, space.weights)
@@ -377,11 +377,11 @@ def _search(
     targets : ndarray of int, shape (n,)
         The records.
     order : ndarray of int64, shape (n_strategies,)
-        All strategies that may be best, by falling utility.
+        All strategies that can be best, by decreasing utility.
     utility : ndarray of float64, shape (n_strategies,)
         Utility of each strategy in `order`.
     strategies, evaluated : ndarray of int64, shape (n_records,)
-        Output: the best strategy of each record (of equals, the lowest number), and the number of strategies computed.
+        Output: best strategy of each record (the lowest number among equals), and number of computed strategies.
     risk : ndarray of float64, shape (PORTION,)
         Work array.
     """
@@ -459,7 +459,7 @@ def _ask_alike(
             continue
         form = candidates[k] >> n_loci
         if stakes.no_attack:
-            # An adversary that attacks by demographics alone attacks for every set of shared loci.
+            # An adversary for whom an attack pays without any locus attacks for every set of shared loci.
             alone = believed_alone(alike.arrays, row, form)
             for each in range(len(alike.weight)):
                 if pays(alike.gain[each, row], alone, alike.cost[each, row]):
@@ -490,9 +490,9 @@ def _ask_alike(
 def _risk_with(
     stakes: Stakes, target: int, worth: float, needed: float, before: float, taken: float, attacked: bool
 ) -> float:
-    """Return the risk with another adversary.
+    """Return the total risk after one more adversary is added.
 
-    It is infinite if the strategy is not allowed or the payoff is less than needed.
+    It is infinite if the strategy is not allowed or its payoff would be less than needed.
     """
     if stakes.no_attack and attacked:
         return np.inf

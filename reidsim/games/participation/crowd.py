@@ -117,7 +117,7 @@ class Crowd:
         near, near_weight = self.match(self.found_within)
         far, far_weight = self.match(self.traced_within)
         gladdened = people * float(near @ near_weight) * np.exp(inside * np.log1p(-near.sum()))
-        # One more match identifies a person who so far lacks exactly one of the needed matches.
+        # One more match identifies a person who lacks exactly one of the needed matches.
         short, chance = self.needed - 1, far.sum()
         at_stake = binom(inside, short) * chance**short * np.exp((inside - short) * np.log1p(-chance))
         exposed = people * float(far @ far_weight) * (at_stake if inside >= short else 0.0)
@@ -157,9 +157,9 @@ class Crowd:
     # Equilibria
 
     def keenest(self, share: float) -> Floats:
-        """Return the share of each type that joins, by falling gain, shape (n_types,).
+        """Return the share of each type that joins, shape (n_types,), for a total participating share.
 
-        Types with larger gains join first, until the given share of the people is in.
+        Types with larger gains join first, until the given share of the people participates.
         """
         order = np.argsort(-self._own_gains(share), kind="stable")
         joined = np.empty(len(self))
@@ -176,8 +176,8 @@ class Crowd:
     def equilibria(self) -> list[float]:
         """Return the participating shares that are equilibria, in ascending order.
 
-        If more people want to join than are in on one side of a share, and fewer on the other side, one type is
-        indifferent at that share and only part of it joins.
+        At an equilibrium, the share of people who want to be in equals the participating share, or crosses it. In the
+        second case, one type is indifferent and only a part of it joins.
         """
         shares = np.concatenate([[0.0], np.geomspace(1.0 / self.ancestry.people, 1.0, _TRIED)])
         ahead = [self.wishing(share) - share for share in shares.tolist()]
@@ -194,7 +194,7 @@ class Crowd:
         return [*found, 1.0] if ahead[-1] == 0 else found
 
     def returns(self, share: float, lost: float) -> float:
-        """Return the participating share after some participants drop out and all react.
+        """Return the participating share after some participants drop out and all people react.
 
         Parameters
         ----------
