@@ -61,7 +61,7 @@ def require_memory(
     problem : str
         Text such as ``"file too large for the memory that is free"``.
     source, where, hint
-        As for `InputError`.
+        Passed to `InputError`.
     free : int, optional
         Free memory before part of it was allocated, bytes; the current free memory if not given.
 

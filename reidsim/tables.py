@@ -371,7 +371,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
 def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.DataFrame:
     """Return a table in memory as text, as `read_table` returns a file.
 
-    Whole numbers have no decimals, whatever their type; missing values are empty.
+    Integers of any type have no decimals; missing values are empty.
 
     Parameters
     ----------

@@ -248,7 +248,7 @@ def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
         perimeter = sum(_extent(each, positions) for each in halves)
         if perimeter < least:
             best, least = halves, perimeter
-    assert best is not None  # noqa: S101 - there is an attribute
+    assert best is not None  # noqa: S101 - there is at least one attribute
     return [group for each in best for group in _split(each, positions)]
 
 

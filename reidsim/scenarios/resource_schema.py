@@ -98,7 +98,7 @@ class DrawnResourceSection(Section):
 
 
 class ListBeliefsSection(BeliefsSection):
-    """The publisher's beliefs in planning; values not given are the true ones."""
+    """The publisher's beliefs in planning; a parameter without a belief has its true value."""
 
     lists: Literal["members", "coverage"] = Field(
         default="members",

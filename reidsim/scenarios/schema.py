@@ -81,7 +81,7 @@ class EconomicsSection(Section):
 class BeliefsSection(Section):
     """The publisher's beliefs about payoff parameters.
 
-    Values not given are the true ones.
+    A parameter without a belief has its true value.
     """
 
     loss: Money | None = Field(default=None, description="believed value; the true one if not given")

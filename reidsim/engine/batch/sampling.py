@@ -110,7 +110,7 @@ def _continuous(distribution: Distribution, shares: Floats) -> Floats:
     if isinstance(distribution, Beta):
         share = np.asarray(betaincinv(distribution.a, distribution.b, shares))
         return distribution.low + (distribution.high - distribution.low) * share
-    assert isinstance(distribution, Normal | LogNormal)  # noqa: S101 - the last ones, said for the type checker
+    assert isinstance(distribution, Normal | LogNormal)  # noqa: S101 - the remaining types; for the type checker
     logarithm = isinstance(distribution, LogNormal)
     centre = np.log(distribution.median) if isinstance(distribution, LogNormal) else distribution.mean
     scale = distribution.sigma if isinstance(distribution, LogNormal) else distribution.sd

@@ -155,7 +155,7 @@ class Evaluator:
         """The planner under any payoff parameters; only for kinds that have one."""
         kind = kind_of(self.loaded.scenario)
         points = self.amounts or kind.amount_points(kind.build(self.loaded))
-        assert points is not None  # noqa: S101 - by `amounts_at_once` or `plans_under_amounts`
+        assert points is not None  # noqa: S101 - ensured by `amounts_at_once` or `plans_under_amounts`
         return points
 
     def at(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:

@@ -253,7 +253,7 @@ def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tu
             columns.append(np.array(values, dtype=np.float64))
             continue
         distribution = uncertainty.parameters[key]
-        assert isinstance(distribution, Discrete)  # noqa: S101 - only listed values can be anything but numbers
+        assert isinstance(distribution, Discrete)  # noqa: S101 - other values come from lists only
         for option in distribution.values:
             names.append(f"{key} = {option}")
             columns.append(np.array([value == option for value in values], dtype=np.float64))

@@ -86,7 +86,7 @@ class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
 
 
 class MaskingBeliefsSection(ListBeliefsSection):
-    """Beliefs of the subjects; values that are not given are the true ones."""
+    """Beliefs of the subjects; a parameter without a belief has its true value."""
 
     sizes: dict[str, Count] = Field(default={}, description="drawn resource = number of people believed to be in it")
 

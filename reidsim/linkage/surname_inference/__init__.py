@@ -1,1 +1,1 @@
-"""Which surname a man's Y chromosome suggests, and how sure one can be of it."""
+"""Inference of a man's surname from his Y chromosome, and the confidence in it."""

@@ -67,11 +67,11 @@ class Workspace(NamedTuple):
     target : ndarray of int32, shape (n_loci,)
         The target's alleles.
     counts : ndarray of uint8, shape (n_men, rounded up to a multiple of 8)
-        Agreements in the order of the genealogy; 0 behind its end.
+        Number of agreements of each man, in the order of the genealogy; 0 beyond its end.
     eights : ndarray of uint64
-        The same memory, eight men at a time.
+        View of `counts` in which each element covers eight men.
     shared_counts : ndarray of uint8, shape (n_men,)
-        The same at the loci of a single set.
+        Number of agreements of each man at the loci of a single set.
     expected : ndarray of int64, shape (n_loci + 1,)
         Estimated number of men in the genealogy who agree at k loci or more, from a sample.
     distances : ndarray of float64, shape (n_men,)

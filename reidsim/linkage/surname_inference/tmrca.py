@@ -152,8 +152,9 @@ class Ancestry:
 def _nearest(agree: Floats, differ: Floats, prior: Floats, order: NDArray[np.intp]) -> Floats:
     """Return a lower bound on distances by number of agreeing and differing loci.
 
-    A factor ``exp(-2 mu t)`` or ``1 - exp(-2 mu t)``, over the same of a lower rate, falls in t, so that putting it in
-    place of the other lowers the mean. Hence the loci with the highest rates, taken for both, bound all patterns.
+    The ratio of a factor ``exp(-2 mu t)`` or ``1 - exp(-2 mu t)`` to the same factor with a lower rate decreases in t.
+    Therefore replacing a rate by a higher rate lowers the mean, and the loci with the highest rates, used for both the
+    agreeing and the differing loci, give a lower bound for all patterns.
     """
     fastest = order[::-1]
     agreeing = np.cumprod(np.vstack([np.ones_like(prior), agree[fastest]]), axis=0)
@@ -173,10 +174,10 @@ class DistanceCache(NamedTuple):
     Attributes
     ----------
     patterns : ndarray of uint64, shape (2**bits, 4)
-        Loci that agree, and that differ.
+        In each row, the first two entries are the sets of loci that agree and that differ.
     distances : ndarray of float64, shape (2**bits, 4)
-        The same memory: the distance from tables, and the one of `posterior` or -1 if not computed. So one
-        line of the processor's cache holds all of a pattern.
+        View of the same memory. In each row, the last two entries are the distance from tables, and the distance from
+        `posterior` or -1 if it is not computed. One line of the processor's cache holds a whole row.
     """
 
     patterns: Bits
@@ -193,7 +194,7 @@ def distance_cache(bits: int = 18) -> DistanceCache:
 def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, out: Floats) -> float:
     """Fill `out` with ``P(t)``, t = 0 .. horizon, and return its mean.
 
-    Where no t is possible `out` is all 0 and the mean is infinite.
+    If no t is possible, `out` is 0 everywhere and the mean is infinite.
     """
     prior, n = tables.prior, len(tables.prior)
     for t in range(n):

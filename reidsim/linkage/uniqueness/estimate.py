@@ -22,7 +22,7 @@ class UniquenessEstimate:
     Parameters
     ----------
     method : str
-        Such as ``"pitman"``.
+        Name of the method, such as ``"pitman"``.
     population_size, sample_size, sample_uniques : int
         People in the population, records in the sample, and records that are unique in the sample.
     expected_uniques : float

@@ -256,7 +256,7 @@ def _loaded(sent: bytes) -> Work:
     InputError
         If the worker's program, files or modules differ.
     """
-    pickled, files, version = pickle.loads(sent)  # noqa: S301 - from the process that gave the work
+    pickled, files, version = pickle.loads(sent)  # noqa: S301 - sent by the process that runs the batch
     if code_version() != version:
         problem = "a dask worker has another version of the program"
         raise InputError(problem, where="scheduler", found=code_version(), expected=version)

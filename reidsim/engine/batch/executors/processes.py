@@ -75,7 +75,7 @@ class _Worker:
         self.is_ready = False
         self.since = math.inf
         paths = [path or os.getcwd() for path in sys.path]
-        self.process = subprocess.Popen(  # noqa: S603 - this very program
+        self.process = subprocess.Popen(  # noqa: S603 - starts this program
             [sys.executable, "-P", worker.__file__, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -115,7 +115,7 @@ class _Worker:
     def _listen(self, events: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
         with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
             while True:
-                events.put((self, pickle.load(self._outbox)))  # noqa: S301 - from a process that this one started
+                events.put((self, pickle.load(self._outbox)))  # noqa: S301 - sent by a process that this one started
         events.put((self, None))
 
 

@@ -52,7 +52,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     try:
-        work = pickle.load(inbox)  # noqa: S301 - from the process that started this one
+        work = pickle.load(inbox)  # noqa: S301 - sent by the parent process
         from reidsim.engine.batch.tasks import attempt
 
         _send(outbox, READY)
