@@ -68,7 +68,7 @@ def require_memory(
     Raises
     ------
     InputError
-        With the needed and the free memory in the message.
+        If memory is not sufficient; the message states the needed and the free memory.
     """
     free = free_memory() if free is None else free
     if free is not None and needed > free:
