@@ -16,7 +16,7 @@ from reidsim.audit.notation import is_all_numbers, text_of
 _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", ".", "*"})
 # A column is identifying if it identifies more than this share of the people.
 _MOST = 0.5
-# Largest average number of people per value at which a number may still be a personal number.
+# Values are shared by few people if the average number of people per value is at most this.
 _FEW_PEOPLE = 5.0
 # A column with at most this many distinct values in many rows is never identifying, even if its name suggests it (such
 # as `telephone` with values yes and no).

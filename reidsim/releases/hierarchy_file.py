@@ -59,10 +59,10 @@ def check_header(
     Raises
     ------
     InputError
-        If the first row contradicts `header`. A row is recognized as a header if it shares no label with another row,
-        its value does not occur in the data, and its cells differ; and if, in addition, it is the only row without the
-        common label at the top level, it is the only row whose value is not a number, or its first cell is a name of
-        the column.
+        If the first row contradicts `header`. A row looks like a header if it shares no label with another row and its
+        value does not occur in the data; and if, in addition, its first cell is a name of the column, or its cells
+        differ and it is the only row without the common label at the top level or the only row whose value is not a
+        number.
     """
     first, rest = rows[0], rows[1:]
     alone = [label not in {row[level] for row in rest} for level, label in enumerate(first) if level]

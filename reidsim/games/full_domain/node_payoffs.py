@@ -211,8 +211,8 @@ def _first_in_interval(index: _Index, amount: float) -> int:
 def _sums(table: ClassTable, safe_from: _Index, ruinous_at: _Index, keeps_worthless: bool) -> tuple[Floats, float]:
     """Return sums of utility, success probability and records over classes, and the number of all records.
 
-    Entry (i, j) of the sums, shape (n_safe_from + 1, n_ruinous_at + 1, 3), covers the classes that are not attacked for
-    at most i ratios and kept under attack for at least j ratios.
+    Entry (i, j) of the sums, shape (n_safe_from + 1, n_ruinous_at + 1, 3), covers classes for which at most i values
+    of `safe_from` rule out an attack, and at least j values of `ruinous_at` let attacked records be kept.
     """
     attacks, ruins = len(safe_from.values), len(ruinous_at.values)
     sums, total = np.zeros((attacks, ruins, 3)), 0.0
