@@ -1,4 +1,7 @@
-"""The command line. Errors are printed to standard error in one line; exit code 2 means invalid input."""
+"""The command line.
+
+Errors are printed to standard error in one line; exit code 2 means invalid input.
+"""
 
 from __future__ import annotations
 
@@ -179,7 +182,10 @@ def main() -> None:
 
 
 def _fault_of_parts(error: Exception) -> InputError | None:
-    """Return the error to report if a user's adversary, policy or kind raised `error`; None otherwise."""
+    """Return the error to report if a user's adversary, policy or kind raised `error`.
+
+    The result is None for any other error.
+    """
     if isinstance(error, InputError | BrokenPipeError):
         return None
     # Imported here because it is slow to import and only needed after an error.
@@ -193,7 +199,10 @@ def _tells_of_memory(error: Exception) -> bool:
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """Do not print an interrupt inside a callback of compiled code; it is recorded elsewhere and ends the run."""
+    """Do not print an interrupt inside a callback of compiled code.
+
+    It is recorded elsewhere and ends the run.
+    """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
 
@@ -217,7 +226,10 @@ def _end(message: str, code: int) -> NoReturn:
 
 
 def _end_unread() -> NoReturn:
-    """End like a program that was stopped by a closed pipe (SIGPIPE), without writing buffered output."""
+    """End like a program that was stopped by a closed pipe (SIGPIPE).
+
+    Buffered output is not written.
+    """
     _discard_output()
     sys.exit(141)
 

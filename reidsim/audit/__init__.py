@@ -1,1 +1,4 @@
-"""Audit of released files, independent of the game: cells are interpreted as a recipient of the file would."""
+"""Audit of released files, independent of the game.
+
+Cells are interpreted as a recipient of the file would.
+"""

@@ -1,4 +1,7 @@
-"""l-diversity and t-closeness of kept columns in the equivalence classes of a release."""
+"""l-diversity and t-closeness of kept columns in a release.
+
+They are computed over its equivalence classes.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,7 @@ def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> 
 def _ordered_distance(
     of_class: NDArray[np.int64], value: NDArray[np.int64], share: Floats, overall: Floats, n_classes: int
 ) -> Floats:
-    """Return the ordered distance of each class, shape (n_classes,): the mean gap between cumulative shares.
+    """Return the mean gap between cumulative shares of each class, shape (n_classes,).
 
     Between two values of a class, the cumulative share of the class is constant and the cumulative share of all rows
     increases. Therefore the gap is summed separately on both sides of the point where the two are equal.

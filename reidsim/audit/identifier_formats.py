@@ -1,4 +1,7 @@
-"""Recognize direct identifiers by format: addresses, telephone, account and insurance numbers."""
+"""Recognize direct identifiers by the format of values.
+
+These are addresses, telephone, account and insurance numbers.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +29,16 @@ _RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]
 
 
 def format_of(values: Sequence[str], *, telephones: bool = False) -> str:
-    """Return the kind of direct identifier whose format at least half of the distinct values have; empty if none.
+    """Return the kind of direct identifier whose format values have; empty if none.
 
-    Check digits must be correct. Telephone numbers are recognized only if `telephones` is true.
+    At least half of the distinct values must have the format. Check digits must be correct. Telephone numbers are
+    recognized only if `telephones` is true.
     """
     return _first(values, _STRONG | ({_TELEPHONES: _telephone} if telephones else {}))
 
 
 def number_format_of(values: Sequence[str]) -> str:
-    """Return the kind of identifier, like `format_of`, for telephone and record numbers.
+    """Return the kind of telephone or record number, like `format_of`.
 
     Other numbers can have these formats, too, so the function is only for columns in which few rows share a value.
     """
@@ -63,15 +67,18 @@ def _iban(value: str) -> bool:
 
 
 def _insurance(value: str) -> bool:
-    """Return whether a value is a German, Swiss, French, British or Medicare insurance number."""
+    """Return whether a value is an insurance number.
+
+    It may be a German, Swiss, French, British or Medicare number.
+    """
     text = re.sub(r"[ .-]", "", value).upper()
     return _german(text) or _swiss(text) or _french(text) or bool(_NINO.fullmatch(text) or _MBI.fullmatch(text))
 
 
 def _german(text: str) -> bool:
-    """Return whether a text is a German Krankenversichertennummer with a correct check digit.
+    """Return whether a text is a German health insurance number (KVNR).
 
-    Digits have alternating weights 1 and 2; the letter counts as two digits.
+    The check digit must be correct. Digits have alternating weights 1 and 2; the letter counts as two digits.
     """
     if not _KVNR.fullmatch(text):
         return False
@@ -81,7 +88,10 @@ def _german(text: str) -> bool:
 
 
 def _swiss(text: str) -> bool:
-    """Return whether a text is a Swiss AHV number: an EAN-13 with the country code 756."""
+    """Return whether a text is a Swiss AHV number.
+
+    It is an EAN-13 with the country code 756.
+    """
     if not re.fullmatch(r"756\d{10}", text):
         return False
     return sum(int(digit) * (1 + 2 * (place % 2)) for place, digit in enumerate(text)) % 10 == 0
@@ -99,7 +109,10 @@ def _french(text: str) -> bool:
 
 
 def _national(value: str) -> bool:
-    """Return whether a value is a United States social security number or a Spanish DNI with its letter."""
+    """Return whether a value is a US social security number or a Spanish DNI.
+
+    A DNI must have the correct letter.
+    """
     if _SSN.fullmatch(value):
         return True
     text = re.sub(r"[ .-]", "", value).upper()

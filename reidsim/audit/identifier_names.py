@@ -19,7 +19,10 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": 
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a column's name in lower case without accents; ``camelCase`` is split."""
+    """Return the words of a column's name in lower case without accents.
+
+    ``camelCase`` is split.
+    """
     spelled = name.translate(_UMLAUTS)
     plain = unicodedata.normalize("NFKD", spelled.upper() if name.isupper() else spelled)
     plain = "".join(character for character in plain if not unicodedata.combining(character))
@@ -28,13 +31,18 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def plain_words(name: str) -> str:
-    """Return the words of a name without connecting words such as ``of``, separated by spaces."""
+    """Return the words of a name, separated by spaces.
+
+    Connecting words such as ``of`` are removed.
+    """
     words = words_of(name)
     return " ".join([word for word in words if word not in _CONNECTING] or words)
 
 
 def named_identifier(name: str) -> str:
-    """Return the kind of direct identifier that a column's name indicates; empty if none.
+    """Return the kind of direct identifier that a column's name indicates.
+
+    The result is empty if there is none.
 
     Examples
     --------
@@ -47,13 +55,16 @@ def named_identifier(name: str) -> str:
 
 
 def is_numbered(name: str) -> bool:
-    """Return whether a name ends like the name of a record number, such as ``household_id``."""
+    """Return whether a name ends like a record number, such as ``household_id``."""
     words = words_of(name)
     return bool(words) and words[-1] in _WORDS["numbered"]
 
 
 def direct_phrases(more: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return the known phrases that name direct identifiers and the phrases in `more`, each with its meaning."""
+    """Return all phrases that name direct identifiers, each with its meaning.
+
+    They are the known phrases and the phrases in `more`.
+    """
     return [*_IDENTIFIERS, *delimited(more)]
 
 
@@ -78,7 +89,10 @@ def delimited(phrases: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 
 
 def meaning_of(name: str, phrases: Iterable[tuple[str, Meaning]]) -> Meaning | None:
-    """Return the meaning of the first phrase that occurs in a column's name; None if no phrase occurs."""
+    """Return the meaning of the first phrase that occurs in a column's name.
+
+    The result is None if no phrase occurs.
+    """
     text = f"= {plain_words(name)} ="
     return next((meaning for phrase, meaning in phrases if phrase in text), None)
 

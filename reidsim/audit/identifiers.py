@@ -1,4 +1,7 @@
-"""Detect columns that identify most people, by the column's name, its format, or the uniqueness of its values."""
+"""Detect columns that identify most people.
+
+Reasons are the column's name, the format of its values, or their uniqueness.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,9 @@ def why_values_identify(
     *,
     unique: bool = True,
 ) -> str:
-    """Return the reason why a column identifies most people, given the counts of its values; empty if it does not.
+    """Return the reason why counted values identify most people.
+
+    The result is empty if they do not.
 
     Parameters
     ----------

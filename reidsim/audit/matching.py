@@ -39,7 +39,7 @@ class Matching:
     _label_at: tuple[tuple[Codes, ...], ...]
 
     def fits(self) -> Iterator[Codes]:
-        """Yield, for each of several disjoint sets of forms, the form that each cell fits, -1 if none.
+        """Yield, for disjoint sets of forms, the form that each cell fits, -1 if none.
 
         The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
         labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
@@ -95,7 +95,10 @@ def match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str,
 
 
 def _layers(reader: ColumnReader, cells: Sequence[str]) -> tuple[Codes, tuple[Codes, ...]]:
-    """Return the layer of each label, and for each layer the label that each value fits, -1 if none."""
+    """Return the layer of each label, and the fitting label of each value.
+
+    The second result holds, for each layer, the label that each value fits, -1 if none.
+    """
     fits = [reader.fitting(cell) for cell in cells]
     layer_of_label = np.zeros(len(cells), dtype=np.int64)
     at: list[Codes] = []

@@ -91,7 +91,10 @@ class ColumnReader:
 
     @cached_property
     def _calendar(self) -> dict[str, Positions]:
-        """Positions of values by day, month and year; empty if no value is a day or a month."""
+        """Positions of values by day, month and year.
+
+        The result is empty if no value is a day or a month.
+        """
         members: dict[str, list[int]] = {}
         for value, position in self._position.items():
             if _DAY_OR_MONTH.fullmatch(value):
@@ -105,7 +108,10 @@ class ColumnReader:
         return {text: np.array(sorted(found), dtype=np.intp) for text, found in members.items()}
 
     def _unmasked(self, cell: str) -> Positions:
-        """Return the positions of values with the same length and the same characters where the cell is not masked."""
+        """Return the positions of values that equal the unmasked characters of a cell.
+
+        They must have the same length as the cell.
+        """
         kept = tuple(place for place, character in enumerate(cell) if character != ANYTHING)
         key = (len(cell), *kept)
         if key not in self._masked:
@@ -128,7 +134,10 @@ class ColumnReader:
         return numeric[order], positions[order]
 
     def _within(self, low: float, high: float, above: bool, below: bool) -> Positions:
-        """Return the positions of numbers from `low` to `high`; exclude `low` if `above`, `high` if `below`."""
+        """Return the positions of numbers from `low` to `high`.
+
+        Exclude `low` if `above`, `high` if `below`.
+        """
         numbers, positions = self._sorted
         first = int(np.searchsorted(numbers, low, side="right" if above else "left"))
         last = int(np.searchsorted(numbers, high, side="left" if below else "right"))
@@ -136,7 +145,10 @@ class ColumnReader:
 
 
 def is_all_numbers(values: Sequence[str]) -> bool:
-    """Return whether all values that are not empty are numbers, and there is at least one number."""
+    """Return whether all values that are not empty are numbers.
+
+    There must be at least one number.
+    """
     present = [value for value in values if value]
     return bool(present) and all(_as_number(value) is not None for value in present)
 
@@ -148,7 +160,10 @@ def numeric_order(values: Sequence[str]) -> NDArray[np.intp]:
 
 
 def text_of(column: pd.Series[str]) -> pd.Series[str]:
-    """Return a column as text without leading or trailing spaces; missing values are empty."""
+    """Return a column as text without leading or trailing spaces.
+
+    Missing values are empty.
+    """
     return column.astype("str").mask(column.isna(), "").str.strip()
 
 
@@ -158,7 +173,10 @@ def _as_number(text: str) -> float | None:
 
 
 def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
-    """Return both ends of an interval, and whether each end is open; None if the cell is not an interval."""
+    """Return both ends of an interval, and whether each end is open.
+
+    The result is None if the cell is not an interval.
+    """
     if found := _IN_BRACKETS.fullmatch(cell):
         return float(found[2] or "-inf"), float(found[3] or "inf"), found[1] in "](", found[4] in "[)"
     if found := _BETWEEN.fullmatch(cell):

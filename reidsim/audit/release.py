@@ -1,4 +1,7 @@
-"""Audit a released file: count the rows that fit each person, and the people who fit each row."""
+"""Audit a released file by the true values of its people.
+
+It counts the rows that fit each person, and the people who fit each row.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ _MOST_PAIRS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class ReleaseAudit:
-    """Group sizes in a release, as a recipient with the true values of all people would count them.
+    """Group sizes in a release, as counted by a fully informed recipient.
 
-    If no persons are given, every row is another person.
+    The recipient has the true values of all people. If no persons are given, every row is another person.
 
     Parameters
     ----------
@@ -56,16 +59,24 @@ class ReleaseAudit:
 
     @property
     def risk_of_row(self) -> float:
-        """Highest probability that the person of a shared row is identified; 0 if no row is shared."""
+        """Highest probability that the person of a shared row is identified.
+
+        The result is 0 if no row is shared.
+        """
         return _one_in(self.people_of_row)
 
     @property
     def risk_of_person(self) -> float:
-        """Highest probability that a shared person's row is identified; 0 if no person is shared."""
+        """Highest probability that a shared person's row is identified.
+
+        The result is 0 if no person is shared.
+        """
         return _one_in(self.rows_of_person[self.is_shared])
 
     def easier_than(self, promised: NDArray[np.float64]) -> int:
-        """Return the number of shared people whose risk in this audit exceeds the promised risk.
+        """Return the number of shared people whose risk exceeds the promised risk.
+
+        The risk is the risk in this audit.
 
         Parameters
         ----------
@@ -124,10 +135,10 @@ def audit_release(
 
 
 def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.intp]) -> tuple[Counts, int, Counts]:
-    """Return the people who fit each form, the number of misfits, and the owners of rows that fit each cell.
+    """Return people by form, the number of misfits, and owners by cell.
 
-    A form is a distinct released row, a cell a distinct true row; a misfit is a shared row that does not fit its own
-    record.
+    The counts are people who fit each form, and owners of rows that fit each cell. A form is a distinct released row, a
+    cell a distinct true row; a misfit is a shared row that does not fit its own record.
     """
     n_people = int(person.max(initial=-1)) + 1
     cells, people = _distinct_pairs(matching.cell_of_truth, person, n_people)
@@ -162,7 +173,10 @@ def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.in
 def _owners_of_several(
     matching: Matching, met: Sequence[tuple[Counts, Counts]], forms: Counts, owners: Counts, n_people: int
 ) -> Counts:
-    """Return, for each cell, the number of owners with rows of several forms that fit it; count each owner once."""
+    """Return, for each cell, the number of owners with rows of several forms that fit.
+
+    Each owner is counted once.
+    """
     cells, fits = (np.concatenate([pair[place] for pair in met]) for place in (0, 1))
     shape = (matching.n_forms, n_people)
     owns = sparse.csr_matrix((np.ones(len(forms), dtype=np.int32), (forms, owners)), shape=shape)

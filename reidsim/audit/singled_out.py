@@ -1,4 +1,7 @@
-"""Count people singled out by combinations of columns in a shared file, and find the smallest such sets of columns."""
+"""Count people singled out by combinations of columns in a shared file.
+
+The module also finds the smallest sets of columns that single out people.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ _MOST_SETS = 2_000
 
 
 def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
-    """Return the number of people with a row whose combination of values is unique to the person.
+    """Return the number of people with a row whose combination of values is unique.
+
+    The combination must not occur in rows of other people.
 
     Parameters
     ----------
@@ -33,12 +38,12 @@ def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
 def revealing_sets(
     quasi_identifiers: Sequence[Codes], kept: Mapping[str, Codes], person: Codes, most: float, declared: Collection[str]
 ) -> list[tuple[str, ...]]:
-    """Return the smallest sets of kept columns that single out too many people, with at least one undeclared column.
+    """Return the smallest sets of kept columns that single out too many people.
 
-    Adding a column never decreases the number of people singled out, so a set is smallest if none of its subsets
-    singles out too many. Sets are tried in order of size. If there are too many sets, columns are removed from the set
-    of all undeclared columns as long as the remaining columns single out too many people; this finds one set from which
-    no column can be removed.
+    Each set has at least one undeclared column. Adding a column never decreases the number of people singled out, so a
+    set is smallest if none of its subsets singles out too many. Sets are tried in order of size. If there are too many
+    sets, columns are removed from the set of all undeclared columns as long as the remaining columns single out too
+    many people; this finds one set from which no column can be removed.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
 
 
 def waiting(task: str) -> DelayedProgress:
-    """Return a progress reporter that starts printing the task to standard error after a delay."""
+    """Return a progress reporter that prints to standard error after a delay."""
     return DelayedProgress(progress_console(), task)
 
 
@@ -100,7 +100,10 @@ def load(
 
 
 def results_folder(output: Path | None, name: str) -> Path:
-    """Return the folder for results: `output`, or the next free folder of this name; check that it is free."""
+    """Return the folder for results: `output`, or the next free folder of this name.
+
+    Check that it is free.
+    """
     from reidsim.engine.results import next_free_folder, require_free
 
     folder = output or next_free_folder(Path("results"), name)
@@ -118,7 +121,10 @@ def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
 
 
 def print_tables(tables: Iterable[Table], *, always: bool = False) -> None:
-    """Print tables one below another; with the option `--quiet`, only if `always` is true."""
+    """Print tables one below another.
+
+    With the option `--quiet`, they are printed only if `always` is true.
+    """
     for table in tables:
         console(always=always).print(table)
 
@@ -152,7 +158,10 @@ def print_warnings(warnings: Sequence[str]) -> None:
 
 
 def tell(text: str, *, stderr: bool = False) -> None:
-    """Print text, except with the option `--quiet`; lines are wrapped only in a terminal."""
+    """Print text, except with the option `--quiet`.
+
+    Lines are wrapped only in a terminal.
+    """
     to = console(stderr=stderr)
     to.print(text, soft_wrap=not to.is_terminal, markup=False, highlight=False, emoji=False)
 
@@ -167,7 +176,10 @@ def print_verdict(result: Result) -> None:
 
 
 def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None, silent: bool = False) -> None:
-    """Set the permissions of a results folder and print its path; exit with code 3 if runs of a batch failed."""
+    """Set the permissions of a results folder and print its path.
+
+    Exit with code 3 if runs of a batch failed.
+    """
     from reidsim.engine.results import open_to_group
 
     if group_readable:

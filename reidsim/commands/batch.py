@@ -1,4 +1,7 @@
-"""Options and helpers of commands that run batches, and the command that repeats a single run."""
+"""Options and helpers of commands that run batches.
+
+The module also has the command that repeats a single run.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,10 @@ def run_several(
     group_readable: bool,
     as_json: bool = False,
 ) -> None:
-    """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
+    """Run a batch, print its means and write its results folder.
+
+    See `reidsim.commands.run.run`.
+    """
     from reidsim.engine.batch.journal import telling_kept
     from reidsim.engine.results import next_free_folder
 

@@ -1,4 +1,4 @@
-"""Commands that print bundled scenarios and recipes, and the JSON Schema of scenario files."""
+"""Commands that print bundled scenarios and recipes, and the JSON Schema."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def list_() -> None:
 
 
 def _fitting(line: str, indent: int) -> str:
-    """Return a line wrapped at the width of the terminal; unchanged if the output is not a terminal."""
+    """Return a line wrapped at the width of the terminal.
+
+    The line is unchanged if the output is not a terminal.
+    """
     if not sys.stdout.isatty():
         return line
     return textwrap.fill(

@@ -169,7 +169,10 @@ def new(
 
 
 def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
-    """Ask the user for the identifier of a person among several; return none if each row is a person."""
+    """Ask the user for the identifier of a person among several.
+
+    No column is returned if each row is a person.
+    """
     shown = ", ".join(columns)
     echo(f"These identifiers repeat, so a person may have several rows: {shown}")
     while True:

@@ -1,4 +1,4 @@
-"""Commands for one scenario: run it, check it, explain its agents, and show it in the browser."""
+"""Commands that run, check, explain or show one scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Commands that write released records: the records of a run, or new records by the rulebook of a release."""
+"""Commands that write released records.
+
+These are the records of a run, or new records by the rulebook of a release.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,10 @@ def share(
 
 
 def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
-    """Return the names in comma-separated lists; names of kept columns that contain commas are not split."""
+    """Return the names in comma-separated lists.
+
+    Names of kept columns that contain commas are not split.
+    """
     return [name for text in names for name in ([text] if text in kept else text.split(","))]
 
 

@@ -1,4 +1,7 @@
-"""Commands that analyse a scenario: stress test, effects of attributes, switch points, and a released file."""
+"""Commands that analyse a scenario.
+
+They are stress test, effects of attributes, switch points, and score of a released file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantiles of outcomes over records, and quantiles of the number of people re-identified."""
+"""Quantiles of outcomes over records and of the number of people re-identified."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any
 def distributions_of_rounds(
     policy: str, outcomes: Mapping[str, NDArray[np.float64]], shared: NDArray[np.int64]
 ) -> list[dict[str, Any]]:
-    """Return quantiles of outcomes over the records shared in all rounds, one row per outcome.
+    """Return quantiles of outcomes over the records shared in all rounds.
+
+    There is one row per outcome.
 
     Parameters
     ----------
@@ -63,7 +65,10 @@ def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:
-    """Return the quantiles of a result: over all rounds of agents if it has rounds, else over its records."""
+    """Return the quantiles of a result over its records.
+
+    With agents, they are over all rounds.
+    """
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:
         return of_rounds

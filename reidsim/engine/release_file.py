@@ -19,7 +19,9 @@ _BUNDLED_AMONG = "scenarios"
 
 
 def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
-    """Return path and SHA-256 of the file with a scenario's records; empty if they do not come from a file.
+    """Return path and SHA-256 of the file with a scenario's records.
+
+    The result is empty if they do not come from a file.
 
     Returns
     -------
@@ -54,7 +56,10 @@ def _facts(path: Path, text: str) -> dict[str, str]:
 
 
 def find_release_file(shown: str) -> Path:
-    """Return the path of a file, given its ``path`` in `release_file_facts`; relative to the working folder."""
+    """Return the path of a file, given its ``path`` in `release_file_facts`.
+
+    The path is relative to the working folder.
+    """
     return data_file(shown, Path(), _BUNDLED_AMONG)
 
 
@@ -72,7 +77,10 @@ def sha256_of(path: Path) -> str:
 
 
 def _shown(path: Path) -> str:
-    """Return an absolute path unchanged; resolve a relative path and show it relative to the working folder."""
+    """Return an absolute path unchanged.
+
+    Resolve a relative path and show it relative to the working folder.
+    """
     if path.is_absolute():
         return str(path)
     try:

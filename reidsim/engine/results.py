@@ -1,4 +1,7 @@
-"""Results folders with a manifest, written completely or not at all; figures may be added later."""
+"""Results folders with a manifest, written completely or not at all.
+
+Figures may be added later.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,10 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
 
 @contextmanager
 def unfinished_beside(folder: Path) -> Iterator[Path]:
-    """Yield a hidden folder beside `folder`; remove it at the end unless the caller has renamed it."""
+    """Yield a hidden folder beside `folder`.
+
+    Remove it at the end unless the caller has renamed it.
+    """
     unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         yield unfinished
@@ -84,7 +90,10 @@ def unfinished_beside(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def removing_unused(folder: Path) -> Iterator[None]:
-    """If the block fails, remove the empty folders that it created, from `folder` upwards."""
+    """If the block fails, remove the empty folders that it created.
+
+    Folders are removed from `folder` upwards.
+    """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         yield
@@ -98,7 +107,7 @@ def removing_unused(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def writing_results(folder: Path) -> Iterator[None]:
-    """Convert an OSError in the block to an InputError about results that cannot be written."""
+    """Convert an OSError in the block to an InputError about results."""
     try:
         yield
     except OSError as error:
@@ -144,7 +153,9 @@ def require_free(folder: Path) -> None:
 
 
 def require_no_standard_output(path: Path) -> None:
-    """Raise an error if the path is ``-`` (standard output), which cannot receive several files.
+    """Raise an error if the path is ``-`` (standard output).
+
+    Standard output cannot receive several files.
 
     Raises
     ------
@@ -168,7 +179,9 @@ def _require_free(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents if they are missing; make an empty folder private.
+    """Create a folder and its parents if they are missing.
+
+    Make an empty folder private.
 
     Raises
     ------
@@ -182,7 +195,7 @@ def make_folder(folder: Path) -> None:
 
 
 def next_free_folder(parent: Path, name: str) -> Path:
-    """Return ``parent/name-001``, or the path with the first number that is not in use."""
+    """Return ``parent/name-001``, or the first such path that is not in use."""
     number = 1
     while (parent / f"{name}-{number:03d}").exists():
         number += 1
@@ -192,7 +205,10 @@ def next_free_folder(parent: Path, name: str) -> Path:
 def make_manifest(
     loaded: LoadedScenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the manifest of a results folder: scenario, its hash, seed, versions, timings (s) and `facts`."""
+    """Return the manifest of a results folder.
+
+    It holds the scenario, its hash, seed, versions, timings in seconds, and `facts`.
+    """
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
     return {
         "scenario": loaded.name,
@@ -250,7 +266,9 @@ class Result(ABC):
         return text
 
     def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
-        """Write the results folder: manifest, tables, and figures if `illustrate` is given.
+        """Write the results folder: manifest, tables, and figures.
+
+        Figures are written only if `illustrate` is given.
 
         Raises
         ------
@@ -283,7 +301,10 @@ def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
 
 
 def scenario_hash(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a scenario given as plain data; it does not depend on the order of keys."""
+    """Return the SHA-256 of a scenario given as plain data.
+
+    It does not depend on the order of keys.
+    """
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=plain).encode()).hexdigest()
 
 
@@ -293,7 +314,10 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as Parquet, without index and in row groups that can be read separately."""
+    """Write a table as Parquet, without index.
+
+    Row groups can be read separately.
+    """
     table.to_parquet(path, index=False, row_group_size=_ROWS_PER_PART)
 
 
@@ -312,7 +336,9 @@ class Clock:
 
 
 def begun(loaded: LoadedScenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
-    """Import the parts of a scenario; return its kind, a clock and a progress reporter.
+    """Import the parts of a scenario.
+
+    Return its kind, a clock and a progress reporter.
 
     Raises
     ------
@@ -338,9 +364,10 @@ _READ = ("figures",)
 
 
 def require_no_links(folder: Path) -> None:
-    """Check that no file of a results folder is a symbolic link, pipe or device; the folder itself may be a link.
+    """Check that no file of a results folder is a symbolic link, pipe or device.
 
-    The target of a link could be read into a report, or overwritten by a resumed batch.
+    The folder itself may be a link. The target of a link could be read into a report, or overwritten by a resumed
+    batch.
 
     Parameters
     ----------

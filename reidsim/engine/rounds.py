@@ -1,4 +1,7 @@
-"""Run a scenario with agents: each policy in its own simulation, under common random numbers."""
+"""Run a scenario with agents, each policy in its own simulation.
+
+All policies have common random numbers.
+"""
 
 from __future__ import annotations
 
@@ -156,10 +159,11 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
 def broken_guarantees(
     played: Sequence[PlayedPolicy], setting_of: Callable[[str], Setting], wrong_beliefs: Collection[str]
 ) -> pd.DataFrame:
-    """Return the outcomes with corrected beliefs of policies that rule out attacks but were attacked.
+    """Return outcomes with corrected beliefs, for policies whose guarantee failed.
 
-    The policy is played again by a publisher who knows which resources adversaries will buy; then by a publisher who
-    knows the true values of all parameters; then by one who knows both. The series ends when no record is attacked.
+    These are policies that rule out attacks but were attacked. The policy is played again by a publisher who knows
+    which resources adversaries will buy; then by a publisher who knows the true values of all parameters; then by one
+    who knows both. The series ends when no record is attacked.
 
     Parameters
     ----------
@@ -201,10 +205,10 @@ def _of_guarantee(played: PlayedPolicy, corrected: str) -> pd.DataFrame:
 
 
 def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -> Played:
-    """Return the outcomes of every policy in every draw; records are from the last round of the first draw.
+    """Return the outcomes of every policy in every draw.
 
-    With `explain`, policies whose guarantee did not hold are played again without wrong beliefs; see
-    `broken_guarantees`.
+    Records are from the last round of the first draw. With `explain`, policies whose guarantee did not hold are played
+    again without wrong beliefs; see `broken_guarantees`.
 
     Raises
     ------
@@ -242,7 +246,10 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
 
 
 def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
-    """Return a study and the outcome of the last round of each policy, with matching rows."""
+    """Return a study and the outcome of each policy's last round.
+
+    Both have the same rows.
+    """
     if all(each.row_of_subject is None for each in played):
         return study, {each.policy: PolicyOutcome(each.last) for each in played}
     kind = kind_of(study.scenario)
@@ -255,7 +262,10 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
 def _as_decided(
     study: Study[Any], last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]
 ) -> dict[str, PolicyOutcome]:
-    """Return the outcomes used for warnings, in which absent subjects do not count as withheld by the policy."""
+    """Return the outcomes used for warnings.
+
+    In them, absent subjects do not count as withheld by the policy.
+    """
     row, told = kind_of(study.scenario).row_of_subject(study, 0), {}
     for each in played:
         equilibrium = last[each.policy].equilibrium
@@ -278,7 +288,7 @@ def describe_rounds(study: Study[Any]) -> str:
 
 
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
-    """Return `RUN_MEASURES` of each policy over its rounds and draws, indexed by policy."""
+    """Return `RUN_MEASURES` over rounds and draws, indexed by policy."""
     rounds = pd.concat([each.rounds for each in played], ignore_index=True)
     means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
     ends = rounds[rounds["round"] == rounds["round"].max()]
@@ -295,12 +305,18 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
 
 
 def _people(played: Sequence[PlayedPolicy]) -> Reidentified:
-    """Return the distribution of the number of people re-identified in a round, over all draws."""
+    """Return the distribution of the number of people re-identified in a round.
+
+    It is over all draws.
+    """
     return evenly_mixed([each.people for each in played])
 
 
 def _outcomes(played: Sequence[PlayedPolicy]) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
-    """Return outcome values of the records shared in all rounds and draws, and the number of records with each."""
+    """Return outcome values of shared records, and the number of records with each.
+
+    They cover all rounds and draws.
+    """
     columns = played[0].outcomes
     outcomes = {column: np.concatenate([each.outcomes[column] for each in played]) for column in columns}
     return outcomes, np.concatenate([each.shared for each in played])
@@ -324,7 +340,10 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
 
 
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
-    """Return the records of the last round with a column ``participates`` after the outcomes."""
+    """Return the records of the last round with a column ``participates``.
+
+    The column comes after the outcomes.
+    """
     takes_part = np.concatenate([each.participants for each in played])
     if len(takes_part) < len(records):
         # Subjects are people with several records here; column PERSON holds the number of the subject.
@@ -345,7 +364,10 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
 
 
 def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of several tables with the same columns as one table; names become categories."""
+    """Return the rows of several tables with the same columns as one table.
+
+    Names become categories.
+    """
     # pandas before 3 warns about empty tables.
     return _categorical(pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True))
 
@@ -359,7 +381,7 @@ _PLACE = ["replication", "draw", "policy", "round", "adversary"]
 
 
 def found_through(adversaries: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per adversary, round and combination of resources used in its attacks.
+    """Return one row per adversary, round and combination of resources used.
 
     Parameters
     ----------

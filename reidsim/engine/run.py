@@ -1,4 +1,7 @@
-"""Run a scenario, given its name or file; return the result in memory or write it to a folder."""
+"""Run a scenario, given its name or file.
+
+Return the result in memory or write it to a folder.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,9 @@ def run_batch(
 
 
 def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check that all files and parts of a scenario can be used; return a one-line description of its size.
+    """Check that all files and parts of a scenario can be used.
+
+    Return a one-line description of its size.
 
     Raises
     ------

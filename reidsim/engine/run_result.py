@@ -56,12 +56,18 @@ class RunResult(Result):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures of the scenario's kind: labels and definitions of columns of `runs`."""
+        """The measures of the scenario's kind.
+
+        They have labels and definitions of columns of `runs`.
+        """
         return measures_told(self.manifest)
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Measures by policy, averaged over replications; for assessments, by size of the release and adversary."""
+        """Measures by policy, averaged over replications.
+
+        For assessments, they are by size of the release and adversary.
+        """
         measures = list(self.measured) or [column for column in self.runs.columns if column not in RUN_COLUMNS]
         by = self.by[0] if len(self.by) == 1 else list(self.by)
         return self.runs.groupby(by, sort=False, observed=True)[measures].mean()
@@ -76,13 +82,19 @@ class RunResult(Result):
         return table
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder, by name: runs, records (if any), and the tables for figures."""
+        """Return the tables of the results folder, by name.
+
+        They are runs, records (if any), and the tables for figures.
+        """
         records = {"records": self.records} if len(self.records.columns) else {}
         return {"runs": self.runs, **records, **self.analysis.tables()}
 
 
 def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of one replication for the table of runs, given measures indexed by policy."""
+    """Return the rows of one replication for the table of runs.
+
+    `summary` holds the measures, indexed by policy.
+    """
     table = summary.reset_index()
     table.insert(0, "scenario", name)
     table.insert(1, "point", 0)

@@ -1,4 +1,4 @@
-"""Payoff and risk of a given released file, compared with the policies of a scenario."""
+"""Payoff and risk of a released file, compared with a scenario's policies."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ class ScoreResult(Result):
         return f"ScoreResult({self.name!r}: {', '.join(map(str, self.summary.index))})"
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder: measures by policy, and outcomes of the file's records."""
+        """Return the tables of the results folder.
+
+        They are measures by policy, and outcomes of the file's records.
+        """
         return {"scores": self.summary.reset_index(), "records": self.records}
 
 

@@ -72,7 +72,9 @@ def run_once(
 
 
 def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check all inputs of one run of a scenario; return a one-line description of its size.
+    """Check all inputs of one run of a scenario.
+
+    Return a one-line description of its size.
 
     Raises
     ------
@@ -87,7 +89,10 @@ def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:
-    """Return the outcomes of every policy in every draw; records and figure tables are from the first draw."""
+    """Return the outcomes of every policy in every draw.
+
+    Records and figure tables are from the first draw.
+    """
     kind, scenario = kind_of(study.scenario), study.scenario
     runs, runtimes = [], []
     people: dict[str, list[Reidentified]] = {}

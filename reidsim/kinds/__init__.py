@@ -1,6 +1,7 @@
-"""The kinds of scenario; the folder of a kind contains its schema, study, policies and measures.
+"""The kinds of scenario.
 
-The names that a user-defined kind needs can be imported from this module.
+The folder of a kind contains its schema, study, policies and measures. The names that a user-defined kind needs can be
+imported from this module.
 """
 
 from reidsim.adversaries.response import Linkage

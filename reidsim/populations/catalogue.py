@@ -1,4 +1,7 @@
-"""Load or make populations from bundled recipes, users' recipes, and files of ``reidsim populate``."""
+"""Load or make populations.
+
+They come from bundled recipes, users' recipes, and files of ``reidsim populate``.
+"""
 
 from __future__ import annotations
 
@@ -92,12 +95,18 @@ def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: in
 
 
 def load_individuals(recipe: str | Path, *, seed: int | None = None) -> Individuals:
-    """Return the population of a recipe with one row per person; see `load_population`."""
+    """Return the population of a recipe with one row per person.
+
+    See `load_population`.
+    """
     return as_individuals(make(recipe, seed=seed))
 
 
 def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalResource:
-    """Return the external resource of a recipe of kind ``resource``; see `load_population`."""
+    """Return the external resource of a recipe of kind ``resource``.
+
+    See `load_population`.
+    """
     made = make(recipe, seed=seed)
     if not isinstance(made, ExternalResource):
         raise InputError("not a recipe of an external resource", source=recipe, expected='kind = "resource"')
@@ -105,7 +114,10 @@ def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalRes
 
 
 def as_individuals(made: Made) -> Individuals:
-    """Convert the result of a recipe to one row per person; for an external resource, one row per record."""
+    """Convert the result of a recipe to one row per person.
+
+    For an external resource, one row per record.
+    """
     if isinstance(made, Population):
         return Individuals.of(made)
     if isinstance(made, Genealogy):
@@ -161,7 +173,10 @@ def make(
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes the results of recipes; `needed_by` lists the recipes that led to the current one, outermost first."""
+    """Makes the results of recipes.
+
+    `needed_by` lists the recipes that led to the current one, outermost first.
+    """
 
     counts: Counting
     progress: Progress | None

@@ -1,4 +1,7 @@
-"""Population of recipes of kind ``census-cells``: people by age, race, sex and area, from two sets of counts."""
+"""Population of recipes of kind ``census-cells``.
+
+It has people by age, race, sex and area, from two sets of counts.
+"""
 
 from __future__ import annotations
 
@@ -67,14 +70,20 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
 
 
 def tail_weights(tail: Tail, years: int) -> Floats:
-    """Return the shares of the first `years` years of an open-ended age group; they sum to 1."""
+    """Return the shares of the first `years` years of an open-ended age group.
+
+    They sum to 1.
+    """
     above = np.arange(years)
     weights = np.exp(-tail.linear * above - tail.quadratic * above**2)
     return np.asarray(weights / weights.sum())
 
 
 def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
-    """Return ``people x shares`` rounded to integers that sum to the people of each area."""
+    """Return ``people x shares`` rounded to integers with the people's sums.
+
+    The integers of each area sum to the people of the area.
+    """
     exact = people[:, None] * shares
     whole = np.floor(exact).astype(np.int64)
     lacking = np.rint(people).astype(np.int64) - whole.sum(axis=1)
@@ -83,7 +92,10 @@ def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
 
 
 def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
-    """Return the areas, the people of each area, and the shares of races in it, shape (n_areas, n_races)."""
+    """Return the areas, the people of each area, and the shares of races in it.
+
+    The shares have shape (n_areas, n_races).
+    """
     frame, path = read_figures(recipe.areas.file, folder, [recipe.areas.code, recipe.areas.people])
     people = np.asarray(numbers(frame, recipe.areas.people, path), dtype=np.float64)
     races, hispanic = recipe.race.adults, recipe.race.hispanic
@@ -100,7 +112,10 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
 
 
 def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
-    """Return the ages, and the shares of age and sex within each race, shape (n_races, n_ages, n_sexes)."""
+    """Return the ages, and the shares of age and sex within each race.
+
+    The shares have shape (n_races, n_ages, n_sexes).
+    """
     frame, path = read_figures(recipe.age.file, folder, [recipe.age.column])
     ages = numbers(frame, recipe.age.column, path).astype(int).tolist()
     if ages != list(range(ages[0], ages[0] + len(ages))):

@@ -1,4 +1,7 @@
-"""Read a population from a file with one row per person, or one row per cell with a count."""
+"""Read a population from a file.
+
+The file has one row per person, or one row per cell with a count.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ def _counts(frame: pd.DataFrame, column: str, path: Path) -> Counts:
 
 
 def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> Attribute:
-    """Return the attribute with an added category if values are missing; change their codes in place."""
+    """Return the attribute with an added category if values are missing.
+
+    Change their codes in place.
+    """
     missing = codes == UNKNOWN
     if not missing.any():
         return attribute
@@ -116,7 +122,10 @@ def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> At
 def _drawn(
     domain: Domain, codes: Codes, counts: Counts, row_numbers: NDArray[np.intp], seed: int, path: Path
 ) -> tuple[Codes, Counts]:
-    """Return codes with missing values drawn, for each person, from complete rows with the same known values."""
+    """Return codes with missing values drawn from complete rows.
+
+    The rows have the same known values; values are drawn for each person.
+    """
     complete = (codes != UNKNOWN).all(axis=1)
     if not complete.any():
         raise InputError("no row is complete, so missing values cannot be drawn", source=path)
@@ -134,7 +143,10 @@ def _drawn(
 
 
 def _report(rows: int, outside: int, incomplete: int, rule: str) -> str:
-    """Return a sentence on the number of rows with unknown or missing values and their treatment."""
+    """Return a sentence on the rows with unknown or missing values.
+
+    It gives their number and their treatment.
+    """
     parts = []
     if outside:
         parts.append(f"{outside:,} of {rows:,} rows left out: value outside the categories")

@@ -1,4 +1,7 @@
-"""Attributes with ordered categories, and domains over which values are stored as integer codes."""
+"""Attributes with ordered categories, and domains of attributes.
+
+Values are stored as integer codes over a domain.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,9 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """Attributes in a fixed order; records, populations and hierarchies store values as codes over a domain.
+    """Attributes in a fixed order.
+
+    Records, populations and hierarchies store values as codes over a domain.
 
     Parameters
     ----------
@@ -147,7 +152,10 @@ class Domain:
         return Domain(tuple(self[name] for name in names))
 
     def encode(self, frame: pd.DataFrame) -> Codes:
-        """Return the codes of a table whose columns include every attribute, shape (n_rows, n_attributes)."""
+        """Return the codes of a table whose columns include every attribute.
+
+        The result has shape (n_rows, n_attributes).
+        """
         require_among("column missing", self.names, frame.columns, where="columns")
         return np.column_stack([attribute.encode(frame[attribute.name]) for attribute in self.attributes])
 
@@ -161,9 +169,10 @@ class Domain:
         )
 
     def keys(self, codes: Codes) -> NDArray[np.int64]:
-        """Return one integer per row of codes; integers are equal if and only if the rows are equal.
+        """Return one integer per row of codes.
 
-        They are mixed-radix numbers in which the first attribute is the most significant.
+        Integers are equal if and only if the rows are equal. They are mixed-radix numbers in which the first attribute
+        is the most significant.
 
         Raises
         ------
@@ -176,7 +185,9 @@ class Domain:
 def mixed_radix_keys(
     codes: NDArray[np.integer], radices: Sequence[int], *, where: str | None = None
 ) -> NDArray[np.int64]:
-    """Return a mixed-radix number for each row of `codes` (n, m); the first column is the most significant.
+    """Return a mixed-radix number for each row of `codes` (n, m).
+
+    The first column is the most significant.
 
     Raises
     ------
@@ -194,7 +205,9 @@ def mixed_radix_keys(
 
 
 def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct rows of a table of non-negative integers, with any number of columns.
+    """Return the distinct rows of a table of non-negative integers.
+
+    The table may have any number of columns.
 
     Returns
     -------
@@ -236,21 +249,30 @@ def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64
 
 
 def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return keys for the rows of two tables of codes; see `row_keys`. Equal rows in both tables have equal keys."""
+    """Return keys for the rows of two tables of codes.
+
+    See `row_keys`. Equal rows in both tables have equal keys.
+    """
     columns = [np.concatenate(both) for both in zip(first.T, second.T, strict=True)]
     keys = row_keys(columns, len(first) + len(second))
     return keys[: len(first)], keys[len(first) :]
 
 
 def added_up(amounts: NDArray[Amount], group: NDArray[np.integer[Any]], n_groups: int) -> NDArray[Amount]:
-    """Return the sums of `amounts` (n,) by group number, shape (n_groups,); sums of integers are integers."""
+    """Return the sums of `amounts` (n,) by group number, shape (n_groups,).
+
+    Sums of integers are integers.
+    """
     sums = np.zeros(n_groups, dtype=amounts.dtype)
     np.add.at(sums, group, amounts)
     return sums
 
 
 def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
-    """Return the distinct labels of a column: integers in numerical order, other labels in alphabetical order."""
+    """Return the distinct labels of a column, in order.
+
+    Integers are in numerical order, other labels in alphabetical order.
+    """
     labels = {str(label).strip() for label in values.unique()}
     numbers = {label: number for label in labels if (number := whole_number(label)) is not None}
     if len(numbers) == len(labels):

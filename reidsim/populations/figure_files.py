@@ -14,7 +14,9 @@ from reidsim.tables import read_table, require_columns
 def read_figures(
     file: str, folder: Path, columns: Iterable[str], *, delimiter: str = ",", encoding: str | None = None
 ) -> tuple[pd.DataFrame, Path]:
-    """Return a recipe's data file as a table of text, and check that it has the required columns.
+    """Return a recipe's data file as a table of text.
+
+    The table must have the required columns.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Read and write the Parquet files of ``reidsim populate``, and write files that appear only when complete."""
+"""Read and write the Parquet files of ``reidsim populate``.
+
+Files appear only when they are complete.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def cells_table(population: Population, made: Mapping[str, Any]) -> pa.Table:
 
 
 def individuals_table(people: Individuals, made: Mapping[str, Any]) -> pa.Table:
-    """Return a table of the labels of people, one row per person; missing values are null."""
+    """Return a table of the labels of people, one row per person.
+
+    Missing values are null.
+    """
     table = pa.table(_label_columns(people.domain, people.codes))
     return _described(table, "individuals", people.domain, people.name, people.source, {**made, "count": None})
 
@@ -69,7 +75,9 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def write_new_file(path: Path, content: bytes) -> None:
-    """Write a new file, readable only by its owner, so that it appears complete or not at all.
+    """Write a new file that appears complete or not at all.
+
+    It is readable only by its owner.
 
     Raises
     ------
@@ -81,7 +89,9 @@ def write_new_file(path: Path, content: bytes) -> None:
 
 
 def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
-    """Write a temporary file beside `path`, readable only by its owner, and return its name.
+    """Write a temporary file beside `path` and return its name.
+
+    It is readable only by its owner.
 
     Parameters
     ----------
@@ -132,7 +142,9 @@ def _replace(path: Path, write: Callable[[str], object]) -> None:
 
 
 def require_new_file(path: Path) -> None:
-    """Check, before the computation starts, that a file does not exist and its folder can be created.
+    """Check that a file does not exist and its folder can be created.
+
+    This is checked before the computation starts.
 
     Raises
     ------

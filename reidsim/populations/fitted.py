@@ -1,4 +1,4 @@
-"""Population of recipes of kind ``fitted``: a table of people fitted to published margins."""
+"""Population of recipes of kind ``fitted``: people fitted to published margins."""
 
 from __future__ import annotations
 
@@ -150,7 +150,10 @@ def _read(table: CountTable, folder: Path) -> tuple[pd.DataFrame, Path]:
 
 
 def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tuple[tuple[Attribute, ...], Floats]:
-    """Return the attributes and counts of the starting table; by default no attributes and one cell with count 1."""
+    """Return the attributes and counts of the starting table.
+
+    By default, there are no attributes and one cell with count 1.
+    """
     if recipe.start is None:
         return (), np.ones(())
     if recipe.start.table is not None:
@@ -169,7 +172,10 @@ def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tupl
 
 
 def _domain(known: tuple[Attribute, ...], tables: list[tuple[MarginTable, pd.DataFrame, Path]]) -> Domain:
-    """Return the domain of the known attributes, then further attributes of margins with all values that occur."""
+    """Return the domain of the known attributes and further attributes of margins.
+
+    The latter have all values that occur.
+    """
     names = [attribute.name for attribute in known]
     seen: dict[str, list[pd.Series[str]]] = {}
     for section, frame, _ in tables:

@@ -1,4 +1,7 @@
-"""A population with one row of codes per person, for uses that need more than counts by cell."""
+"""A population with one row of codes per person.
+
+It is for uses that need more than counts by cell.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,9 @@ class Individuals:
 
     @classmethod
     def of(cls, population: Population) -> Individuals:
-        """Return one row per person of a population counted by cell, in the order of its cells.
+        """Return one row per person of a population counted by cell.
+
+        Rows are in the order of its cells.
 
         Raises
         ------
@@ -97,5 +102,8 @@ class Individuals:
         return Population.from_records(self.domain, self.codes, name=self.name, source=self.source)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table of labels, one categorical column per attribute; missing values are NaN."""
+        """Return a table of labels, one categorical column per attribute.
+
+        Missing values are NaN.
+        """
         return self.domain.decode(self.codes)

@@ -129,10 +129,10 @@ def draw_lists(
 def membership_numbers(
     names: tuple[str, ...], correlation: Correlation, n_people: int, streams: Streams
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield, for each list, one uniform number per person; people with low numbers are in the list.
+    """Yield, for each list, one uniform number per person.
 
-    The numbers of a person have a Gaussian copula, so the correlation does not change the distribution of the members
-    of a single list.
+    People with low numbers are in the list. The numbers of a person have a Gaussian copula, so the correlation does not
+    change the distribution of the members of a single list.
 
     Parameters
     ----------
@@ -171,7 +171,10 @@ def membership_numbers(
 
 
 def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, float]]) -> Floats:
-    """Return the lower triangular matrix that transforms independent normal variables to these correlations."""
+    """Return the triangular matrix that gives normal variables these correlations.
+
+    The matrix is lower triangular; it is applied to independent normal variables.
+    """
     correlation = np.eye(len(names))
     for name, other, strength in ((n, o, s) for n, others in by_pair.items() for o, s in others.items()):
         where = f"together.{name}.{other}"
@@ -215,7 +218,10 @@ def _members(rule: ListRule, uniform: Floats) -> Integers:
 def _list(
     name: str, people: Mapping[str, Integers], person: Integers, rule: ListRule, rng: np.random.Generator
 ) -> PeopleList:
-    """Return the list with records of the people in `person`, which is in ascending order."""
+    """Return the list with records of the people in `person`.
+
+    `person` is in ascending order.
+    """
     for where, named in (("attributes", rule.attributes), ("errors", rule.errors), ("missing", rule.missing)):
         for attribute in named:
             if attribute not in people or attribute not in rule.attributes:

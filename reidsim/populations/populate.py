@@ -57,7 +57,9 @@ def populate(
     overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> PopulationFile:
-    """Write the population of a recipe as a Parquet file, with recipe, seed and versions as metadata.
+    """Write the population of a recipe as a Parquet file.
+
+    Its metadata hold the recipe, seed and versions.
 
     Parameters
     ----------
@@ -118,7 +120,10 @@ def _table(made: Made, about: Mapping[str, Any]) -> pa.Table:
 
 
 def _origin(path: Path, counts: Counting, seed: int | None, changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return the recipe with its changes, the seed and the versions that produced a population."""
+    """Return the recipe with its changes, the seed and the versions.
+
+    They determine the population.
+    """
     content = read_toml(path)
     override(content, changes)
     return {

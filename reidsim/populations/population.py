@@ -21,7 +21,9 @@ Counts = NDArray[np.number[Any]]
 
 @dataclass(frozen=True)
 class Population:
-    """The number of people in each cell of a domain; empty cells are not stored, so large domains need little memory.
+    """The number of people in each cell of a domain.
+
+    Empty cells are not stored, so large domains need little memory.
 
     Parameters
     ----------
@@ -60,7 +62,10 @@ class Population:
     def from_records(
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
-        """Return a population from rows of codes, shape (n, m); each row is one person or `counts` people."""
+        """Return a population from rows of codes, shape (n, m).
+
+        Each row is one person or `counts` people.
+        """
         first, inverse = distinct_rows(list(codes.T), len(codes))
         if counts is not None and (counts < 0).any():
             raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")
@@ -114,7 +119,9 @@ class Population:
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
 
     def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:
-        """Return the population with new labels for categories; categories with equal labels are merged.
+        """Return the population with new labels for categories.
+
+        Categories with equal labels are merged.
 
         Parameters
         ----------

@@ -1,7 +1,8 @@
-"""Iterative proportional fitting: the table with given margins that is closest to a given table.
+"""Iterative proportional fitting.
 
-This is not a dependency because ipfn loops over the cells of each margin in Python and has had no release since 2021,
-humanleague is compiled C++, and neither names the margins that contradict each other or cannot be met.
+It finds the table with given margins that is closest to a given table. This is not a dependency because ipfn loops over
+the cells of each margin in Python and has had no release since 2021, humanleague is compiled C++, and neither names the
+margins that contradict each other or cannot be met.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ class Margin:
         return np.asarray(table.sum(axis=others).transpose(np.argsort(np.argsort(self.axes))))
 
     def spread(self, values: Floats, ndim: int) -> Floats:
-        """Reshape an array with the margin's shape so that it broadcasts over a table with `ndim` axes."""
+        """Reshape a margin's array so that it broadcasts over a table.
+
+        The table has `ndim` axes.
+        """
         ordered = values.transpose(np.argsort(self.axes))
         return np.asarray(np.expand_dims(ordered, [axis for axis in range(ndim) if axis not in self.axes]))
 
@@ -78,7 +82,9 @@ class FittedTable:
 def fit_margins(
     start: Floats, margins: Sequence[Margin], domain: Domain, *, tolerance: float = 1e-9, max_rounds: int = 1000
 ) -> FittedTable:
-    """Return a table fitted to all margins, by scaling it to one margin after the other.
+    """Return a table fitted to all margins.
+
+    The table is scaled to one margin after the other.
 
     Parameters
     ----------
@@ -135,7 +141,10 @@ def fit_margins(
 
 
 def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain) -> None:
-    """Check that two margins have the same sums over their common axes (the same total, if there are none)."""
+    """Check that two margins have the same sums over their common axes.
+
+    If there are none, they must have the same total.
+    """
     shared = tuple(axis for axis in one.axes if axis in other.axes)
     for axes in ((), shared) if shared else ((),):
         # Axis i of a margin's target is axis `axes[i]` of the table.
@@ -156,7 +165,10 @@ def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain)
 
 
 def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain) -> None:
-    """Set cells with a margin of 0 to 0; check that every positive margin still has a positive cell."""
+    """Set cells with a margin of 0 to 0.
+
+    Check that every positive margin still has a positive cell.
+    """
     for margin in margins:
         table *= margin.spread((margin.target > 0).astype(np.float64), table.ndim)
     for margin in margins:

@@ -1,4 +1,4 @@
-"""Identified registries, drawn as simple random samples of a population and counted by cell."""
+"""Identified registries: simple random samples of a population, by cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from reidsim.random_counts import draw_multivariate_hypergeometric
 def draw_registry(
     population: Population, size: int, rng: np.random.Generator, *, name: str = "registry", source: str = ""
 ) -> Population:
-    """Return a registry: a simple random sample of `size` people of a population, without replacement.
+    """Return a registry: a simple random sample of `size` people.
+
+    People are drawn without replacement.
 
     Parameters
     ----------

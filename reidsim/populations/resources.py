@@ -1,7 +1,7 @@
-"""External resources: files about some people of a population, one row per person, such as a genealogy database.
+"""External resources: files about some people of a population.
 
-The records, which the adversary sees, are stored separately from the true person of each record. Adversary models use
-only the records; payoffs are computed from both.
+A file has one row per person; an example is a genealogy database. The records, which the adversary sees, are stored
+separately from the true person of each record. Adversary models use only the records; payoffs are computed from both.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class CoverageByGroup(Section):
     )
 
     def chances(self, codes: NDArray[np.integer], categories: Sequence[str]) -> Floats:
-        """Return each person's probability to be listed, shape (n_people,), given the codes of the attribute.
+        """Return each person's probability to be listed, shape (n_people,).
+
+        `codes` are the codes of the attribute.
 
         Raises
         ------
@@ -134,7 +136,10 @@ class ExternalResource:
         return self.records.n_people / self.n_people
 
     def record_of(self) -> NDArray[np.int64]:
-        """Return the record of each person of the population, shape (n_people,); -1 for people without a record."""
+        """Return the record of each person of the population, shape (n_people,).
+
+        The result is -1 for people without a record.
+        """
         record = np.full(self.n_people, -1, dtype=np.int64)
         record[self.person] = np.arange(len(self.person))
         return record
@@ -169,7 +174,9 @@ def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Gener
 
 
 def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
-    """Return the people who get a record: each with a probability, or exactly `size` people.
+    """Return the people who get a record.
+
+    Each gets one with a probability, or exactly `size` people get one.
 
     Parameters
     ----------
@@ -210,7 +217,7 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
 def with_values_missing(
     codes: NDArray[np.int32], missing: Mapping[int, float], rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Return a copy of a file's codes with a share of the values of some columns set to missing.
+    """Return a copy of a file's codes with a share of some values missing.
 
     Columns with the same share are treated together: exactly ``int(records x columns x share)`` of their values become
     missing, and every set of this many values is equally likely (as in the genealogy database of Wan et al. 2021).

@@ -20,7 +20,7 @@ def complete_records(
     among: NDArray[np.bool_] | None = None,
     row_numbers: NDArray[np.integer] | None = None,
 ) -> Codes:
-    """Draw the unknown attributes of records from the population, given the known ones.
+    """Draw the unknown attributes of records, given the known attributes.
 
     Each record is completed with a cell that agrees with its known values, drawn with probability proportional to
     the people in the cell.

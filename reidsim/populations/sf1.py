@@ -1,6 +1,7 @@
-"""Population of recipes of kind ``sf1``: people by ZCTA, single year of age, sex and race, from the 2010 Census.
+"""Population of recipes of kind ``sf1``, from the 2010 Census.
 
-Layout: 2010 Census Summary File 1, technical documentation SF1/10-4 (RV), chapters 2 and 6.
+It has people by ZCTA, single year of age, sex and race. Layout: 2010 Census Summary File 1, technical documentation
+SF1/10-4 (RV), chapters 2 and 6.
 """
 
 from __future__ import annotations
@@ -67,12 +68,12 @@ class _Zcta(NamedTuple):
 
 
 def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
-    """Return the people of a state from tables PCT12A to PCT12G of the 2010 Census Summary File 1.
+    """Return the people of a state from tables PCT12A to PCT12G.
 
-    Only the single years of people aged 100 and over are estimated: the people of one ZCTA, race and sex aged 100-104,
-    105-109 or 110 and over are distributed over single years with the recipe's tail weights, in whole people by largest
-    remainders. Asian and Pacific Islander are combined into one race (API), as are some other race and two or more
-    races (Other).
+    The tables are in the 2010 Census Summary File 1. Only the single years of people aged 100 and over are estimated:
+    the people of one ZCTA, race and sex aged 100-104, 105-109 or 110 and over are distributed over single years with
+    the recipe's tail weights, in whole people by largest remainders. Asian and Pacific Islander are combined into one
+    race (API), as are some other race and two or more races (Other).
 
     Parameters
     ----------
@@ -144,7 +145,10 @@ def _read_header(path: Path) -> list[_Zcta]:
 
 
 def _read_table(path: Path, table: str, records: list[_Zcta]) -> Integers:
-    """Return a table's people by ZCTA, sex and age, shape (n_records, 2, 103); check its totals."""
+    """Return a table's people by ZCTA, sex and age, shape (n_records, 2, 103).
+
+    Check its totals.
+    """
     # Segments also have lines for tracts, places and other areas; only the lines of ZCTAs are parsed.
     rows = {record.logrecno: row for row, record in enumerate(records)}
     cells = np.zeros((len(records), _CELLS), dtype=np.int64)
@@ -188,7 +192,10 @@ def _whole_number(text: str, problem: str, path: Path, where: str) -> int:
 
 
 def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
-    """Return people by single year of age, shape (n, 5, 2, oldest + 1), from grouped ages, shape (n, 5, 2, 103)."""
+    """Return people by single year of age, shape (n, 5, 2, oldest + 1).
+
+    `by_race`, shape (n, 5, 2, 103), has grouped ages.
+    """
     parts = [by_race[..., :_SINGLE_AGES]]
     ends = (*_GROUPED_AGES[1:], oldest + 1)
     for group, (start, end) in enumerate(zip(_GROUPED_AGES, ends, strict=True)):
@@ -202,7 +209,10 @@ def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a file; each character is one byte, because fields have fixed byte positions."""
+    """Yield the numbered lines of a file.
+
+    Each character is one byte, because fields have fixed byte positions.
+    """
     try:
         with path.open(encoding="latin-1") as file:
             for number, line in enumerate(file, start=1):

@@ -1,4 +1,7 @@
-"""Recipes of kind ``social-media``: probabilities that attributes of a person can be learned from social media."""
+"""Recipes of kind ``social-media``.
+
+They give probabilities that attributes of a person can be learned from social media.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ _BASES = ("source", "assumed", "calibrated")
 
 
 class Figure(Section):
-    """A probability with its basis: published, assumed, or calibrated to a published result."""
+    """A probability with its basis.
+
+    It is published, assumed, or calibrated to a published result.
+    """
 
     probability: Annotated[float, Field(ge=0, le=1)] = Field(description="the figure")
     source: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="where it was published")
@@ -85,7 +91,10 @@ class FiguresByAge(Section):
         return self
 
     def at(self, ages: Ages) -> Floats:
-        """Return the probability at each age, same shape as `ages`; NaN for ages outside all groups."""
+        """Return the probability at each age, same shape as `ages`.
+
+        The result is NaN for ages outside all groups.
+        """
         if self.overall is not None and not self.by_age:
             return np.full(ages.shape, self.overall.probability)
         found = np.full(ages.shape, np.nan)
@@ -128,7 +137,9 @@ class SocialMediaModel:
         return tuple(self.recipe.attributes)
 
     def use(self, age: int | Ages | None = None) -> Floats:
-        """Return the probability that a person uses the platform; 1 if the other probabilities include it.
+        """Return the probability that a person uses the platform.
+
+        It is 1 if the other probabilities include it.
 
         Parameters
         ----------
@@ -187,7 +198,9 @@ class SocialMediaModel:
 
 
 def load_social_media(recipe: str | Path) -> SocialMediaModel:
-    """Return the social-media model of a bundled recipe, such as ``"twitter-attributes"``, or of a TOML file.
+    """Return the social-media model of a recipe.
+
+    It is a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
 
     Raises
     ------

@@ -46,14 +46,19 @@ class GroupedAttribute:
 
     @classmethod
     def of(cls, attribute: Attribute, groups: Mapping[str, Sequence[str]] | None = None) -> GroupedAttribute:
-        """Return an attribute grouped by `group_codes`; without `groups`, each value is its own group."""
+        """Return an attribute grouped by `group_codes`.
+
+        Without `groups`, each value is its own group.
+        """
         if groups is None:
             return cls(attribute, attribute.categories, np.arange(attribute.size, dtype=np.int32))
         return cls(attribute, tuple(groups), group_codes(attribute, groups))
 
 
 class Combinations:
-    """Numbering of all combinations of groups of some attributes; the last attribute changes fastest.
+    """Numbering of all combinations of groups of some attributes.
+
+    The last attribute changes fastest.
 
     Parameters
     ----------
@@ -75,7 +80,10 @@ class Combinations:
             raise InputError(problem, where=where, found=self.size, expected=expected, hint=hint)
 
     def of_codes(self, columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
-        """Return the combination number of each of `n` people, given their codes, one column per attribute."""
+        """Return the combination number of each of `n` people, given their codes.
+
+        Codes have one column per attribute.
+        """
         numbers = np.zeros(n, dtype=np.int64)
         for g, codes in zip(self.grouped, columns, strict=True):
             numbers *= len(g.labels)
@@ -83,7 +91,10 @@ class Combinations:
         return numbers
 
     def of_labels(self, columns: Sequence[pd.Series[str]], n: int) -> NDArray[np.int64]:
-        """Return the combination number of each of `n` rows of a table, given group names; -1 if one is unknown."""
+        """Return the combination number of each of `n` rows of a table, given group names.
+
+        The result is -1 if one is unknown.
+        """
         numbers = np.zeros(n, dtype=np.int64)
         unknown = np.zeros(n, dtype=np.bool_)
         for g, column in zip(self.grouped, columns, strict=True):
@@ -101,7 +112,10 @@ class Combinations:
         return possible
 
     def label(self, number: int) -> str:
-        """Return the name of a combination for messages, such as ``"sex = Male, age = 18-24"``."""
+        """Return the name of a combination for messages.
+
+        An example is ``"sex = Male, age = 18-24"``.
+        """
         groups = np.unravel_index(number, self.shape)
         return ", ".join(
             f"{g.attribute.name} = {g.labels[group]}" for g, group in zip(self.grouped, groups, strict=True)
@@ -109,7 +123,10 @@ class Combinations:
 
 
 def values_in_order(column: pd.Series[str]) -> tuple[str, ...]:
-    """Return the distinct values of a column: integers in numerical order, other values in the order of the file."""
+    """Return the distinct values of a column, in order.
+
+    Integers are in numerical order, other values in the order of the file.
+    """
     values = [str(value) for value in column.unique()]
     numbers = {v: number for v in values if v.isdecimal() and (number := whole_number(v)) is not None}
     return tuple(sorted(values, key=numbers.__getitem__)) if len(numbers) == len(values) else tuple(values)

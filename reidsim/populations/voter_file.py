@@ -1,4 +1,7 @@
-"""Read the voter registration file of North Carolina, distributed by the State Board of Elections."""
+"""Read the voter registration file of North Carolina.
+
+It is distributed by the State Board of Elections.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,9 @@ _MISSING, _IMPLAUSIBLE, _UNREADABLE, _REMOVED, _NOT_KEPT = range(-1, -6, -1)
 
 @dataclass(frozen=True)
 class VoterFileReport:
-    """The numbers of kept and dropped rows of a voter file, with the reasons for dropping rows.
+    """The numbers of kept and dropped rows of a voter file.
+
+    Dropped rows are counted by reason.
 
     Parameters
     ----------
@@ -83,10 +88,11 @@ def read_voter_file(
     source: str = "",
     block_size: int = 1 << 24,
 ) -> tuple[Population, VoterFileReport]:
-    """Return the voters of North Carolina's registration file, counted by age, race, sex and ZIP code.
+    """Return the voters of North Carolina by age, race, sex and ZIP code.
 
-    Only voters with all four values are kept, like the records without missing values in Xia et al. 2015 (section 6.1).
-    The function needs memory for one block of the file and a few bytes per voter.
+    They are counted in the registration file. Only voters with all four values are kept, like the records without
+    missing values in Xia et al. 2015 (section 6.1). The function needs memory for one block of the file and a few bytes
+    per voter.
 
     Parameters
     ----------
@@ -168,7 +174,10 @@ def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain 
 def _read_rows(
     file: BinaryIO, path: Path, statuses: Collection[str], ages_missing: Collection[int], block_size: int
 ) -> tuple[NDArray[np.int32], Counter[str]]:
-    """Return the cell of each kept row, numbered within ``_SHAPE``, and the number of dropped rows by reason."""
+    """Return the cell of each kept row, and the number of dropped rows by reason.
+
+    Cells are numbered within ``_SHAPE``.
+    """
     header = _read_header(file, path)
     age = next(column for column in AGE_COLUMNS if column in header)
     # Columns with their attributes and parsers, in the order in which they are checked for reasons to drop a row.
@@ -214,7 +223,10 @@ def _read_rows(
 
 
 def _read_header(file: BinaryIO, path: Path) -> list[str]:
-    """Read the header line and return the column names; one of them must be an age column."""
+    """Read the header line and return the column names.
+
+    One of them must be an age column.
+    """
     line = file.readline().decode("latin-1")
     if not line:
         raise InputError("the file is empty", source=path, expected="a header line, then a line per voter")
@@ -226,7 +238,10 @@ def _read_header(file: BinaryIO, path: Path) -> list[str]:
 
 
 def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[bytes]:
-    """Yield blocks of about `size` bytes of the lines after the header; check that each line has `n_fields` fields."""
+    """Yield blocks of about `size` bytes of the lines after the header.
+
+    Check that each line has `n_fields` fields.
+    """
     line = 2
     while block := file.read(size):
         block += file.readline()
@@ -246,10 +261,10 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
 
 
 def _recode(codes: Codes, categories: Mapping[str, tuple[str, ...]], domain: Domain) -> tuple[Codes, NDArray[np.bool_]]:
-    """Return the cells' codes over `domain`, and a mask of cells outside it by attribute, shape (4, n_cells).
+    """Return the cells' codes over `domain`, and the cells outside it.
 
-    A cell with several values outside the domain is marked only for the first attribute, so that its people are counted
-    once.
+    The second result is a mask by attribute, shape (4, n_cells). A cell with several values outside the domain is
+    marked only for the first attribute, so that its people are counted once.
     """
     recoded = np.empty_like(codes)
     outside = np.zeros(codes.T.shape, dtype=np.bool_)

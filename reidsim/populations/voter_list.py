@@ -1,4 +1,7 @@
-"""Population of recipes of kind ``voter-list``: the voter list of a state, drawn from a population."""
+"""Population of recipes of kind ``voter-list``: a state's voter list.
+
+The list is drawn from a population.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,10 @@ class ProfileOverrides(Section):
     registered_share: Share | None = Field(default=None, description="probability that an adult is listed")
 
     def applied_to(self, profile: VoterProfile) -> VoterProfile:
-        """Return a profile with these facts replaced; they no longer count as assumptions of the table."""
+        """Return a profile with these facts replaced.
+
+        They no longer count as assumptions of the table.
+        """
         changes = {fact: value for fact, value in self if value is not None}
         if changes.get("birth") == "none":
             changes["birth"] = None
@@ -186,9 +192,10 @@ def carried_attributes(attributes: ListedAttributes, profile: VoterProfile) -> f
 def adult_cells(
     population: Population, attributes: ListedAttributes, profile: VoterProfile, reference_year: int | None = None
 ) -> NDArray[np.intp]:
-    """Return the positions of the cells with people of the list's state and of voting age.
+    """Return the positions of the cells with listable people.
 
-    If the population has years of birth, people are of voting age if they turn 18 by the end of the reference year.
+    They are of the list's state and of voting age. If the population has years of birth, people are of voting age if
+    they turn 18 by the end of the reference year.
 
     Raises
     ------
@@ -228,7 +235,10 @@ def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
 
 
 def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, folder: Path) -> Floats:
-    """Return the share of listed adults of each cell, from the row of the coverage file for its group."""
+    """Return the share of listed adults of each cell.
+
+    It is in the row of the coverage file for the cell's group.
+    """
     frame, path = read_figures(coverage.file, folder, [*coverage.columns.values(), coverage.share])
     shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
     refuse_rows(shares > 1, "not a share", source=path, column=coverage.share, found=frame[coverage.share])

@@ -1,4 +1,4 @@
-"""Profiles of the states' voter lists: attributes, price, and share of adults listed."""
+"""Profiles of the states' voter lists: attributes, price, and coverage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _REGISTERED, _ADULTS = "registered_eavs2018", "vap_2020"
 
 
 class Assumption(NamedTuple):
-    """An assumed value for a fact that was not found or had no clear answer, with the reason for the assumption."""
+    """An assumed value, with the reason for the assumption.
+
+    The fact was not found or had no clear answer.
+    """
 
     fact: str
     found: str
@@ -91,7 +94,10 @@ def voter_profile(state: str) -> VoterProfile:
 
 @lru_cache(maxsize=1)
 def voter_profiles() -> Mapping[str, VoterProfile]:
-    """Return the profiles of the 50 states and the District of Columbia by name, in alphabetical order."""
+    """Return the profiles of all states by name, in alphabetical order.
+
+    They cover the 50 states and the District of Columbia.
+    """
     figures = bundled_folder("populations") / "figures"
     table = read_table(figures / "voter-lists-by-state.csv.gz", comment="#")
     assumed = read_table(figures / "voter-lists-assumed.csv.gz", comment="#")
@@ -103,7 +109,10 @@ def voter_profiles() -> Mapping[str, VoterProfile]:
 
 
 def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float) -> VoterProfile:
-    """Return the profile in a row of the table; facts without a clear answer are taken from `instead`."""
+    """Return the profile in a row of the table.
+
+    Facts without a clear answer are taken from `instead`.
+    """
     assumptions: list[Assumption] = []
 
     def answer(fact: str, found: str, is_plain: bool) -> str:

@@ -1,1 +1,4 @@
-"""Records, generalization hierarchies, and strategy spaces: the possible releases of each record."""
+"""Records, generalization hierarchies, and strategy spaces.
+
+A strategy space holds the possible releases of each record.
+"""

@@ -169,7 +169,9 @@ def age_on(calendar: str, reference: date) -> int | None:
 
 
 def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
-    """Return the labels of dates at hierarchy levels of increasing length, such as month, year and 5 years.
+    """Return the labels of dates at hierarchy levels of increasing length.
+
+    An example of levels is month, year and 5 years.
 
     Parameters
     ----------

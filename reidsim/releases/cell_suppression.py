@@ -1,4 +1,7 @@
-"""k-anonymity by cell suppression, the baseline without an adversary model in Wan et al. 2021."""
+"""k-anonymity by cell suppression.
+
+It is the baseline without an adversary model in Wan et al. 2021.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ _AT_ONCE, _SPARSE = 2048, 0.8
 
 
 def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:
-    """Return a mask of the cells that can be shared so that every record equals at least k - 1 other records.
+    """Return a mask of the cells that can be shared under k-anonymity.
 
-    Records are grouped into clusters of k or slightly more records. Within a cluster, the attributes in which the
-    records differ are suppressed. Each cluster starts with the first remaining record; then the record that adds the
-    least weight of suppressed cells joins (among equals, the first), until the cluster has k records. The last fewer
-    than k records join the clusters in which they add the least weight. This is a heuristic, because finding the
-    smallest suppression is NP-hard for k of 3 or more. Time is quadratic in the number of records.
+    Every record then equals at least k - 1 other records. Records are grouped into clusters of k or slightly more
+    records. Within a cluster, the attributes in which the records differ are suppressed. Each cluster starts with the
+    first remaining record; then the record that adds the least weight of suppressed cells joins (among equals, the
+    first), until the cluster has k records. The last fewer than k records join the clusters in which they add the least
+    weight. This is a heuristic, because finding the smallest suppression is NP-hard for k of 3 or more. Time is
+    quadratic in the number of records.
 
     Parameters
     ----------
@@ -105,7 +109,10 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
 
 @numba.njit(cache=True)
 def _added_by_each(columns: Integers, weights: Floats, seed: Integers, same: NDArray[np.bool_], size: int) -> Floats:
-    """Return `_added` for many records; computed attribute by attribute, which is several times faster."""
+    """Return `_added` for many records.
+
+    It is computed attribute by attribute, which is several times faster.
+    """
     added = np.zeros(columns.shape[1])
     for j in range(len(weights)):
         if same[j]:

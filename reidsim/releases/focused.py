@@ -1,4 +1,4 @@
-"""Restriction of searches in a masking space to the attributes that the adversary uses."""
+"""Restriction of masking searches to the attributes that the adversary uses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 
 @dataclass(frozen=True, eq=False)
 class FocusedSpace:
-    """A masking space in which searches only mask the attributes that the adversary uses (a `StrategySpace`).
+    """A masking space whose searches only mask attributes that are used.
 
-    Strategies keep their numbers. Sharing an unused attribute causes no attack, loses no utility and has the lower
-    number. Therefore a search that starts from sharing everything and masks only used attributes is exact. A search of
-    the whole space would visit all combinations of unused attributes.
+    The adversary uses them; the class is a `StrategySpace`. Strategies keep their numbers. Sharing an unused attribute
+    causes no attack, loses no utility and has the lower number. Therefore a search that starts from sharing everything
+    and masks only used attributes is exact. A search of the whole space would visit all combinations of unused
+    attributes.
 
     Parameters
     ----------
@@ -55,7 +56,10 @@ class FocusedSpace:
         return self.whole.most_specific
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one used attribute masked by one more level, in lattice order."""
+        """Yield the strategies with one used attribute masked by one more level.
+
+        They are in lattice order.
+        """
         return (below for below in self.whole.successors(strategy) if below - strategy in self._steps)
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
@@ -80,7 +84,10 @@ class FocusedSpace:
 
 
 def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
-    """Return the space focused on the union of the attributes of several spaces over the same attributes."""
+    """Return the space focused on the attributes of several spaces.
+
+    The spaces have the same attributes; the result uses the union of their used attributes.
+    """
     focused = [space for space in spaces if isinstance(space, FocusedSpace)]
     if not focused:
         return spaces[0]

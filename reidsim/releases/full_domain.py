@@ -1,4 +1,7 @@
-"""Released tables, given a strategy for each record, and their equivalence classes."""
+"""Released tables and their equivalence classes.
+
+Each record has a strategy.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,9 @@ def released_table(
 
 
 def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None = None) -> NDArray[np.int64]:
-    """Return the size of each record's equivalence class in a released table; 0 for suppressed records.
+    """Return the size of each record's equivalence class in a released table.
+
+    The result is 0 for suppressed records.
 
     Parameters
     ----------
@@ -68,5 +73,8 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
 
 
 def common_levels(lattice: GeneralizationLattice, strategies: Strategies) -> tuple[int, ...]:
-    """Return the lowest level of each attribute at or above the levels of all strategies, shape (n,)."""
+    """Return each attribute's lowest level at or above the levels of strategies.
+
+    `strategies` has shape (n,).
+    """
     return tuple(int(level) for level in lattice.all_levels(strategies).max(axis=0))

@@ -1,4 +1,7 @@
-"""Generalization hierarchies, which assign each value of an attribute to a group at each level."""
+"""Generalization hierarchies.
+
+They assign each value of an attribute to a group at each level.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,9 @@ class Hierarchy:
     def from_labels(
         cls, attribute: Attribute, levels: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
     ) -> Hierarchy:
-        """Return the hierarchy with the given label of every category at every level above 0.
+        """Return the hierarchy with given labels at every level above 0.
+
+        Every category has a label at each level.
 
         Parameters
         ----------
@@ -107,14 +112,20 @@ class Hierarchy:
 
     @cached_property
     def charged_sizes(self) -> NDArray[np.int64]:
-        """Group sizes used in the information loss, without costless merges, shape (n_levels, n_values)."""
+        """Group sizes used in the information loss, without costless merges.
+
+        The result has shape (n_levels, n_values).
+        """
         sizes = self.group_sizes.copy()
         for level in sorted(self.costless_levels):
             sizes[level] = sizes[level - 1]
         return sizes
 
     def parents(self, level: int) -> NDArray[np.int32]:
-        """Return the group at ``level + 1`` of each group of `level`, shape (n_groups[level],)."""
+        """Return the group at ``level + 1`` of each group of `level`.
+
+        The result has shape (n_groups[level],).
+        """
         parents = np.empty(self.n_groups[level], dtype=np.int32)
         parents[self.groups[level]] = self.groups[level + 1]
         return parents
@@ -149,9 +160,10 @@ def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1)
 def hierarchy_from_rows(
     attribute: Attribute, rows: Sequence[Sequence[str]], *, costless_levels: Sequence[int] = ()
 ) -> Hierarchy:
-    """Return the hierarchy in a table with one row per value and one column per level, the format of ARX.
+    """Return the hierarchy in a table, in the format of ARX.
 
-    Rows for values that are not categories of the attribute are ignored, so that one file can serve several data sets.
+    The table has one row per value and one column per level. Rows for values that are not categories of the attribute
+    are ignored, so that one file can serve several data sets.
 
     Raises
     ------

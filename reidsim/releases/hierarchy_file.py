@@ -15,7 +15,9 @@ _NUMBER = re.compile(r"-?\d+([.,]\d+)?\+?")
 
 
 def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
-    """Return all rows of a hierarchy file, including a header, with every value as text.
+    """Return all rows of a hierarchy file, with every value as text.
+
+    A header is included.
 
     Raises
     ------
@@ -40,10 +42,10 @@ def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
 def check_header(
     rows: Sequence[Sequence[str]], *, header: bool, used: Collection[str], names: Collection[str] = ()
 ) -> None:
-    """Check that the first row of a hierarchy file is a header if and only if `header` is true.
+    """Check that the first row of a hierarchy file is a header.
 
-    A header that is treated as a value would change the information loss of every record; a value that is treated as a
-    header would be lost.
+    It must be one if and only if `header` is true. A header that is treated as a value would change the information
+    loss of every record; a value that is treated as a header would be lost.
 
     Parameters
     ----------

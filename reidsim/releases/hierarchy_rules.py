@@ -1,4 +1,7 @@
-"""Rules that generate the levels of a hierarchy: intervals, prefixes, groups and suppression."""
+"""Rules that generate the levels of a hierarchy.
+
+They are intervals, prefixes, groups and suppression.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,9 @@ def interval_levels(
 
 
 def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence[str] = ()) -> list[list[str]]:
-    """Return the labels of codes, such as ZIP codes, at levels of decreasing prefix length.
+    """Return the labels of codes at levels of decreasing prefix length.
+
+    ZIP codes are an example of such codes.
 
     Parameters
     ----------
@@ -130,7 +135,10 @@ def suppression_level(attribute: Attribute) -> list[str]:
 
 
 def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
-    """Return the categories of an attribute, or the given ones, as integers; ``"90+"`` is 90."""
+    """Return the categories of an attribute, or the given ones, as integers.
+
+    For example, ``"90+"`` is 90.
+    """
     numbers = []
     for category in attribute.categories if categories is None else categories:
         number = whole_number(category)
@@ -142,7 +150,10 @@ def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None)
 
 
 def _present(attribute: Attribute) -> list[str]:
-    """Return the categories of an attribute without the empty category (a missing value)."""
+    """Return the categories of an attribute without the empty category.
+
+    The empty category stands for a missing value.
+    """
     present = [category for category in attribute.categories if category]
     if not present:
         raise InputError("no value that is not missing", where=f"attribute {attribute.name!r}")

@@ -1,4 +1,7 @@
-"""The generalization lattice, whose strategies choose one hierarchy level for each attribute of a record."""
+"""The generalization lattice.
+
+A strategy chooses one hierarchy level for each attribute of a record.
+"""
 
 from __future__ import annotations
 
@@ -104,13 +107,19 @@ class GeneralizationLattice:
         return sum(level * stride for level, stride in zip(levels, self.strides, strict=True))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level higher, in the order of the attributes."""
+        """Yield the strategies with one attribute one level higher.
+
+        They are in the order of the attributes.
+        """
         for level, levels, stride in zip(self.levels(strategy), self.shape, self.strides, strict=True):
             if level + 1 < levels:
                 yield strategy + stride
 
     def predecessors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level lower, in the order of the attributes."""
+        """Yield the strategies with one attribute one level lower.
+
+        They are in the order of the attributes.
+        """
         for level, stride in zip(self.levels(strategy), self.strides, strict=True):
             if level > 0:
                 yield strategy - stride
@@ -124,12 +133,18 @@ class GeneralizationLattice:
         return np.maximum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as both together, shape (n,): the lower level per attribute."""
+        """Return the strategies that disclose as much as both together, shape (n,).
+
+        Each has the lower level of every attribute.
+        """
         return np.minimum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     @cached_property
     def losses(self) -> tuple[Floats, ...]:
-        """Normalized information loss of each value, one array of shape (n_levels, n_values) per attribute."""
+        """Normalized information loss of each value.
+
+        There is one array of shape (n_levels, n_values) per attribute.
+        """
         counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
         greatest = fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
         return tuple(
@@ -141,13 +156,19 @@ class GeneralizationLattice:
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
-        """Normalized information loss of each record, one array of shape (n_levels, n_records) per attribute."""
+        """Normalized information loss of each record.
+
+        There is one array of shape (n_levels, n_records) per attribute.
+        """
         return tuple(
             np.ascontiguousarray(losses[:, self.codes[:, position]]) for position, losses in enumerate(self.losses)
         )
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return one minus the normalized information loss of each record, shape (n_records,) or (n_rows,)."""
+        """Return one minus the normalized information loss of each record.
+
+        The result has shape (n_records,) or (n_rows,).
+        """
         loss = np.zeros(self.n_records if rows is None else len(rows))
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
@@ -159,7 +180,10 @@ class GeneralizationLattice:
 
     @cached_property
     def level_columns(self) -> NDArray[np.int64]:
-        """Level of each attribute in every strategy, shape (n_attributes, size); only for small lattices."""
+        """Level of each attribute in every strategy, shape (n_attributes, size).
+
+        It is only for small lattices.
+        """
         return np.ascontiguousarray(self.all_levels(np.arange(self.size)).T)
 
     @cached_property
@@ -175,7 +199,10 @@ class GeneralizationLattice:
         return 1.0 - lost
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the sum of levels divided by the largest possible sum (Wan et al. 2015, Eq. 5)."""
+        """Return the sum of levels divided by the largest possible sum.
+
+        See Wan et al. 2015, Eq. 5.
+        """
         if self.size > len(strategies):
             return self._intensities(strategies)
         return self._intensity_table[strategies]

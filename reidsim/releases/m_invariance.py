@@ -1,9 +1,9 @@
-"""m-invariance (Xiao and Tao 2007) for several releases: a record's group always has the same sensitive values.
+"""m-invariance (Xiao and Tao 2007) for several releases.
 
-Each group has at least m records with different sensitive values; the set of these values is the signature of the
-group. A record that is in several releases is always in a group with the same signature. Therefore the intersection of
-its groups over time still contains m sensitive values, each with a probability of at most 1/m. If no new record has a
-value that a signature needs, a counterfeit record is added.
+A record's group always has the same sensitive values. Each group has at least m records with different sensitive
+values; the set of these values is the signature of the group. A record that is in several releases is always in a group
+with the same signature. Therefore the intersection of its groups over time still contains m sensitive values, each with
+a probability of at most 1/m. If no new record has a value that a signature needs, a counterfeit record is added.
 
 The algorithm is from Section 4.3 of the paper: divide the remaining records into buckets by signature, balance the
 buckets, assign new records, and split buckets into halves with the least total perimeter.
@@ -89,7 +89,9 @@ def m_invariant_groups(
 
 
 def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Integers]:
-    """Return, for each counterfeit, a record of its group and its sensitive value; shapes (n_counterfeits,).
+    """Return, for each counterfeit, a record of its group and its sensitive value.
+
+    Both arrays have shape (n_counterfeits,).
 
     Parameters
     ----------
@@ -111,7 +113,9 @@ def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Inte
 
 
 def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: Rows) -> Strategies:
-    """Return each record's lowest strategy that makes its group's records equal, shape (n,); -1 without a group.
+    """Return the lowest strategy that makes the records of each group equal.
+
+    The result has shape (n,), one strategy per record; -1 without a group.
 
     Parameters
     ----------
@@ -163,7 +167,7 @@ def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
 
 
 def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]) -> dict[Signature, list[list[int]]]:
-    """Return the remaining records by signature, and within a signature by sensitive value."""
+    """Return the remaining records by signature and sensitive value."""
     buckets: dict[Signature, list[list[int]]] = {}
     for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
         signature = signature_of[row]
@@ -172,7 +176,10 @@ def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]
 
 
 def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> int:
-    """Add records until all values of a bucket are equally frequent; return the number of counterfeits added."""
+    """Add records until all values of a bucket are equally frequent.
+
+    Return the number of counterfeits added.
+    """
     counterfeits = 0
     for signature, columns in buckets.items():
         most = max(map(len, columns))
@@ -187,7 +194,10 @@ def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]
 
 
 def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
-    """Return whether the new records can still form groups after one record with this value is removed."""
+    """Return whether the new records can still form groups without one record.
+
+    The record has the given value.
+    """
     if not new.get(value):
         return False
     counts = {each: len(rows) for each, rows in new.items()}
@@ -207,7 +217,10 @@ def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
 
 
 def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> None:
-    """Assign new records to buckets, several records of each of the most frequent values at a time."""
+    """Assign new records to buckets.
+
+    Several records of each of the most frequent values are assigned at a time.
+    """
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
         counts = [*(len(new[value]) for value in frequent), 0]
@@ -220,9 +233,10 @@ def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]]
 
 
 def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
-    """Return the numbers of values, and of records per value, that can be taken so that the rest can form groups.
+    """Return the numbers of values, and of records per value, to take.
 
-    `counts` contains the number of records of each value in descending order, with a 0 at the end.
+    The rest of the records must be able to form groups. `counts` contains the number of records of each value in
+    descending order, with a 0 at the end.
     """
     total = sum(counts)
     for size in range(m, len(counts)):
@@ -235,7 +249,10 @@ def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
 
 
 def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
-    """Split a balanced bucket, shape (n_values, n), into n groups of close records, one record per value."""
+    """Split a balanced bucket into n groups of close records.
+
+    The bucket has shape (n_values, n); each group has one record per value.
+    """
     if columns.shape[1] <= 1:
         return [columns[:, at] for at in range(columns.shape[1])]
     half = columns.shape[1] // 2

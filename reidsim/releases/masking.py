@@ -1,8 +1,9 @@
-"""The strategies of the masking game (Wan et al. 2021), which share or mask each attribute of a record.
+"""The strategies of the masking game (Wan et al. 2021).
 
-An attribute may also have intermediate levels, such as age in groups of ten years; masking is its last level. The
-digits of a strategy's number are its levels, with the first attribute as the most significant digit. Therefore strategy
-0 shares everything; without intermediate levels, the bits of the number mark the masked attributes.
+A strategy shares or masks each attribute of a record. An attribute may also have intermediate levels, such as age in
+groups of ten years; masking is its last level. The digits of a strategy's number are its levels, with the first
+attribute as the most significant digit. Therefore strategy 0 shares everything; without intermediate levels, the bits
+of the number mark the masked attributes.
 """
 
 from __future__ import annotations
@@ -110,11 +111,17 @@ class MaskingSpace:
         return np.asarray(np.asarray(strategies)[..., None] // self._place % np.array(self.shape))
 
     def number(self, levels: NDArray[np.int64]) -> Strategies:
-        """Return the numbers of the strategies with the given levels, shape (..., n_attributes)."""
+        """Return the numbers of the strategies with the given levels.
+
+        The result has shape (..., n_attributes).
+        """
         return np.asarray((np.asarray(levels, dtype=np.int64) * self._place).sum(axis=-1))
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share the given attributes unchanged and mask all other attributes."""
+        """Return the strategies that share the given attributes and mask all others.
+
+        The attributes are shared unchanged.
+        """
         return self.number(np.where(shared, 0, np.array(self.shape) - 1))
 
     def shared(self, strategies: Strategies | int) -> NDArray[np.bool_]:
@@ -141,7 +148,10 @@ class MaskingSpace:
 
     @property
     def is_nested(self) -> bool:
-        """Whether levels are nested: values in one group stay in one group at all later levels."""
+        """Whether levels are nested.
+
+        If so, values in one group stay in one group at all later levels.
+        """
         for maps in self.groups:
             for finer, coarser in pairwise(maps):
                 size = min(len(finer), len(coarser))
@@ -151,11 +161,17 @@ class MaskingSpace:
         return True
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as both together, shape (n,); requires nested levels."""
+        """Return the strategies that disclose as much as both together, shape (n,).
+
+        Levels must be nested.
+        """
         return self.number(np.minimum(self.levels(first), self.levels(second)))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute masked by one more level, in lattice order."""
+        """Yield the strategies with one attribute masked by one more level.
+
+        They are in lattice order.
+        """
         for place, size in zip(self._place[::-1].tolist(), self.shape[::-1], strict=True):
             if strategy // place % size + 1 < size:
                 yield strategy + place
@@ -171,7 +187,10 @@ class MaskingSpace:
         return np.broadcast_to(self._utility_of(weights, self.levels(strategy)), (n,))
 
     def utilities(self, strategies: Strategies) -> Floats:
-        """Return the utility of each record under its strategy in `strategies`, shape (n_records,)."""
+        """Return the utility of each record under its strategy in `strategies`.
+
+        The result has shape (n_records,).
+        """
         return self._utility_of(self.weights, self.levels(strategies))
 
     def average_utility(self, strategy: int) -> float:
@@ -179,11 +198,14 @@ class MaskingSpace:
         return float(np.mean(self._utility_of(self.weights, self.levels(strategy))))
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the sum of levels divided by the largest sum; without levels, the share of masked attributes."""
+        """Return the sum of levels divided by the largest sum.
+
+        Without intermediate levels, this is the share of masked attributes.
+        """
         return np.asarray(self.levels(strategies).sum(axis=-1) / (sum(self.shape) - len(self.shape)))
 
     def describe(self, strategy: int) -> str:
-        """Return the names of the attributes that are not masked, with their intermediate levels."""
+        """Return the names of unmasked attributes, with their intermediate levels."""
         named = [
             name if level == 0 else f"{name}~{level}"
             for name, level, size in zip(self.attributes, self.levels(strategy).tolist(), self.shape, strict=True)
@@ -202,7 +224,10 @@ class MaskingSpace:
 
 
 def entropy(values: NDArray[np.generic]) -> float:
-    """Return the entropy of a column in nats, which is the published weight of an attribute."""
+    """Return the entropy of a column in nats.
+
+    It is the published weight of an attribute.
+    """
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-(shares * log(shares)).sum())
 
@@ -214,12 +239,12 @@ def minority_weights(
     alpha: float,
     unknown: tuple[int | None, ...] = (),
 ) -> Floats:
-    """Return weights that are larger for rare values (minority support of Wan et al. 2021).
+    """Return weights that are larger for rare values.
 
-    The weight of an attribute is multiplied by ``beta ** alpha`` with ``beta = log2(n / (k c) + 1)``, where n is the
-    number of reference people, c the number of them with the record's value, and k the number of values that occur
-    among them. A value with the average frequency has beta 1. A negative alpha favours frequent values. Because c is at
-    most n, beta is positive, so no weight changes its sign.
+    This is the minority support of Wan et al. 2021. The weight of an attribute is multiplied by ``beta ** alpha`` with
+    ``beta = log2(n / (k c) + 1)``, where n is the number of reference people, c the number of them with the record's
+    value, and k the number of values that occur among them. A value with the average frequency has beta 1. A negative
+    alpha favours frequent values. Because c is at most n, beta is positive, so no weight changes its sign.
 
     People with an unknown value count in n, but not in k. A value that no reference person has is treated as if one
     more person had it: ``beta = log2((known + 1) / (k + 1) + 1)``. Both rules follow the published code. If a record's

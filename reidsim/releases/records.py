@@ -1,4 +1,7 @@
-"""Labels of the records of a release, from a file or a table of counts; redraws of top-coded values."""
+"""Labels of the records of a release, from a file or a table of counts.
+
+The module also redraws top-coded values.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from reidsim.tables import require_columns
 
 
 def records_of(table: Population) -> pd.DataFrame:
-    """Return a table of labels with one row per person of a population, in the order of its cells."""
+    """Return a table of labels with one row per person of a population.
+
+    Rows are in the order of its cells.
+    """
     return Individuals.of(table).to_frame().astype("str")
 
 
@@ -30,7 +36,9 @@ def select_columns(
     source: str | Path,
     readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
-    """Return the columns of the quasi-identifiers, renamed to the attributes and with the domain's labels.
+    """Return the columns of the quasi-identifiers, with the domain's labels.
+
+    Columns are renamed to the attributes.
 
     Parameters
     ----------
@@ -85,7 +93,9 @@ def read_labels(
 
 
 def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:
-    """Redraw top-coded values from the people at or above the top code with the same other known attributes.
+    """Redraw top-coded values from people at or above the top code.
+
+    These people have the same other known attributes.
 
     Parameters
     ----------

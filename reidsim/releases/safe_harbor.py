@@ -1,4 +1,7 @@
-"""The HIPAA Safe Harbor rule for ages and ZIP codes, as minimum levels of a hierarchy (45 CFR 164.514(b)(2))."""
+"""The HIPAA Safe Harbor rule for ages and ZIP codes.
+
+It gives minimum levels of a hierarchy (45 CFR 164.514(b)(2)).
+"""
 
 from __future__ import annotations
 
@@ -75,9 +78,10 @@ def safe_harbor_strategies(
 
 
 def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Return the lowest level that Safe Harbor allows for each age; 0 for ages below 90.
+    """Return the lowest level that Safe Harbor allows for each age.
 
-    All ages of 90 and more must be in one category with a label that is not a single age. A missing age is suppressed.
+    The result is 0 for ages below 90. All ages of 90 and more must be in one category with a label that is not a single
+    age. A missing age is suppressed.
 
     Parameters
     ----------

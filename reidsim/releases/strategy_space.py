@@ -14,11 +14,11 @@ Strategies = NDArray[np.int64]
 
 
 class StrategySpace(Protocol):
-    """The strategies available for each record of a release, numbered from 0 to size - 1.
+    """The strategies available for each record of a release.
 
-    The numbers define the lattice order: among strategies with equal payoffs, solvers choose the lowest number. A
-    strategy has a lower number than all strategies that are more protective, and utility never increases from a
-    strategy to its successors.
+    They are numbered from 0 to size - 1. The numbers define the lattice order: among strategies with equal payoffs,
+    solvers choose the lowest number. A strategy has a lower number than all strategies that are more protective, and
+    utility never increases from a strategy to its successors.
     """
 
     @property
@@ -41,13 +41,17 @@ class StrategySpace(Protocol):
         ...
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is at least as protective as each minimum, in every attribute."""
+        """Return whether the strategy is at least as protective as each minimum.
+
+        This must hold in every attribute.
+        """
         ...
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the share of the full benefit that each record (or each of `rows`) keeps, in [0, 1].
+        """Return the share of the full benefit that each record keeps, in [0, 1].
 
-        The result is an upper bound for all strategies that are more protective than `strategy`.
+        `rows` selects some records. The result is an upper bound for all strategies that are more protective than
+        `strategy`.
         """
         ...
 
@@ -56,7 +60,10 @@ class StrategySpace(Protocol):
         ...
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the degree of generalization of each strategy, from 0 (shares everything) to 1 (shares nothing)."""
+        """Return the degree of generalization of each strategy.
+
+        It goes from 0 (shares everything) to 1 (shares nothing).
+        """
         ...
 
     def describe(self, strategy: int) -> str:

@@ -355,7 +355,10 @@ class RecordSharing:
     """
 
     def release_file(self, scenario: Any) -> str | None:
-        """Return the path of the file with the shared records, as written in the scenario; None if there is none."""
+        """Return the path of the file with the shared records, as written in the scenario.
+
+        The result is None if there is none.
+        """
         return None
 
     def shared_columns(self, scenario: Any) -> SharedColumns:

@@ -1,4 +1,4 @@
-"""The effect of each quasi-identifier: outcomes with and without it, and its Shapley share."""
+"""The effect of each quasi-identifier on the outcomes, and its Shapley share."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class AttributesResult(Result):
 def attributes_loaded(
     loaded: LoadedScenario[ScenarioHead], *, orders: int = ORDERS, progress: Progress | None = None
 ) -> AttributesResult:
-    """Return the outcomes of a scenario with and without each of its quasi-identifiers.
+    """Return the outcomes of a scenario with and without each quasi-identifier.
 
     An omitted column is generalized to the top level of its hierarchy in every record. Shapley shares are exact for up
     to 10 columns; for more columns, they are averages over random orders, drawn with the scenario's seed.

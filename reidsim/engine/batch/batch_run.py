@@ -1,4 +1,7 @@
-"""Run a scenario as a batch: in memory, or in a folder that keeps every finished run."""
+"""Run a scenario as a batch, in memory or in a folder.
+
+The folder keeps every finished run.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,9 @@ class Ended:
 
 
 class Job(ABC, Generic[R]):
-    """Base class of batch jobs; defines the work of one run and the result of the batch.
+    """Base class of batch jobs.
+
+    A job defines the work of one run and the result of the batch.
 
     Attributes
     ----------
@@ -128,7 +133,10 @@ class Keeping(TypedDict, total=False):
 def run_batch_loaded(
     loaded: LoadedScenario[ScenarioHead], executor: Executor | None = None, **keeping: Unpack[Keeping]
 ) -> RunResult:
-    """Return the result of all points and replications of a loaded scenario; see `reidsim.run_batch`."""
+    """Return the result of all points and replications of a loaded scenario.
+
+    See `reidsim.run_batch`.
+    """
     return run_job(ScenarioJob(), loaded, executor, **keeping)
 
 
@@ -143,7 +151,10 @@ def run_job(
     progress: Progress | None = None,
     illustrate: Illustrator | None = None,
 ) -> R:
-    """Run a job at every point and replication of a scenario; see `reidsim.run_batch` for the arguments."""
+    """Run a job at every point and replication of a scenario.
+
+    See `reidsim.run_batch` for the arguments.
+    """
     report = progress or (lambda task, done, total: None)
     clock, design = Clock(), design_of(loaded)
     check_points(loaded, design)
@@ -221,9 +232,10 @@ def run_job(
 def _opened(
     folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool], *, go_on: bool
 ) -> Iterator[dict[str, Any] | None]:
-    """Lock the folder of a new or resumed batch; remove a new folder if no run has finished in it.
+    """Lock the folder of a new or resumed batch.
 
-    Yields the manifest if the batch is already complete, so that the folder needs no change; otherwise None.
+    Remove a new folder if no run has finished in it. Yields the manifest if the batch is already complete, so that the
+    folder needs no change; otherwise None.
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
@@ -264,7 +276,10 @@ class ScenarioJob(Job[RunResult]):
 
 
 def _with_first_draw(ended: Ended) -> RunResult:
-    """Return the result of replications that a single run could draw itself, with records of the first one."""
+    """Return the result of replications that a single run could draw itself.
+
+    The records are from the first replication.
+    """
     tables = ended.tables
     single = run_once(ended.loaded.with_sections(replications=1), progress=ended.report)
     runs = tables["runs"].drop(columns="run", errors="ignore")

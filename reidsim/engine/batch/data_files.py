@@ -1,4 +1,4 @@
-"""The data files that a batch reads, and the check that they do not change during the batch."""
+"""The data files of a batch, and the check that they do not change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNNAMED_RECIPES = ("twitter-use-by-age",)
 
 
 class DataFiles:
-    """Hashes of all files that the runs of a batch read, taken at the begin of the batch.
+    """Hashes of all files that a batch reads, taken when it begins.
 
     Parameters
     ----------
@@ -63,7 +63,9 @@ class DataFiles:
         return hashlib.sha256(json.dumps(self.hashes, sort_keys=True).encode()).hexdigest()[:16]
 
     def require_unchanged(self, source: Path) -> None:
-        """Check that no file has changed since the batch began; read a file only if its stamp changed.
+        """Check that no file has changed since the batch began.
+
+        Read a file only if its stamp changed.
 
         Parameters
         ----------
@@ -105,7 +107,10 @@ def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mappin
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Return file attributes that change when the file is written or replaced; None if it is missing."""
+    """Return file attributes that change when the file is written or replaced.
+
+    The result is None if it is missing.
+    """
     try:
         status = path.stat()
     except OSError:
@@ -114,7 +119,9 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
-    """Return the files, except bundled ones, named by a scenario, its recipes, and values of its keys.
+    """Return the files named by a scenario, its recipes, and values of its keys.
+
+    Bundled files are omitted.
 
     Parameters
     ----------
@@ -131,7 +138,10 @@ def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str
 
 
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the names of files whose content has changed or that are missing; new files do not count."""
+    """Return the names of files whose content has changed or that are missing.
+
+    New files do not count.
+    """
     return [name for name, content in before.items() if now.get(name) != content]
 
 
@@ -162,7 +172,9 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
 
 
 def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], key: str = "") -> None:
-    """Add every file named in `content`, and recursively the files named in recipes, to `found`.
+    """Add every file named in `content` to `found`.
+
+    Files named in recipes are added recursively.
 
     Parameters
     ----------
@@ -193,7 +205,10 @@ def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], 
 
 
 def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
-    """Yield the paths to which a text may refer: a bundled file, a relative path, or a recipe."""
+    """Yield the paths to which a text may refer.
+
+    They are a bundled file, a relative path, or a recipe.
+    """
     if text.startswith(BUNDLED):
         for among in ("scenarios", "populations"):
             yield bundled_folder(among) / text.removeprefix(BUNDLED)
@@ -214,7 +229,10 @@ def _census_files(recipe: Mapping[str, Any], base: Path) -> list[Path]:
 
 
 def _note(path: Path, home: Path, found: dict[str, list[Path]]) -> bool:
-    """Add the path of an existing file to `found`, by file name; return whether the file is new there."""
+    """Add the path of an existing file to `found`, by file name.
+
+    Return whether the file is new there.
+    """
     try:
         if not path.is_file():
             return False

@@ -64,7 +64,10 @@ class Design:
         return {key: column[point] for key, column in self.columns.items()}
 
     def alike(self, free: Collection[str]) -> NDArray[np.int64]:
-        """Return, for each point, the index of the first point that has the same values except for keys in `free`."""
+        """Return the first point with the same values except for keys in `free`.
+
+        The result has one index per point.
+        """
         columns = [column for key, column in self.columns.items() if key not in free]
         if not columns:
             return np.zeros(len(self.points), dtype=np.int64)
@@ -74,28 +77,40 @@ class Design:
 
 
 def is_batch(scenario: ScenarioHead) -> bool:
-    """Return whether a scenario is run as a batch; a single run can draw numbered replications itself."""
+    """Return whether a scenario is run as a batch.
+
+    A single run can draw numbered replications itself.
+    """
     many = scenario.replications > 1 and not kind_of(scenario).numbers_draws
     return many or scenario.sweep is not None or scenario.uncertainty is not None
 
 
 def has_several_runs(scenario: ScenarioHead) -> bool:
-    """Return whether a scenario is run with a journal: as a batch, or with several numbered replications."""
+    """Return whether a scenario is run with a journal.
+
+    It is for a batch, and for several numbered replications.
+    """
     return is_batch(scenario) or (has_numbered_replications(scenario) and scenario.replications > 1)
 
 
 def has_numbered_replications(scenario: ScenarioHead) -> bool:
-    """Return whether a replication is determined by the scenario's seed and a number; see `Kind.numbers_draws`."""
+    """Return whether a replication is determined by the scenario's seed and a number.
+
+    See `Kind.numbers_draws`.
+    """
     return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
 
 
 def draw_of(scenario: ScenarioHead, replication: int) -> int:
-    """Return the number of the study's draw in a replication of cross-play; 0 if replications are not numbered."""
+    """Return the number of the study's draw in a replication of cross-play.
+
+    The result is 0 if replications are not numbered.
+    """
     return replication if has_numbered_replications(scenario) else 0
 
 
 def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
-    """Return the points of a scenario's sweep, crossed with the samples of its uncertain parameters.
+    """Return the points of a sweep, crossed with the samples of uncertain parameters.
 
     Raises
     ------
@@ -119,7 +134,9 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
 
 
 def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """Return the distinct points of a sweep, one column per key path; the last keys change fastest.
+    """Return the distinct points of a sweep, one column per key path.
+
+    The last keys change fastest.
 
     Parameters
     ----------
@@ -236,7 +253,9 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
 
 
 def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
-    """Import the adversaries and policies from users' modules that any point names; return their origins.
+    """Import the adversaries and policies from users' modules that any point names.
+
+    Return their origins.
 
     Raises
     ------
@@ -252,7 +271,10 @@ def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str,
 
 
 def scenario_columns(design: Design) -> pd.DataFrame:
-    """Return the points as columns of a table; numbers, booleans and text are unchanged, other values are JSON."""
+    """Return the points as columns of a table.
+
+    Numbers, booleans and text are unchanged, other values are JSON.
+    """
     return pd.DataFrame({key: _tabular(design.points[key]) for key in design.points.columns}, index=design.points.index)
 
 

@@ -1,4 +1,7 @@
-"""The results folder of a batch: starts with a manifest, ends with the tables, and is readable in between."""
+"""The results folder of a batch.
+
+It starts with a manifest, ends with the tables, and is readable in between.
+"""
 
 from __future__ import annotations
 
@@ -228,7 +231,7 @@ def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> 
 
 
 def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
-    """Write the tables into a batch's folder, then the manifest with the state of the batch.
+    """Write the tables into a batch's folder, then the manifest with its state.
 
     Parameters
     ----------

@@ -18,7 +18,9 @@ _LAST = ("state", "error", "seed", "run")
 
 
 def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> dict[str, pd.DataFrame]:
-    """Return the tables of a batch; they do not depend on the order in which the runs finished.
+    """Return the tables of a batch.
+
+    They do not depend on the order in which the runs finished.
 
     Parameters
     ----------
@@ -55,7 +57,10 @@ def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> d
 
 
 def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, Any]:
-    """Return the rows of one table from all runs, and the index in `outcomes` of each row's run."""
+    """Return one table with the rows of all runs, and the run of each row.
+
+    The run is an index in `outcomes`.
+    """
     parts = [outcome.tables.get(table, {}) for outcome in outcomes]
     heights = [len(next(iter(part.values()), ())) for part in parts]
     if table == "runs":
@@ -70,7 +75,10 @@ def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, 
 
 
 def _typed(values: list[Any]) -> pd.Series[Any]:
-    """Return a column with a type that depends only on the set of its values: int64, float64, bool or text."""
+    """Return a column with a type that depends only on its set of values.
+
+    The type is int64, float64, bool or text.
+    """
     types = set(map(type, values))
     if types <= {int, float, type(None)}:
         return pd.Series(values, dtype=np.int64 if types == {int} else np.float64)

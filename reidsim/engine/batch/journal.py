@@ -1,4 +1,7 @@
-"""The journal of a batch: one line of JSON per finished run, written to disk before the batch continues."""
+"""The journal of a batch: one line of JSON per finished run.
+
+It is written to disk before the batch continues.
+"""
 
 from __future__ import annotations
 
@@ -94,9 +97,10 @@ def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> list[RunOutcome]:
 
 
 def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
-    """Return the outcomes of the points and replications of `tasks`, computed by any version of the program.
+    """Return the outcomes of the points and replications of `tasks`.
 
-    Tasks with equal keys are written once, so an outcome applies to all tasks with the same key.
+    They may have been computed by any version of the program. Tasks with equal keys are written once, so an outcome
+    applies to all tasks with the same key.
     """
     by_place = {(task.point, task.replication): task for task in tasks}
     alike: dict[str, list[RunTask]] = {}
@@ -113,7 +117,10 @@ def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
 
 
 def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
-    """Return whether a journal has runs, and all its readable runs have a key in `keys` and the data hash `data`."""
+    """Return whether all readable runs of a journal belong to a batch.
+
+    There must be at least one run; runs belong if their key is in `keys` and their data hash is `data`.
+    """
     entries = [entry for entry in _entries(path) if entry is not None]
     return bool(entries) and all(entry["run"] in keys and entry.get("data") == data for entry in entries)
 
@@ -126,7 +133,10 @@ def keeps_runs(folder: Path) -> bool:
 
 @contextmanager
 def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
-    """If the block fails, add to its message that finished runs are kept, and how to continue the batch."""
+    """If the block fails, add to its message that finished runs are kept.
+
+    The message also says how to continue the batch.
+    """
     try:
         yield
     except BaseException:
@@ -136,7 +146,10 @@ def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
 
 
 def not_kept(path: Path, error: OSError) -> InputError:
-    """Return the error to raise if the folder of the batch with the journal at `path` cannot be written."""
+    """Return the error to raise if a batch's folder cannot be written.
+
+    The journal of the batch is at `path`.
+    """
     if error.errno in _NO_ROOM:
         if keeps_runs(path.parent):
             hint = "make room and repeat the command, a batch with --resume; runs that ended are kept"
@@ -172,7 +185,10 @@ def _private(path: str, flags: int) -> int:
 
 
 def damaged_lines(path: Path) -> int:
-    """Return the number of damaged lines of a journal, not counting an incomplete last line."""
+    """Return the number of damaged lines of a journal.
+
+    An incomplete last line does not count.
+    """
     return sum(entry is None for entry in _entries(path))
 
 

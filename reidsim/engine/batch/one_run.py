@@ -1,4 +1,7 @@
-"""One run of a batch: solve the scenario at a point and return plain tables; works in any process."""
+"""One run of a batch: solve the scenario at a point and return plain tables.
+
+This works in any process.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ class Studies(threading.local):
         return Studies, ()
 
     def get(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
-        """Return the study of a scenario; reuse a cached study with the same data and set its payoff parameters.
+        """Return the study of a scenario.
+
+        Reuse a cached study with the same data and set its payoff parameters.
 
         Raises
         ------
@@ -62,7 +67,10 @@ class Studies(threading.local):
 
 
 def data_key(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Return the data key of a scenario; scenarios with equal keys differ only in payoff parameters and beliefs."""
+    """Return the data key of a scenario.
+
+    Scenarios with equal keys differ only in payoff parameters and beliefs.
+    """
     # Keys are not sorted, because the order of attributes determines the columns of the lattice.
     return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)
 
@@ -97,7 +105,9 @@ class ScenarioWork:
             return tables, tuple(kind.warnings(study, draw, outcomes))
 
     def fingerprint(self, task: RunTask) -> str | None:
-        """Check that all files of a task's run can be used; return a hash of the data, if known.
+        """Check that all files of a task's run can be used.
+
+        Return a hash of the data, if known.
 
         Raises
         ------
@@ -131,7 +141,10 @@ def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, .
 
 
 def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Any]:
-    """Return the measures of policies and the quantiles of outcomes over records, as plain columns by table."""
+    """Return the measures of policies, and quantiles of outcomes over records.
+
+    The result has plain columns by table.
+    """
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
     measures = [
@@ -148,7 +161,10 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return a table as plain columns; missing text becomes None, missing numbers stay NaN."""
+    """Return a table as plain columns.
+
+    Missing text becomes None, missing numbers stay NaN.
+    """
     plain = {}
     for name, column in table.items():
         plain[str(name)] = column.tolist()

@@ -18,7 +18,7 @@ from reidsim.scenarios.study import AnalysisTables
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BatchAnalysis(AnalysisTables):
-    """Statistics of a batch, and the tables of its runs other than the table of measures.
+    """Statistics of a batch, and tables of its runs other than ``runs``.
 
     Parameters
     ----------
@@ -42,7 +42,9 @@ class BatchAnalysis(AnalysisTables):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchResult(RunResult):
-    """The result of a batch; it has quantiles over records instead of a table of records.
+    """The result of a batch.
+
+    It has quantiles over records instead of a table of records.
 
     Parameters
     ----------
@@ -54,7 +56,10 @@ class BatchResult(RunResult):
 
     @property
     def statistics(self) -> pd.DataFrame:
-        """Means with confidence intervals, and quantiles over runs, by point of the sweep, policy and measure."""
+        """Means with confidence intervals, and quantiles over runs.
+
+        One row per point of the sweep, policy and measure.
+        """
         return self.analysis.tables().get("statistics", pd.DataFrame())
 
     @property
@@ -64,7 +69,10 @@ class BatchResult(RunResult):
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Measures by point of the sweep (if any) and policy, averaged over samples and replications."""
+        """Measures by point of the sweep (if any) and policy.
+
+        They are averages over samples and replications.
+        """
         table = self.statistics
         if table.empty:
             return pd.DataFrame()
@@ -85,7 +93,10 @@ def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchA
 
 
 def analysis_among(tables: Mapping[str, pd.DataFrame]) -> BatchAnalysis:
-    """Return the statistics of a batch from its stored tables, without computing them again."""
+    """Return the statistics of a batch from its stored tables.
+
+    They are not computed again.
+    """
     known = {each.name for each in fields(BatchAnalysis)}
     found: dict[str, Any] = {name: table for name, table in tables.items() if name in known}
     return BatchAnalysis(**found)

@@ -1,6 +1,6 @@
-"""Run the tasks of a batch that a folder does not hold yet; each outcome is written to the journal at once.
+"""Run the tasks of a batch that a folder does not hold yet.
 
-Points can also be run in memory, without a folder.
+Each outcome is written to the journal at once. Points can also be run in memory, without a folder.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:
-    """Return the tasks of a batch, sorted so that neighbouring tasks can share a study.
+    """Return the tasks of a batch, sorted so that neighbours can share a study.
 
     Tasks are sorted by replication, then by the values of keys other than payoff parameters, then by point.
 
@@ -71,7 +71,9 @@ def run_tasks(
     require_unchanged: Callable[[], None] = lambda: None,
     data: str = "",
 ) -> list[RunOutcome]:
-    """Run every task that the journal of a folder does not hold; return the outcomes of all tasks.
+    """Run every task that the journal of a folder does not hold.
+
+    Return the outcomes of all tasks.
 
     Parameters
     ----------
@@ -136,7 +138,9 @@ def point_tables(
     options: Mapping[str, Any] | None = None,
     known: Sequence[str] = (),
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of a scenario's runs at given points, with the same random draws at each point.
+    """Return the tables of a scenario's runs at given points.
+
+    All points have the same random draws.
 
     Parameters
     ----------

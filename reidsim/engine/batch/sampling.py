@@ -139,7 +139,10 @@ def _listed(distribution: Discrete, shares: Floats) -> NDArray[Any]:
 
 
 def correlation_matrix(keys: list[str], correlations: tuple[CorrelationSection, ...]) -> Floats:
-    """Return the matrix of Spearman correlations of all parameters, shape (n_parameters, n_parameters)."""
+    """Return the matrix of Spearman correlations of all parameters.
+
+    The result has shape (n_parameters, n_parameters).
+    """
     matrix = np.eye(len(keys))
     for correlation in correlations:
         first, second = (keys.index(key) for key in correlation.keys)
@@ -148,7 +151,7 @@ def correlation_matrix(keys: list[str], correlations: tuple[CorrelationSection, 
 
 
 def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> Floats:
-    """Reorder each column so that the ranks of the columns are correlated (Iman & Conover 1982).
+    """Reorder each column to get rank correlations (Iman & Conover 1982).
 
     The set of values of each column is unchanged, so that a Latin hypercube stays one.
 

@@ -1,11 +1,12 @@
-"""Statistics of repeated runs: means with confidence intervals, quantiles, paired differences, required runs.
+"""Statistics of repeated runs.
 
-Runs form a table of points (draws of the uncertain parameters) by replications (draws of all other random quantities).
-Replication *r* has the same draws at every point and under every policy. The error of a mean over the table comes from
-both: its variance is estimated as the variance of the point means divided by the number of points, plus the variance of
-the replication means divided by the number of replications (crossed random effects; the estimate is rather too large
-than too small), with the degrees of freedom of Welch and Satterthwaite. With one replication, the interval covers only
-the uncertainty of the parameters; with one point, only the uncertainty from the other draws.
+They are means with confidence intervals, quantiles, paired differences and required runs. Runs form a table of points
+(draws of the uncertain parameters) by replications (draws of all other random quantities). Replication *r* has the same
+draws at every point and under every policy. The error of a mean over the table comes from both: its variance is
+estimated as the variance of the point means divided by the number of points, plus the variance of the replication means
+divided by the number of replications (crossed random effects; the estimate is rather too large than too small), with
+the degrees of freedom of Welch and Satterthwaite. With one replication, the interval covers only the uncertainty of the
+parameters; with one point, only the uncertainty from the other draws.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
 
 
 def paired_difference(first: Floats, second: Floats) -> MeanInterval:
-    """Return the mean of the paired differences ``first - second``, with its confidence interval.
+    """Return the mean of ``first - second`` with its confidence interval.
 
     Both values of a pair come from the same run with the same random draws, so common variation cancels out.
 
@@ -93,7 +94,10 @@ def paired_difference(first: Floats, second: Floats) -> MeanInterval:
 
 
 def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
-    """Return the required number of draws, given their variance and the present number of draws."""
+    """Return the required number of draws.
+
+    It is computed from their variance and the present number of draws.
+    """
     from scipy.special import ndtri, stdtrit
 
     share = (1 + LEVEL) / 2
@@ -113,11 +117,11 @@ def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats
 
 
 def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, Floats]:
-    """Return the smallest number of runs for a given half-width of the mean's interval, and its number of points.
+    """Return the smallest number of runs for a given half-width of an interval.
 
-    The number of runs is points times replications. One replication suffices if replications do not differ, and one
-    point suffices if points do not differ. If both differ, the squared half-width is divided between them in the way
-    that needs the fewest runs.
+    The second result is the number of points of these runs. The number of runs is points times replications. One
+    replication suffices if replications do not differ, and one point suffices if points do not differ. If both differ,
+    the squared half-width is divided between them in the way that needs the fewest runs.
 
     Parameters
     ----------
@@ -151,10 +155,11 @@ def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, F
 
 
 def error_of_estimates(errors: Floats) -> Floats:
-    """Return the standard error of the mean of runs that comes from the estimation of each run's value.
+    """Return the standard error of a mean that comes from estimated runs.
 
-    Each replication is estimated from its own draws, so errors of replications are independent. Points of the same
-    replication share their draws, so their errors may be fully correlated: they are added, which gives an upper bound.
+    Each run's value is itself an estimate. Each replication is estimated from its own draws, so errors of replications
+    are independent. Points of the same replication share their draws, so their errors may be fully correlated: they are
+    added, which gives an upper bound.
 
     Parameters
     ----------
@@ -173,7 +178,9 @@ def error_of_estimates(errors: Floats) -> Floats:
 
 
 def quantiles(values: Floats, shares: Any) -> Floats:
-    """Return quantiles over runs, interpolated between neighbouring values; NaN if no run has a value.
+    """Return quantiles over runs, interpolated between neighbouring values.
+
+    The result is NaN if no run has a value.
 
     Parameters
     ----------
@@ -199,7 +206,7 @@ def quantiles(values: Floats, shares: Any) -> Floats:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Return mean, sample variance and number of the finite values along the last axis."""
+    """Return mean, sample variance and number of finite values along the last axis."""
     finite = np.isfinite(values)
     n = finite.sum(axis=-1)
     kept = np.where(finite, values, 0.0)
@@ -236,12 +243,15 @@ class Measured:
     groups: pd.DataFrame
 
     def columns(self, of_groups: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return the columns that identify the rows of a table by point of the sweep and group (changes fastest)."""
+        """Return the columns that identify the rows of a table.
+
+        These are the point of the sweep and the group, which changes fastest.
+        """
         return self.swept.merge(self.groups if of_groups is None else of_groups, how="cross")
 
 
 def measured(runs: pd.DataFrame, design: Design) -> Measured:
-    """Return the measures of runs, arranged by point of the sweep, group, sample and replication.
+    """Return the measures of runs by swept point, group, sample and replication.
 
     Parameters
     ----------
@@ -292,7 +302,10 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
 
 
 def _error_columns(columns: Sequence[str]) -> dict[str, str]:
-    """Return the column with the standard error of each measure, such as ``risk_standard_error`` for ``risk``."""
+    """Return the column with the standard error of each measure.
+
+    For example, it is ``risk_standard_error`` for ``risk``.
+    """
     found = {}
     for error in columns:
         name = error.removesuffix(ERROR)
@@ -329,7 +342,9 @@ def statistics_table(found: Measured) -> pd.DataFrame:
 
 
 def differences_table(found: Measured) -> pd.DataFrame:
-    """Return the paired differences of each group to its reference group under the same random draws.
+    """Return the paired differences of each group to its reference group.
+
+    Both have the same random draws.
 
     Returns
     -------
@@ -376,9 +391,10 @@ def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
 
 
 def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]]]) -> pd.DataFrame:
-    """Return the columns of all measures as one table; rows of the same point and group are neighbours.
+    """Return the columns of all measures as one table.
 
-    Columns are removed from `parts` as they are combined, to limit memory.
+    Rows of the same point and group are neighbours. Columns are removed from `parts` as they are combined, to limit
+    memory.
     """
     if not parts:
         return pd.DataFrame()

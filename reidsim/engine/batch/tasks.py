@@ -28,7 +28,7 @@ _FACES = ("commands", "figures", "reports", "web")
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """One run: its point and replication in the design, its seed, and the values of its scenario.
+    """One run: its place in the design, its seed, and the values of its scenario.
 
     Parameters
     ----------
@@ -98,7 +98,10 @@ class CheckedWork(Protocol):
 
 
 def attempt(work: Work, task: RunTask) -> RunOutcome:
-    """Run a task and return its outcome; an error becomes the outcome, unless an interrupt caused it."""
+    """Run a task and return its outcome.
+
+    An error becomes the outcome, unless an interrupt caused it.
+    """
     begun = time.perf_counter()
     try:
         tables, warnings = work(task)
@@ -116,9 +119,10 @@ def error_line(error: BaseException) -> str:
 
 
 def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, int], str]:
-    """Return a function that computes the key of a run from its values, replication and seed.
+    """Return a function that computes the key of a run.
 
-    The key is a hash, in 16 hexadecimal digits, of everything that determines the outcome.
+    Its arguments are values, replication and seed. The key is a hash, in 16 hexadecimal digits, of everything that
+    determines the outcome.
 
     Parameters
     ----------
@@ -140,7 +144,10 @@ def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, in
 
 @functools.cache
 def code_version() -> str:
-    """Return the versions of the program and numpy, and a hash of all source files that affect results."""
+    """Return the versions of the program and numpy, and a hash of source files.
+
+    The hash covers all files that affect results.
+    """
     package = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Optimal mixtures, equilibria and exploitability in the matrix game of cross-play payoffs.
+"""Equilibria and exploitability in the matrix game of cross-play payoffs.
 
 The defender chooses a row of the payoff table, the adversary a column, and both may randomize (mix). Payoffs are means
 over all random draws, because neither player knows the draw. Each point of a sweep is a separate game.
@@ -63,7 +63,10 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
 
 
 def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Return the tables of one point of the sweep, and warnings about omitted defenders and concepts."""
+    """Return the tables of one point of the sweep, and warnings.
+
+    Warnings are about omitted defenders and concepts.
+    """
     means = runs.groupby([*ROWS, "adversary"], sort=False, observed=True)
     wide = {
         measure: means[measure].mean().unstack("adversary", sort=False)
@@ -121,7 +124,7 @@ def _strategies(concept: str, player: str, names: list[tuple[str, str]], mixture
 def _pure(
     rows: pd.MultiIndex, adversaries: list[str], payoff: Floats, adversary_payoff: Floats, value: float
 ) -> pd.DataFrame:
-    """Return the outcome of each row if the adversary knows the row and plays its best reply."""
+    """Return the outcome of each row if the adversary knows the row and replies."""
     reply = adversary_payoff.argmax(axis=1)
     then = payoff[np.arange(len(payoff)), reply]
     return pd.DataFrame(
@@ -144,7 +147,9 @@ ROWS = ["defender", "plans_against"]
 
 
 def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
-    """Return the least payoff and largest regret of each defender over all cases: adversaries and swept values.
+    """Return the least payoff and largest regret of each defender over all cases.
+
+    A case is an adversary and the swept values.
 
     Parameters
     ----------
@@ -183,7 +188,10 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
 
 
 def _cells(found: Measured) -> list[str]:
-    """Return the names of the cases; each name consists of an adversary and the swept values."""
+    """Return the names of the cases.
+
+    Each name consists of an adversary and the swept values.
+    """
     adversaries = found.groups["adversary"].drop_duplicates()
     points = [
         ", ".join(f"{key} = {_shown(value)}" for key, value in row.items()) for row in found.swept.to_dict("records")
@@ -196,7 +204,10 @@ def _shown(value: Any) -> str:
 
 
 def _by_cell(found: Measured, measure: str) -> Floats:
-    """Return a measure by row and case, shape (n_rows, n_cases, n_samples, n_replications)."""
+    """Return a measure by row and case.
+
+    The result has shape (n_rows, n_cases, n_samples, n_replications).
+    """
     rows, row = np.unique(found.groups.groupby(ROWS, sort=False, observed=True).ngroup(), return_inverse=True)
     adversaries = found.groups["adversary"].drop_duplicates().tolist()
     column = np.array([adversaries.index(name) for name in found.groups["adversary"]])
@@ -208,7 +219,10 @@ def _by_cell(found: Measured, measure: str) -> Floats:
 
 
 def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd.DataFrame:
-    """Return the largest mean over cases (the smallest, if `sign` is negative), its interval and its case."""
+    """Return the largest mean over cases, its interval and its case.
+
+    If `sign` is negative, it is the smallest mean.
+    """
     played: Told = np.asarray(np.isfinite(by_cell).any(axis=(0, 2, 3)))
     values, names = sign * by_cell[:, played], [cell for cell, known in zip(cells, played, strict=True) if known]
     # A mean over only the runs in which a defender could play is not comparable with the means of other defenders.

@@ -1,4 +1,7 @@
-"""One run of cross-play: every defender against every adversary of a scenario, in one draw at its own values."""
+"""One run of cross-play, in one draw at the scenario's own values.
+
+Every defender plays against every adversary.
+"""
 
 from __future__ import annotations
 

@@ -62,12 +62,18 @@ class CrossPlayResult(Result):
 
     @property
     def measures(self) -> dict[str, Measure]:
-        """The measures in `table`, by column, with labels and definitions of the scenario's kind."""
+        """The measures in `table`, by column.
+
+        Labels and definitions are from the scenario's kind.
+        """
         return measures_among((*measures_told(self.manifest), REGRET), self.table.columns)
 
     @cached_property
     def statistics(self) -> pd.DataFrame:
-        """Mean with interval and quantiles over runs, for each cell and measure; empty for a single run."""
+        """Mean with interval and quantiles over runs, for each cell and measure.
+
+        The result is empty for a single run.
+        """
         if self.design is None or self.runs.empty:
             return pd.DataFrame()
         return statistics_table(measured(self.table, self.design))
@@ -78,7 +84,10 @@ class CrossPlayResult(Result):
         return pd.DataFrame() if self.runs.empty else worst_cases_table(*self.arranged)
 
     def matrix(self, measure: str) -> pd.DataFrame:
-        """Return the mean of a measure over runs; rows are defenders, columns adversaries; see `CrossPlay`."""
+        """Return the mean of a measure over runs.
+
+        Rows are defenders, columns adversaries; see `CrossPlay`.
+        """
         return matrix_of(self.runs, measure)
 
     def __repr__(self) -> str:
@@ -91,21 +100,30 @@ class CrossPlayResult(Result):
         )
 
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return the tables of the results folder, by name: outcomes, statistics and equilibria."""
+        """Return the tables of the results folder, by name.
+
+        They contain outcomes, statistics and equilibria.
+        """
         tables = {"cross_play": self.table, "statistics": self.statistics, "worst_cases": self.worst_cases}
         tables |= {**self.equilibria, **self.replies}
         return {name: table for name, table in tables.items() if len(table)}
 
     @property
     def arranged(self) -> tuple[pd.DataFrame, Design]:
-        """Return the runs with point and replication, and the design; a single run is point 0, replication 0."""
+        """Return the runs with point and replication, and the design.
+
+        A single run is point 0, replication 0.
+        """
         if self.design is not None:
             return self.table, self.design
         return self.table.assign(point=0, replication=0, state=COMPLETE), Design(pd.DataFrame(index=range(1)))
 
 
 def with_equilibria(result: CrossPlayResult, options: CrossPlayOptions) -> CrossPlayResult:
-    """Return the result with equilibria, if requested, and with warnings about omitted defenders and concepts."""
+    """Return the result with equilibria, if requested.
+
+    Warnings name omitted defenders and concepts.
+    """
     if not options.equilibrium or result.runs.empty:
         return result
     runs, design = result.arranged

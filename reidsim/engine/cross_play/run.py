@@ -46,7 +46,9 @@ def cross_play(
     rerun_failed: bool = False,
     progress: Progress | None = None,
 ) -> CrossPlayResult:
-    """Play every defender against every adversary of a scenario, at every point and replication.
+    """Play every defender against every adversary of a scenario.
+
+    They play at every point and replication.
 
     Parameters
     ----------
@@ -123,7 +125,10 @@ def cross_play(
 
 
 def has_several_plays(scenario: ScenarioHead) -> bool:
-    """Return whether cross-play of a scenario is a batch: replications, a sweep or uncertain parameters."""
+    """Return whether cross-play of a scenario is a batch.
+
+    It is with replications, a sweep or uncertain parameters.
+    """
     drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
         (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()
     )

@@ -1,4 +1,7 @@
-"""Checks of a stress test before the computation starts: parts, outputs, policies, keys and points."""
+"""Checks of a stress test before the computation starts.
+
+They cover parts, outputs, policies, keys and points.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySectio
 
 
 def wanted_parts(scenario: ScenarioHead) -> StressSection:
-    """Return the section `stress` of a scenario; if it lists no part, request sensitivity and robustness."""
+    """Return the section `stress` of a scenario.
+
+    If it lists no part, request sensitivity and robustness.
+    """
     section = scenario.stress or StressSection()
     if section.has_parts:
         return section
@@ -53,7 +59,7 @@ def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
 
 
 def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
-    """Check every part and every point of a scenario's stress test, without solving a game.
+    """Check every part and point of a stress test, without solving a game.
 
     Raises
     ------
@@ -70,7 +76,7 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
 
 
 def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) -> None:
-    """Check that the game has the policies, outputs, quantiles and parts that the section names.
+    """Check that the game supports the policies, outputs and parts of a section.
 
     Raises
     ------
@@ -103,9 +109,9 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
 
 
 def points_of_parts(scenario: ScenarioHead, section: StressSection) -> Iterator[tuple[pd.DataFrame, Planning]]:
-    """Yield the points of every part, and whether the publisher plans informed or as believed at them.
+    """Yield the points of every part, and how the publisher plans at them.
 
-    The points of belief curves include the believed values.
+    It plans informed or as believed. The points of belief curves include the believed values.
     """
     if section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)

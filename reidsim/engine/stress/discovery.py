@@ -75,7 +75,10 @@ def find_boxes(
 
 
 def inside(box: dict[int, tuple[float, float]], points: Floats) -> NDArray[np.bool_]:
-    """Return which points lie in a box, given its bounds by column; compare in single precision like scikit-learn."""
+    """Return which points lie in a box, given its bounds by column.
+
+    Values are compared in single precision, like in scikit-learn.
+    """
     held = np.ones(len(points), dtype=np.bool_)
     for column, (low, high) in box.items():
         value = points[:, column].astype(np.float32)

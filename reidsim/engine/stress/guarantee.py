@@ -1,4 +1,4 @@
-"""Smallest errors about the adversary's cost or gain for which records are attacked that the publisher considers safe.
+"""Smallest errors about the adversary's cost or gain that expose a safe record.
 
 The publisher plans under its beliefs, and then considers a record safe if an attack on it would not pay. The safe
 record with the highest success probability determines the result: an attack on it pays if the true cost is below the
@@ -24,20 +24,25 @@ _DOUBLINGS, _HALVINGS = 64, 80
 
 
 def breaking_cost(success: float, believed: EconomicsSection) -> float:
-    """Return the cost below which a one-shot attack on a safe record pays; at most the believed cost.
+    """Return the cost below which a one-shot attack on a safe record pays.
 
-    NaN if the attack would not even pay at cost 0.
+    It is at most the believed cost. NaN if the attack would not even pay at cost 0.
     """
     return min(believed.adversary_gain * success, believed.cost) or np.nan
 
 
 def breaking_gain(success: float, believed: EconomicsSection) -> float:
-    """Return the gain above which a one-shot attack on a safe record pays; at least the believed gain."""
+    """Return the gain above which a one-shot attack on a safe record pays.
+
+    It is at least the believed gain.
+    """
     return max(believed.cost / success, believed.adversary_gain)
 
 
 def switch_point(attacked: Callable[[float], bool], safe: float, exposed: float) -> float:
-    """Return the value at which attacks begin between `safe` and `exposed`, by bisection.
+    """Return the value between `safe` and `exposed` at which attacks begin.
+
+    It is found by bisection.
 
     Parameters
     ----------
@@ -58,7 +63,9 @@ def switch_point(attacked: Callable[[float], bool], safe: float, exposed: float)
 
 
 def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: EconomicsSection) -> pd.DataFrame:
-    """Return for each policy the smallest error about the adversary's cost or gain that exposes a safe record.
+    """Return each policy's smallest error about cost or gain that exposes a record.
+
+    The record is one that the publisher considers safe.
 
     Parameters
     ----------
@@ -91,7 +98,10 @@ def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: E
 
 
 def _of_one_shot(success: Floats, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
-    """Return the share of safe records, the breaking cost and the breaking gain against a one-shot adversary."""
+    """Return share of safe records, breaking cost and breaking gain.
+
+    The adversary makes one-shot attacks.
+    """
     safe = ~(believed.adversary_gain * success > believed.cost * (1 + INDIFFERENCE))
     share = float(np.average(safe, weights=weights))
     highest = float(success[safe].max(initial=0.0))
@@ -101,9 +111,10 @@ def _of_one_shot(success: Floats, weights: Counts, believed: EconomicsSection) -
 
 
 def _by_bisection(plan: Plan, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
-    """Return share of safe records, breaking cost and breaking gain against any adversary, by bisection.
+    """Return share of safe records, breaking cost and breaking gain, by bisection.
 
-    Attacks of the adversary must increase as the cost decreases or the gain increases.
+    This works against any adversary. Attacks of the adversary must increase as the cost decreases or the gain
+    increases.
     """
     safe = ~plan.equilibrium(believed).attacked
     share = float(np.average(safe, weights=weights))

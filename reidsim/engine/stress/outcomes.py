@@ -71,12 +71,18 @@ class Outcomes:
 
 
 def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
-    """Return the possible outputs of a stress test: the measures of a kind, and a quantile of the risk."""
+    """Return the possible outputs of a stress test.
+
+    They are the measures of a kind, and a quantile of the risk.
+    """
     return (*measures, RISK_QUANTILE)
 
 
 def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str, ...]:
-    """Return the outputs that the scenario lists; if it lists none, the default outputs available in its game."""
+    """Return the outputs that the scenario lists.
+
+    If it lists none, return the default outputs that are available in its game.
+    """
     if "outputs" in section.model_fields_set:
         return section.outputs
     has = columns_of(outputs_among(kind_of(scenario).measures))
@@ -84,7 +90,7 @@ def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str,
 
 
 def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the policies to compare: `wanted`, or all policies of the scenario if `wanted` is empty.
+    """Return the policies to compare: `wanted`, or all policies if it is empty.
 
     Raises
     ------
@@ -97,7 +103,10 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
 
 
 def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool:
-    """Return whether points that vary only these keys can share one study, at milliseconds per point."""
+    """Return whether points that vary only these keys can share one study.
+
+    Such points take milliseconds each.
+    """
     return scenario.replications == 1 and kind_of(scenario).amounts_at_once(scenario, keys)
 
 
@@ -109,13 +118,16 @@ def economics_at(
 
 
 def asks_for_people(scenario: ScenarioHead, section: StressSection) -> bool:
-    """Return whether any output of a stress test concerns the number of people re-identified."""
+    """Return whether any output concerns the number of people re-identified."""
     outputs = {*chosen_outputs(scenario, section), *(() if section.discovery is None else (section.discovery.output,))}
     return bool(outputs & set(columns_of(REIDENTIFIED)))
 
 
 def quantile_column(level: float) -> str | None:
-    """Return the column with this quantile in a batch's distributions over records; None if there is none."""
+    """Return the column with this quantile in a batch's distributions over records.
+
+    The result is None if there is none.
+    """
     return next((name for name, kept in LEVELS.items() if kept == level), None)
 
 
@@ -195,10 +207,11 @@ class Evaluator:
         return Outcomes(pd.DataFrame(rows), pd.DataFrame({"point": pd.Series(dtype=np.int64), "error": []}))
 
     def by_batch(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
-        """Return the outputs at points of any keys, computed as runs of the batch engine; see `at`.
+        """Return the outputs at points of any keys, computed as runs of the batch engine.
 
-        With planning ``as-believed``, the publisher plans with the scenario's own values and against the scenario's own
-        adversary. A risk level is available only if the batch engine keeps this quantile; see `quantile_column`.
+        See `at`. With planning ``as-believed``, the publisher plans with the scenario's own values and against the
+        scenario's own adversary. A risk level is available only if the batch engine keeps this quantile; see
+        `quantile_column`.
 
         Raises
         ------
@@ -238,7 +251,7 @@ class Evaluator:
         return Outcomes(table, failures)
 
     def measures(self, plan: Plan, truth: EconomicsSection, point: int) -> dict[str, float]:
-        """Return the outputs of a plan under the true payoff parameters of a point, by column."""
+        """Return the outputs of a plan under the true parameters of a point, by column."""
         equilibrium: Equilibrium = plan.equilibrium(truth)
         weights = self.plans.study.world(0).weights
         quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), self.risk_level))
@@ -261,7 +274,7 @@ class Evaluator:
 
 
 def _with_risk_quantile(tables: Mapping[str, pd.DataFrame], column: str | None) -> pd.DataFrame:
-    """Return the runs, with column ``risk_quantile`` if the engine keeps this quantile."""
+    """Return the runs, with ``risk_quantile`` if the engine keeps this quantile."""
     distributions = tables.get("distributions")
     if column is None or distributions is None or "policy" not in distributions:
         return tables["runs"]

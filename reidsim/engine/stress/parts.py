@@ -38,7 +38,10 @@ def sensitivity_table(
     section: SensitivitySection,
     seed: int,
 ) -> pd.DataFrame:
-    """Return the sensitivity indices of every output under every policy; see `analyse`."""
+    """Return the sensitivity indices of every output under every policy.
+
+    See `analyse`.
+    """
     parts = []
     for output in outputs:
         values = outcomes.matrix(output, policies, len(design.probabilities))
@@ -51,7 +54,10 @@ def sensitivity_table(
 
 
 def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
-    """Return warnings about omitted blocks, and about Sobol indices that are too uncertain to rank parameters."""
+    """Return warnings about omitted blocks and uncertain Sobol indices.
+
+    Such indices are too uncertain to rank parameters.
+    """
     blocks, warnings = "Sobol samples" if design.method == "sobol" else "Morris trajectories", []
     for row in table.drop_duplicates(["policy", "output"]).to_dict("records"):
         if row["blocks_left_out"]:
@@ -72,7 +78,10 @@ def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
 
 
 def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the outputs of each policy at each point: ``point``, key paths, ``policy`` and outputs."""
+    """Return the outputs of each policy at each point.
+
+    Columns are ``point``, key paths, ``policy`` and outputs.
+    """
     table = outcomes.table[["point", "policy", *columns]]
     values = scenario_columns(BatchDesign(points)).iloc[table["point"].to_numpy()].reset_index(drop=True)
     return pd.concat([table[["point"]], values, table[["policy", *columns]]], axis=1)
@@ -135,7 +144,9 @@ def box_table(
     policies: tuple[str, ...],
     section: DiscoverySection,
 ) -> pd.DataFrame:
-    """Return, for each policy, the boxes of parameter values in which an outcome is bad; see `find_boxes`.
+    """Return each policy's boxes of parameter values in which an outcome is bad.
+
+    See `find_boxes`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Beliefs of the publisher at a parameter point: the belief key that corresponds to each key.
+"""Beliefs of the publisher at a parameter point, and their keys.
 
 With planning ``as-believed``, the publisher plans with the scenario's own values even if other values are true at a
 point. The section ``beliefs`` of a scenario holds the believed values: ``beliefs.cost`` is the belief about
@@ -20,7 +20,10 @@ Planning = Literal["informed", "as-believed"]
 
 
 def belief_key(scenario: ScenarioHead, key: str) -> str | None:
-    """Return the key path of the publisher's belief about `key`; None if the publisher knows the true value."""
+    """Return the key path of the publisher's belief about `key`.
+
+    The result is None if the publisher knows the true value.
+    """
     beliefs = getattr(scenario, "beliefs", None)
     if beliefs is None:
         return None
@@ -35,7 +38,7 @@ def belief_key(scenario: ScenarioHead, key: str) -> str | None:
 
 
 def truth_key(key: str) -> str:
-    """Return the key path of the true value that corresponds to a key of the section ``beliefs``."""
+    """Return the key path of the true value for a key of section ``beliefs``."""
     parts = key.split(".")
     if parts[1] == "sizes":
         return f"resources.{parts[2]}.size"
@@ -65,10 +68,10 @@ def own_value(scenario: ScenarioHead, key: str) -> Any:
 
 
 def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the publisher's beliefs about `keys` in the scenario itself, by key path of ``beliefs``.
+    """Return the publisher's beliefs about `keys` in the scenario itself.
 
-    A belief that the scenario does not state equals the scenario's own value. If neither the gain nor the belief about
-    it is stated, the believed gain equals the believed loss.
+    The result is by key path of ``beliefs``. A belief that the scenario does not state equals the scenario's own value.
+    If neither the gain nor the belief about it is stated, the believed gain equals the believed loss.
     """
     pinned = {}
     for key in keys:
@@ -81,14 +84,19 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
 
 
 def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
-    """Return the keys without a belief key, whose true value the publisher always knows."""
+    """Return the keys whose true value the publisher always knows.
+
+    They have no belief key.
+    """
     return [key for key in keys if belief_key(scenario, key) is None and not key.startswith("beliefs.")]
 
 
 def belief_points(
     scenario: ScenarioHead, key: str, true: Iterable[Any] | None, believed: Iterable[Any] | None
 ) -> pd.DataFrame:
-    """Return the points of a belief curve: every true value combined with every believed value.
+    """Return the points of a belief curve.
+
+    Every true value is combined with every believed value.
 
     Parameters
     ----------
@@ -128,7 +136,10 @@ def belief_points(
 
 
 def _with_gain(scenario: ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any]:
-    """Add the believed gain if it is not stated and therefore equals the believed loss."""
+    """Add the believed gain if it is not stated.
+
+    It then equals the believed loss.
+    """
     economics = getattr(scenario, "economics", None)
     follows = isinstance(economics, EconomicsSection) and economics.gain is None
     unstated = own_value(scenario, "beliefs.gain") is None

@@ -1,8 +1,8 @@
-"""Robustness of policies over a set of parameter points: regret, worst case, and the best policy at each point.
+"""Robustness of policies over a set of parameter points.
 
-Payoffs are arrays of shape (n_policies, n_points), one column per point of the uncertainty set, with equal weights.
-If a payoff is missing at a point (a failed run), the point is ignored for all policies, so that policies are compared
-on the same points.
+Criteria are regret and worst case; the best policy at each point is shown, too. Payoffs are arrays of shape
+(n_policies, n_points), one column per point of the uncertainty set, with equal weights. If a payoff is missing at a
+point (a failed run), the point is ignored for all policies, so that policies are compared on the same points.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ def complete_points(payoffs: Floats) -> NDArray[np.bool_]:
 
 
 def regret(payoffs: Floats) -> Floats:
-    """Return the regret of each policy at each point: the best payoff minus its own; same shape as `payoffs`.
+    """Return the regret of each policy at each point: the best payoff minus its own.
 
-    Regrets are never negative, and 0 for the best policy. They are missing at points that are not complete.
+    The result has the same shape as `payoffs`. Regrets are never negative, and 0 for the best policy. They are missing
+    at points that are not complete.
     """
     behind = payoffs.max(axis=0) - payoffs
     behind[:, ~complete_points(payoffs)] = np.nan
@@ -32,7 +33,7 @@ def regret(payoffs: Floats) -> Floats:
 
 
 def best_policies(payoffs: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return the best policy at each point, and its margin over the second-best policy.
+    """Return the best policy at each point, and its margin over the second best.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Run a stress test: effects of uncertain parameters on outcomes and on the choice of a policy."""
+"""Run a stress test: effects of uncertain parameters on outcomes and decision."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def stress(
 def with_method(
     loaded: LoadedScenario[ScenarioHead], method: str | None, samples: int | None
 ) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario with another method or number of samples of the sensitivity analysis.
+    """Return the scenario with another sensitivity method or number of samples.
 
     Raises
     ------
@@ -253,7 +253,10 @@ class _Stress:
     def _robust_strategies(
         self, points: pd.DataFrame, outcomes: Outcomes, section: RobustnessSection
     ) -> tuple[Outcomes, tuple[str, ...]]:
-        """Add the outcomes of robust strategies as further policies, such as ``robust-maximin``."""
+        """Add the outcomes of robust strategies as further policies.
+
+        An example is ``robust-maximin``.
+        """
         truths = [truth for truth, _ in self._evaluator.economics(points)]
         plans = self._evaluator.plans
         choices = robust_choices(

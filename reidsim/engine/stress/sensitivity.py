@@ -1,9 +1,10 @@
-"""Sensitivity of outputs to uncertain parameters: Sobol indices and Morris screening, computed with SALib.
+"""Sensitivity of outputs to uncertain parameters.
 
-Both methods evaluate the model at a design of points that consists of blocks. A Sobol block (Saltelli 2010) holds two
-independent points and, for each parameter, the first point with this parameter taken from the second point. A Morris
-block is a trajectory that changes one parameter at a time. A block is usable only as a whole: it is omitted if any of
-its runs failed or lacks the output. Indices are missing if fewer than half of the blocks remain.
+Sobol indices and Morris screening are computed with SALib. Both methods evaluate the model at a design of points that
+consists of blocks. A Sobol block (Saltelli 2010) holds two independent points and, for each parameter, the first point
+with this parameter taken from the second point. A Morris block is a trajectory that changes one parameter at a time. A
+block is usable only as a whole: it is omitted if any of its runs failed or lacks the output. Indices are missing if
+fewer than half of the blocks remain.
 """
 
 from __future__ import annotations
@@ -188,7 +189,10 @@ _EDGE = 2.0**-53
 
 
 def stress_seeds(seed: int) -> tuple[int, int]:
-    """Return the seeds of the design and of the bootstrap; never 0, because SALib treats 0 as no seed."""
+    """Return the seeds of the design and of the bootstrap.
+
+    They are never 0, because SALib treats 0 as no seed.
+    """
     first, second = random_stream(seed, "stress").integers(1, 2**31, size=2).tolist()
     return first, second
 
@@ -215,7 +219,10 @@ def sensitivity_design(uncertainty: UncertaintySection, section: SensitivitySect
 
 
 def design_points(uncertainty: UncertaintySection, design: Design) -> pd.DataFrame:
-    """Return the values of the parameters at each point of a design, one column per key path."""
+    """Return the values of the parameters at each point of a design.
+
+    There is one column per key path.
+    """
     columns = {}
     for number, (key, distribution) in enumerate(uncertainty.parameters.items()):
         shares = design.probabilities[:, number]
@@ -226,7 +233,9 @@ def design_points(uncertainty: UncertaintySection, design: Design) -> pd.DataFra
 
 
 def robustness_points(uncertainty: UncertaintySection, samples: int | None, seed: int) -> pd.DataFrame:
-    """Draw the points of the uncertainty set for robustness; `samples` replaces the scenario's number of points.
+    """Draw the points of the uncertainty set for robustness.
+
+    `samples` replaces the scenario's number of points.
 
     Raises
     ------
@@ -243,7 +252,10 @@ def are_numbers(values: Iterable[object]) -> bool:
 
 
 def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tuple[list[str], Floats]:
-    """Return points as numbers; each non-numeric value becomes an indicator column ``key = value``."""
+    """Return points as numbers.
+
+    Each non-numeric value becomes an indicator column ``key = value``.
+    """
     names: list[str] = []
     columns: list[Floats] = []
     for key in points.columns:
@@ -261,7 +273,10 @@ def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tu
 
 
 def _without_tails(distribution: Distribution, shares: Floats) -> Floats:
-    """Map levels in [0, 1] to levels that exclude the tail on each unbounded side of a distribution."""
+    """Map levels in [0, 1] to levels without the tails of a distribution.
+
+    A tail is excluded on each unbounded side.
+    """
     if not isinstance(distribution, Normal | LogNormal):
         return shares
     # The bound 0 of a lognormal variable does not count: its logarithm is unbounded, so it needs a cut tail, too.

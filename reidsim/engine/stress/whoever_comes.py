@@ -1,4 +1,7 @@
-"""Stress points with an uncertain adversary: runs of the batch engine, each against the adversary of its point."""
+"""Stress points with an uncertain adversary.
+
+They are runs of the batch engine, each against the adversary of its point.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ _WHERE = f"uncertainty.parameters.{WHO_COMES}"
 
 
 def says_who_comes(points: pd.DataFrame) -> bool:
-    """Return whether the points name the adversary, as one of the adversaries of cross-play."""
+    """Return whether the points name the adversary.
+
+    Names are those of adversaries of cross-play.
+    """
     return WHO_COMES in points and names_adversaries(points[WHO_COMES])
 
 
@@ -47,7 +53,7 @@ def check_opponents(loaded: LoadedScenario[ScenarioHead], names: Iterable[str]) 
 
 @dataclass(frozen=True)
 class OpponentWork:
-    """A callable that plays the policies of a scenario against the adversary named by a task.
+    """A callable that plays policies against the adversary named by a task.
 
     Parameters
     ----------
@@ -81,7 +87,10 @@ class OpponentWork:
 
 
 def _opponent(table: Table, name: str) -> Opponent:
-    """Return the adversary of cross-play with this name; raise an InputError if it cannot play."""
+    """Return the adversary of cross-play with this name.
+
+    Raise an InputError if it cannot play.
+    """
     for opponent in table.opponents.opponents:
         if opponent.name == name:
             return opponent

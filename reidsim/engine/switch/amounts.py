@@ -1,6 +1,7 @@
-"""Payoffs of a scenario's policies as one payoff parameter (benefit, loss, gain or cost) changes.
+"""Payoffs of a scenario's policies as one payoff parameter changes.
 
-The publisher's plan, made at one value of the parameter, can also be evaluated at another value.
+The parameter is benefit, loss, gain or cost. The publisher's plan, made at one value of the parameter, can also be
+evaluated at another value.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ KEYS = ("economics.benefit", LOSS, GAIN, "economics.cost")
 
 @dataclass(frozen=True, eq=False)
 class PlannedAt:
-    """The plans of policies at one value of the payoff parameter, and their outcomes at this value.
+    """Plans of policies at one value of the payoff parameter, and their outcomes.
 
     Parameters
     ----------
@@ -90,7 +91,10 @@ class Amounts:
         self.evaluations = 0
 
     def at(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
-        """Return plans and outcomes of some policies (default: all) at a value of the payoff parameter."""
+        """Return plans and outcomes at a value of the payoff parameter.
+
+        `policies` selects some policies; the default is all.
+        """
         loaded = self.scenario_at(amount)
         plans = self._plan(loaded, self.policies if policies is None else policies)
         self.evaluations += 1
@@ -101,7 +105,10 @@ class Amounts:
         return PlannedAt(amount, plans, payoffs, risks)
 
     def paid_at(self, planned: PlannedAt, amount: float) -> dict[str, float]:
-        """Return the publisher's payoff per record at `amount` of plans made at another value, by policy."""
+        """Return the payoffs at `amount` of plans made at another value.
+
+        They are the publisher's payoffs per record, by policy.
+        """
         outcomes = self._outcomes(self.scenario_at(amount), planned.plans)
         return {policy: measures["publisher_payoff"] for policy, measures in outcomes.items()}
 
@@ -111,7 +118,10 @@ class Amounts:
         return self._outcomes(loaded, self._plan(loaded, (policy,)))[policy]
 
     def scale(self, amount: float) -> float:
-        """Return the largest benefit plus loss of a record, the scale of payoff differences; never 0."""
+        """Return the largest benefit plus loss of a record.
+
+        This is the scale of payoff differences; it is never 0.
+        """
         economics, _ = economics_of(self.scenario_at(amount).scenario)
         return max(economics.benefit + economics.loss, 1e-300)
 
@@ -126,7 +136,10 @@ class Amounts:
         return at_point(self._loaded, {**self._fixed, **linked, self.key: amount})
 
     def _plan(self, loaded: LoadedScenario[ScenarioHead], policies: Sequence[str]) -> dict[str, Any]:
-        """Return the plan of each policy; for kinds that solve each value anew, its choice in each draw."""
+        """Return the plan of each policy.
+
+        For kinds that solve each value anew, the plan is its choice in each draw.
+        """
         if self._points is not None:
             _, believed = economics_of(loaded.scenario)
             return {policy: self._points.plan(policy, believed) for policy in policies}
@@ -135,9 +148,9 @@ class Amounts:
         return {policy: [outcomes[policy].choice for outcomes in draws] for policy in policies}
 
     def _outcomes(self, loaded: LoadedScenario[ScenarioHead], plans: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return the measures per record of each plan under the payoff parameters of `loaded`, by policy.
+        """Return the measures per record of each plan, by policy.
 
-        The plans may have been made under other payoff parameters.
+        They hold under the payoff parameters of `loaded`. The plans may have been made under other payoff parameters.
         """
         if self._points is not None:
             (truth, _), weights = economics_of(loaded.scenario), self._study.world(0).weights.astype(np.int64)
@@ -156,6 +169,9 @@ class Amounts:
         }
 
     def _under(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
-        """Return the study with the payoff parameters of `loaded`; rebuild it only if its data change."""
+        """Return the study with the payoff parameters of `loaded`.
+
+        Rebuild it only if its data change.
+        """
         kind = kind_of(loaded.scenario)
         return self._study.with_loaded(loaded) if kind.data_content(loaded) == self._data else kind.build(loaded)

@@ -1,4 +1,7 @@
-"""The policy with the highest publisher payoff at each loss; every policy is solved again at every loss."""
+"""The policy with the highest publisher payoff at each loss.
+
+Every policy is solved again at every loss.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +126,10 @@ def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
 
 
 def _stretches(best: Sequence[tuple[float, str]]) -> tuple[BestAt, ...]:
-    """Merge neighbouring losses with the same best policy; a change lies at the geometric mean of its bracket."""
+    """Merge neighbouring losses with the same best policy.
+
+    A change lies at the geometric mean of its bracket.
+    """
     groups = [list(each) for _, each in itertools.groupby(best, key=lambda point: point[1])]
     ends = [0.0, *(math.sqrt(one[-1][0] * two[0][0]) for one, two in itertools.pairwise(groups)), math.inf]
     return tuple(

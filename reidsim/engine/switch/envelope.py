@@ -1,11 +1,11 @@
-"""Find the largest of several payoff functions on an interval, exactly and from few evaluations.
+"""Find the largest of several payoff functions on an interval.
 
-The payoff of a fixed plan is linear in the publisher's benefit or loss. A policy that always takes its best plan has as
-payoff the upper envelope of such lines: a convex function. Between two evaluated values, this function lies above the
-lines of the two plans that are best there, and below the chord through the two payoffs. If these bounds do not decide
-which policy has the highest payoff, the value at which the two lines intersect is evaluated next, until the lines
-themselves are known (Eisner and Severance 1976, Mathematical techniques for efficient record segmentation in large
-shared databases, Journal of the ACM 23).
+The result is exact and needs few evaluations. The payoff of a fixed plan is linear in the publisher's benefit or loss.
+A policy that always takes its best plan has as payoff the upper envelope of such lines: a convex function. Between two
+evaluated values, this function lies above the lines of the two plans that are best there, and below the chord through
+the two payoffs. If these bounds do not decide which policy has the highest payoff, the value at which the two lines
+intersect is evaluated next, until the lines themselves are known (Eisner and Severance 1976, Mathematical techniques
+for efficient record segmentation in large shared databases, Journal of the ACM 23).
 
 If the adversary's gain or cost varies, attacks on groups of a given size become profitable at a threshold value.
 Between two neighbouring thresholds, the argument above holds. Across thresholds, every payoff decreases with the gain
@@ -33,7 +33,7 @@ _BESIDE = 1e-10
 
 
 class Stretch(NamedTuple):
-    """A range of the payoff parameter in which the same policies have the highest payoff.
+    """A range of the payoff parameter with the same best policies.
 
     Attributes
     ----------
@@ -49,7 +49,10 @@ class Stretch(NamedTuple):
 
 
 class NotConvexError(Exception):
-    """Raised if a policy did not choose its best plan, so that its payoff is not the envelope of its plans."""
+    """Raised if a policy did not choose its best plan.
+
+    Its payoff is then not the envelope of its plans.
+    """
 
     def __init__(self, policy: str) -> None:
         super().__init__(policy)
@@ -57,7 +60,7 @@ class NotConvexError(Exception):
 
 
 class Cells:
-    """A range of a payoff parameter, divided at the thresholds of attacks on groups of given sizes.
+    """A range of a payoff parameter, divided at the thresholds of attacks.
 
     At the threshold of a group size, attacks on groups of this size become profitable, or stop being profitable.
 
@@ -88,7 +91,7 @@ class Cells:
 
 
 class Envelope:
-    """Search for the policies with the highest payoff on a range of a payoff parameter.
+    """Search for the best policies on a range of a payoff parameter.
 
     Parameters
     ----------
@@ -119,7 +122,9 @@ class Envelope:
         self._scale = max(amounts.scale(low), amounts.scale(high))
 
     def exactly(self, cells: Cells) -> Iterator[Stretch]:
-        """Yield stretches with exact ends, provided that every policy always chooses its best plan.
+        """Yield stretches with exact ends.
+
+        Every policy must always choose its best plan.
 
         Parameters
         ----------
@@ -135,7 +140,10 @@ class Envelope:
         yield from self._cells(cells, 0, cells.last, left, right, self._amounts.policies)
 
     def by_bisection(self, tried: int) -> Iterator[Stretch]:
-        """Yield stretches found on a grid of `tried` equidistant values, with bisection where neighbours differ."""
+        """Yield stretches found on a grid of `tried` equidistant values.
+
+        Ranges with different best policies at their ends are bisected.
+        """
         grid = np.linspace(self._low, self._high, tried)
         before = self._try(float(grid[0]))
         for value in grid[1:].tolist():
@@ -167,7 +175,10 @@ class Envelope:
     def _cells(
         self, cells: Cells, first: int, last: int, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
     ) -> Iterator[Stretch]:
-        """Yield the stretches of the cells from `first` to `last`, across which every payoff is monotone."""
+        """Yield the stretches of the cells from `first` to `last`.
+
+        Every payoff is monotone across these cells.
+        """
         low, high = cells.of(first)[0], cells.of(last)[1]
         bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}
         floor = max(least for least, _ in bounds.values())
@@ -189,7 +200,10 @@ class Envelope:
     def _within(
         self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
     ) -> Iterator[Stretch]:
-        """Yield the stretches of a range, evaluated at both ends, in which the attacks on each plan do not change."""
+        """Yield the stretches of a range in which attacks on each plan do not change.
+
+        `left` and `right` are its ends, already evaluated.
+        """
         on_right, on_left = self._amounts.paid_at(left, right.amount), self._amounts.paid_at(right, left.amount)
         curves = {
             name: _Curve.of(name, left.payoffs[name], on_right[name], on_left[name], right.payoffs[name], self._scale)
@@ -215,7 +229,10 @@ class Envelope:
     def _by_lines(
         self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
     ) -> Iterator[Stretch]:
-        """Yield the stretches of a range in which payoffs are linear, or only one policy can be the best."""
+        """Yield the stretches of a range in which payoffs are linear.
+
+        Alternatively, only one policy can be the best in it.
+        """
         begin, width = left.amount, right.amount - left.amount
         lines = {name: (left.payoffs[name], right.payoffs[name] - left.payoffs[name]) for name in policies}
         crossings = set()
@@ -234,7 +251,10 @@ class Envelope:
 
 
 class _Curve(NamedTuple):
-    """Bounds of a convex function on [0, 1] with known values and tangents at both ends."""
+    """Bounds of a convex function on [0, 1].
+
+    Its values and tangents at both ends are known.
+    """
 
     left: float
     right: float
@@ -244,7 +264,10 @@ class _Curve(NamedTuple):
 
     @classmethod
     def of(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
-        """Return the curve whose left tangent is `on_right` at 1, and whose right tangent is `on_left` at 0."""
+        """Return the curve whose tangents reach given values at the other end.
+
+        The left tangent is `on_right` at 1, the right tangent is `on_left` at 0.
+        """
         drop_left, drop_right = left - on_left, right - on_right
         if min(drop_left, drop_right) < -SAME * scale:
             raise NotConvexError(name)
@@ -255,6 +278,9 @@ class _Curve(NamedTuple):
         return cls(left, right, kink, lowest, left + kink * (right - left) - lowest)
 
     def is_above(self, other: _Curve, by: float) -> bool:
-        """Return whether the bounds imply that this curve exceeds the other by more than `by` everywhere."""
+        """Return whether this curve surely exceeds the other everywhere by `by`.
+
+        The bounds must imply it for any curves with these tangents.
+        """
         chord = other.left + self.kink * (other.right - other.left)
         return self.left > other.left + by and self.right > other.right + by and self.lowest > chord + by

@@ -1,4 +1,7 @@
-"""The switch points of a scenario: values of a payoff parameter at which the publisher's best policy changes."""
+"""The switch points of a scenario.
+
+They are values of a payoff parameter at which the publisher's best policy changes.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,10 @@ def switch_loaded(
     link_gain: bool = False,
     progress: Progress | None = None,
 ) -> SwitchResult:
-    """Return the values of a payoff parameter at which the publisher's best policy changes.
+    """Return the parameter values at which the publisher's best policy changes.
 
-    The values are exact if every policy always chooses its best plan and the payoff of a plan is linear in the
-    parameter. Otherwise they are found by bisection, to a millionth of the range.
+    The parameter is one of the payoff parameters. The values are exact if every policy always chooses its best plan and
+    the payoff of a plan is linear in the parameter. Otherwise they are found by bisection, to a millionth of the range.
 
     Parameters
     ----------
@@ -137,9 +140,9 @@ def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[flo
 def _stretches(
     amounts: Amounts, study: Any, kind: Kind, low: float, high: float, on_value: Any
 ) -> tuple[list[Stretch], float, str | None]:
-    """Return the stretches, the width below which ranges were not divided, and why switches are not exact.
+    """Return the stretches, their smallest width, and why they are not exact.
 
-    The reason is None if they are exact.
+    Ranges below this width were not divided. The reason is None if they are exact.
     """
     width = high - low
     reason = _why_not_exact(amounts, study, kind)
@@ -155,7 +158,10 @@ def _stretches(
 
 
 def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
-    """Return the reason why payoffs are not upper envelopes of straight lines; None if they are."""
+    """Return the reason why payoffs are not upper envelopes of straight lines.
+
+    The result is None if they are.
+    """
     scenario = study.scenario
     beliefs = getattr(scenario, "beliefs", None)
     stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))
@@ -171,7 +177,10 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
 
 
 def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
-    """Return the cells between the thresholds at which one-shot attacks on groups of 1, 2, ... people pay off."""
+    """Return the cells between thresholds of attacks on 1, 2, ... people.
+
+    At a threshold, one-shot attacks on groups of this size begin to pay off.
+    """
     gain, cost = amounts.gain_and_cost(high)
     beyond = 1 + INDIFFERENCE
     if amounts.link_gain or amounts.key == GAIN:
@@ -292,7 +301,10 @@ class SwitchResult(Result):
 
     @property
     def best_now(self) -> str:
-        """The best policy at the scenario's own value; empty if the value is out of range or undetermined."""
+        """The best policy at the scenario's own value.
+
+        The result is empty if the value is out of range or undetermined.
+        """
         inside = (self.intervals["low"] <= self.own) & (self.own <= self.intervals["high"])
         found = self.intervals.loc[inside, "policy"]
         return str(found.iloc[0]) if len(found) else ""

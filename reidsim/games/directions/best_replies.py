@@ -557,7 +557,9 @@ def _next_exchange(
     clean: int,
     left: int,
 ) -> tuple[bool, int, int, int, int]:
-    """Change two records at once, the first such exchange that raises total benefit less harm.
+    """Change two records at once by the first exchange that improves the release.
+
+    The exchange must raise total benefit minus harm.
 
     Parameters
     ----------

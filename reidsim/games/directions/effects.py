@@ -212,9 +212,10 @@ def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
 
 @borrowing()
 def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: int) -> float:
-    """Return the decrease of the harm from sensitive values in a cell that is due to a row.
+    """Return the decrease of harm from sensitive values that is due to a row.
 
-    `change` is 1 for a row that is added, and -1 for the row that fits at present.
+    The harm is to the persons of a cell. `change` is 1 for a row that is added, and -1 for the row that fits at
+    present.
     """
     if harm.value_weight == 0.0 or persons == 0:
         return 0.0
@@ -393,7 +394,7 @@ def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, en
 
 @borrowing()
 def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int, work: Work) -> float:
-    """Compute the decrease of the harm to other persons under each strategy of a record.
+    """Compute the decrease of harm to other persons under each strategy.
 
     The comparison is with withholding the record. Fills ``work.gained``, shape (n_strategies,), and ``work.least``.
 

@@ -1,4 +1,7 @@
-"""Full-domain game against any adversary of a record game, such as several adversary types together."""
+"""Full-domain game against any adversary of a record game.
+
+An example is several adversary types together.
+"""
 
 from __future__ import annotations
 

@@ -128,14 +128,17 @@ class _Search:
                     yield -bound, sum(raised), raised, place
 
     def _moved(self, levels: Levels, positions: Sequence[int], step: int) -> Iterator[Levels]:
-        """Yield the nodes of the lattice in which one of the given attributes is changed by `step` levels."""
+        """Yield the nodes with one of the given attributes changed by `step` levels."""
         for position in positions:
             level = levels[position] + step
             if self._game.lowest[position] <= level < self._game.lattice.shape[position]:
                 yield (*levels[:position], level, *levels[position + 1 :])
 
     def _climb(self) -> None:
-        """Go from the lowest node to the top, each time to the successor with the highest payout."""
+        """Go from the lowest node to the top, each time to the best successor.
+
+        It has the highest payout.
+        """
         here = self._game.lowest
         while above := list(self._moved(here, self._order, 1)):
             here = max(above, key=lambda levels: (self._evaluate(levels), self._game.bound(levels)[0]))

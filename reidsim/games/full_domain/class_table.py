@@ -208,7 +208,10 @@ class RollUp:
 
 
 def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[Ints]:
-    """Return group numbers by level and value, in which siblings have consecutive numbers."""
+    """Return group numbers by level and value.
+
+    Siblings have consecutive numbers.
+    """
     order = np.lexsort(levels)
     numbers = []
     for groups in levels:
@@ -266,9 +269,10 @@ def _merge(
     begin: int,
     inverse: NDArray[np.int32],
 ) -> int:
-    """Write the classes with raised keys into `merged` from position `begin` on; return the end position.
+    """Write the classes with raised keys into `merged` from position `begin` on.
 
-    The code has no branches because the starts of classes are hard to predict for the processor.
+    Return the end position. The code has no branches because the starts of classes are hard to predict for the
+    processor.
     """
     keys, released, people, loss = table
     merged_keys, merged_released, merged_people, merged_loss = merged
@@ -293,7 +297,9 @@ def _merge(
 
 @numba.njit(cache=True)
 def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
-    """Merge classes with equal attributes up to and including one attribute, at each level of this attribute.
+    """Merge classes that agree in one attribute and all earlier ones.
+
+    They are merged at each level of this attribute.
 
     Parameters
     ----------

@@ -35,7 +35,10 @@ class LocalRecoding:
     rounds: tuple[FullDomainSolution, ...]
 
     def suppressed(self, released: NDArray[np.int64]) -> int:
-        """Return the number of suppressed records, given the number of `released` records of each cell (n_cells,)."""
+        """Return the number of suppressed records.
+
+        `released`, shape (n_cells,), is the number of records of each cell.
+        """
         return int(released[self.strategies == WITHHELD].sum())
 
 

@@ -75,7 +75,10 @@ class Terms(NamedTuple):
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return the ratio of two payoff parameters; 0 / 0 is 0, any other value divided by 0 is infinite."""
+    """Return the ratio of two payoff parameters.
+
+    0 / 0 is 0; any other value divided by 0 is infinite.
+    """
     return np.divide(above, below, out=np.where(above > 0, np.inf, 0.0), where=below > 0)
 
 
@@ -136,7 +139,9 @@ def record_outcomes(
 
 @numba.njit(cache=True)
 def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArray[np.bool_]) -> Floats:
-    """Return the outcomes of nodes, given their class tables; shape (n_tables, n_points, 4).
+    """Return the outcomes of nodes, given their class tables.
+
+    The result has shape (n_tables, n_points, 4).
 
     Parameters
     ----------
@@ -209,10 +214,11 @@ def _first_in_interval(index: _Index, amount: float) -> int:
 
 @numba.njit(cache=True)
 def _sums(table: ClassTable, safe_from: _Index, ruinous_at: _Index, keeps_worthless: bool) -> tuple[Floats, float]:
-    """Return sums of utility, success probability and records over classes, and the number of all records.
+    """Return sums over classes, and the number of all records.
 
-    Entry (i, j) of the sums, shape (n_safe_from + 1, n_ruinous_at + 1, 3), covers classes for which at most i values
-    of `safe_from` rule out an attack, and at least j values of `ruinous_at` let attacked records be kept.
+    The sums are of utility, success probability and records. Entry (i, j) of the sums, shape (n_safe_from + 1,
+    n_ruinous_at + 1, 3), covers classes for which at most i values of `safe_from` rule out an attack, and at least j
+    values of `ruinous_at` let attacked records be kept.
     """
     attacks, ruins = len(safe_from.values), len(ruinous_at.values)
     sums, total = np.zeros((attacks, ruins, 3)), 0.0
@@ -239,7 +245,10 @@ def _sums(table: ClassTable, safe_from: _Index, ruinous_at: _Index, keeps_worthl
 
 @numba.njit(cache=True)
 def may_be_kept(table: ClassTable, terms: Terms, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return whether the records of each class are kept at any of the points, shape (n_classes,)."""
+    """Return whether the records of each class are kept at any of the points.
+
+    The result has shape (n_classes,).
+    """
     safe_from, ruinous_at = terms.safe_from[:, 0][points].min(), terms.ruinous_at[:, 0][points].min()
     kept = np.empty(len(table.keys), dtype=np.bool_)
     for i in range(len(kept)):

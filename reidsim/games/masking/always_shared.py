@@ -52,12 +52,15 @@ class PartialMaskingSpace(MaskingSpace):
         return prod(self.shape[self.n_always :])
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share the given attributes and mask all other attributes.
+        """Return the strategies that share the given attributes and mask all others.
 
         Attributes that are always shared stay shared.
         """
         return super().masking(shared | (np.arange(len(self.attributes)) < self.n_always))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute masked by one more level, in lattice order."""
+        """Yield the strategies with one attribute masked by one more level.
+
+        They are in lattice order.
+        """
         return (below for below in super().successors(strategy) if below < self.size)

@@ -20,7 +20,7 @@ _BLOCK = 256
 
 
 def same_strategy(game: MaskingGame) -> Choice:
-    """Find the strategy with the highest mean payoff if all subjects use the same strategy.
+    """Find the strategy with the highest mean payoff if all subjects use it.
 
     Strategies are visited by decreasing mean benefit, which bounds the mean payoff, until the bound is below the best
     mean. Within a block of strategies, the losses of one subject after the other are computed, in descending order of
@@ -73,7 +73,7 @@ def _total_benefit(game: MaskingGame, strategy: int) -> float:
 
 
 def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
-    """Yield strategies with bounds on their total payoff, in order of decreasing bounds.
+    """Yield strategies with bounds on their total payoff, in decreasing order.
 
     See `best_first` for the order.
 

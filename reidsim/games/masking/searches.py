@@ -1,6 +1,7 @@
-"""Solvers of the masking game against one adversary: exact best-first search and the published searches.
+"""Exact best-first search and the published searches of the masking game.
 
-The searches against a two-stage attack are compiled. Games with other attacks use the solvers of record games.
+They are for a single adversary. The searches against a two-stage attack are compiled. Games with other attacks use the
+solvers of record games.
 """
 
 from __future__ import annotations

@@ -230,9 +230,9 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
 
 
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
-    """Return an adversary without memory that responds to cumulative releases in the same way.
+    """Return an adversary without memory that responds to cumulative releases.
 
-    Return None if the adversaries do not all remember the same releases.
+    It responds in the same way. Return None if the adversaries do not all remember the same releases.
     """
     if shared is None:
         return each
@@ -311,11 +311,12 @@ def _meeting(game: RecordGame) -> Together:
 
 
 def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
-    """Yield, for each record, the strategies that can be best, by decreasing utility, and their utilities.
+    """Yield, for each record, the strategies that can be best.
 
-    An adversary that has seen an attribute before learns nothing from seeing it again. Therefore strategies that mask
-    this attribute cannot be better: sharing it again has at least the same utility, leads to the same responses, and
-    has no higher strategy number.
+    They are in order of decreasing utility; the second array has their utilities. An adversary that has seen an
+    attribute before learns nothing from seeing it again. Therefore strategies that mask this attribute cannot be
+    better: sharing it again has at least the same utility, leads to the same responses, and has no higher strategy
+    number.
     """
     linker = linker_with_past(game)
     if linker is None:
@@ -333,7 +334,10 @@ def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
 
 
 def _orders(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
-    """Yield, for each record, all strategies by decreasing utility, and their utilities."""
+    """Yield, for each record, all strategies by decreasing utility.
+
+    The second array has their utilities.
+    """
     space: Any = game.space
     if space.weights.ndim == 1:
         ordered = _ordered(space, space.weights)

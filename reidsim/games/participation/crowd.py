@@ -157,9 +157,10 @@ class Crowd:
     # Equilibria
 
     def keenest(self, share: float) -> Floats:
-        """Return the share of each type that joins, shape (n_types,), for a total participating share.
+        """Return the share of each type that joins, shape (n_types,).
 
-        Types with larger gains join first, until the given share of the people participates.
+        `share` is the total participating share. Types with larger gains join first, until the given share of the
+        people participates.
         """
         order = np.argsort(-self._own_gains(share), kind="stable")
         joined = np.empty(len(self))
@@ -194,7 +195,7 @@ class Crowd:
         return [*found, 1.0] if ahead[-1] == 0 else found
 
     def returns(self, share: float, lost: float) -> float:
-        """Return the participating share after some participants drop out and all people react.
+        """Return the participating share after drop-outs and reactions of all people.
 
         Parameters
         ----------

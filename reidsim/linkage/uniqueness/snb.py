@@ -96,7 +96,7 @@ class SlideNegativeBinomial:
         return self.slopes(math.exp(log_shape), math.exp(self.best_log_mean(log_shape)))[0]
 
     def best_log_mean(self, log_shape: float) -> float:
-        """Return the logarithm of the most likely seen mean, given the logarithm of the shape."""
+        """Return the logarithm of the most likely seen mean, given the log-shape."""
         shape = math.exp(log_shape)
 
         def slope(log_mean: float) -> float:

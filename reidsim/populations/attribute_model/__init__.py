@@ -1,1 +1,4 @@
-"""Populations drawn one attribute at a time, from published shares conditional on earlier attributes."""
+"""Populations drawn one attribute at a time.
+
+Published shares are conditional on earlier attributes.
+"""

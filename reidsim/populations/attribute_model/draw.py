@@ -33,7 +33,9 @@ _MOST_EXPECTED_CELLS = 20_000_000
 def attribute_model_population(
     recipe: AttributeModelRecipe, folder: Path, *, name: str, expected: bool, seed: int
 ) -> Population:
-    """Return the population of a recipe of kind ``attribute-model``, as counts by cell.
+    """Return the population of an attribute model, as counts by cell.
+
+    Its recipe is of kind ``attribute-model``.
 
     Parameters
     ----------
@@ -95,7 +97,9 @@ def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, I
 
 
 def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
-    """Return the expected count of each cell with positive probability; the counts sum to `people`.
+    """Return the expected count of each cell with positive probability.
+
+    The counts sum to `people`.
 
     Raises
     ------
@@ -122,7 +126,10 @@ def _split_by_attribute(
     counts: NDArray[Number],
     split: Callable[[int, Integers, NDArray[Number]], NDArray[Number]],
 ) -> tuple[Integers, NDArray[Number]]:
-    """Split one cell with all people by each attribute in turn; return mixed-radix keys and counts of cells."""
+    """Split one cell with all people by each attribute in turn.
+
+    Return mixed-radix keys and counts of cells.
+    """
     shape = model.domain.shape
     # Called only to raise an error if the domain is too large for keys.
     model.domain.keys(np.zeros((0, len(shape)), dtype=np.int32))
@@ -151,7 +158,10 @@ def _draw_split(
     many: np.random.Generator,
     few: np.random.Generator,
 ) -> Integers:
-    """Return random counts, shape (n_cells, n_values), with the people of each cell split by an attribute."""
+    """Return random counts with the people of each cell split by an attribute.
+
+    The result has shape (n_cells, n_values).
+    """
     conditional = model.conditionals[position]
     table = np.zeros((len(counts), conditional.shares.shape[1]), dtype=np.int64)
     is_few = counts <= _FEW
@@ -182,7 +192,10 @@ def _decode(keys: Integers, shape: tuple[int, ...]) -> Codes:
 def _deal(
     cumulative: Floats, rows: Integers, counts: Integers, cells: Integers, uniforms: Floats, table: Integers
 ) -> None:
-    """Add the people of some cells to a table (cell, value), with one uniform number per person."""
+    """Add the people of some cells to a table (cell, value).
+
+    Each person needs one uniform number.
+    """
     used = 0
     for cell in cells:
         for _ in range(counts[cell]):

@@ -1,4 +1,7 @@
-"""The arrays of an attribute model: shares of each attribute's values conditional on earlier attributes."""
+"""The arrays of an attribute model.
+
+They hold shares of each attribute's values, conditional on earlier attributes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _TOO_MANY_VALUES = 10**7
 
 @dataclass(frozen=True)
 class ConditionalShares:
-    """Shares of the values of one attribute, conditional on groups of earlier attributes.
+    """Shares of an attribute's values, conditional on groups of earlier attributes.
 
     Parameters
     ----------
@@ -46,7 +49,10 @@ class ConditionalShares:
 
     @cached_property
     def cumulative(self) -> Floats:
-        """Cumulative sums of the shares along each row, same shape; exactly 1 from the last positive share on."""
+        """Cumulative sums of the shares along each row, same shape.
+
+        They are exactly 1 from the last positive share on.
+        """
         sums = np.cumsum(self.shares, axis=1)
         last = self.shares.shape[1] - 1 - (self.shares[:, ::-1] > 0).argmax(axis=1)
         sums[np.arange(self.shares.shape[1]) >= last[:, None]] = 1.0
@@ -55,7 +61,9 @@ class ConditionalShares:
 
 @dataclass(frozen=True)
 class AttributeModel:
-    """A domain and, for each attribute, the shares of its values conditional on earlier attributes.
+    """A domain and the conditional shares of each attribute's values.
+
+    Shares are conditional on earlier attributes.
 
     Parameters
     ----------
@@ -165,7 +173,10 @@ def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttri
 
 
 def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None = None) -> Floats:
-    """Return each row divided by its sum; check that the sum is 1 within `SUM_TOLERANCE`."""
+    """Return each row divided by its sum.
+
+    Check that the sum is 1 within `SUM_TOLERANCE`.
+    """
     sums = shares.sum(axis=1)
     wrong = np.abs(sums - 1) > SUM_TOLERANCE
     if wrong.any():
@@ -176,7 +187,10 @@ def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None
 
 
 def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, float]) -> Floats:
-    """Return shares in which some values have a fixed share; other values share the rest in proportion."""
+    """Return shares in which some values have a fixed share.
+
+    Other values share the rest in proportion.
+    """
     require_among("no such value", fixed, values, where="fixed_shares")
     is_fixed = np.array([value in fixed for value in values])
     total = sum(fixed.values())

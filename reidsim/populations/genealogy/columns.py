@@ -35,7 +35,10 @@ class Columns(NamedTuple):
 
 
 def empty_columns(parameters: GenealogyParameters) -> Columns:
-    """Return columns in which only generation and subpopulation are filled; all parents are unknown."""
+    """Return columns in which only generation and subpopulation are filled.
+
+    All parents are unknown.
+    """
     p, n = parameters, parameters.total
     of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=np.int16), p.subpopulations)
     return Columns(
@@ -56,7 +59,10 @@ def empty_columns(parameters: GenealogyParameters) -> Columns:
 def as_genealogy(
     parameters: GenealogyParameters, columns: Columns, mutations: list[Mutations], *, engine: str, seed: int
 ) -> Genealogy:
-    """Return the genealogy with these columns and with the mutations of successive generations."""
+    """Return the genealogy with these columns and mutations.
+
+    Mutations are by successive generations.
+    """
     return Genealogy(
         **columns._asdict(),
         mutations=joined(mutations),

@@ -1,4 +1,7 @@
-"""Genealogies: individuals of several generations with parents, traits and Y haplotypes, stored as arrays."""
+"""Genealogies: individuals of several generations, stored as arrays.
+
+Individuals have parents, traits and Y haplotypes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ MAN = 1
 
 @dataclass(frozen=True)
 class Mutations:
-    """Mutation steps between a man's Y haplotype and the haplotype that all of his sons inherit.
+    """Mutations between a man's Y haplotype and the haplotype of his sons.
+
+    All his sons inherit the same haplotype.
 
     Parameters
     ----------
@@ -46,7 +51,9 @@ class Mutations:
 
 @dataclass(frozen=True)
 class Genealogy:
-    """The individuals of all generations, identified by row number and sorted by generation.
+    """The individuals of all generations.
+
+    They are identified by row number and sorted by generation.
 
     Parameters
     ----------
@@ -134,7 +141,9 @@ class Genealogy:
         return np.flatnonzero((self.sex == MAN) & wanted[self.generation])
 
     def living(self, generations: int = 3, *, women: bool = False) -> Rows:
-        """Return the rows of the men of the last generations, assumed to be alive (Wan et al. 2021).
+        """Return the rows of the men of the last generations.
+
+        They are assumed to be alive (Wan et al. 2021).
 
         Parameters
         ----------

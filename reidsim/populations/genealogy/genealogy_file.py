@@ -76,7 +76,10 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
 
 
 def is_genealogy(path: Path) -> bool:
-    """Return whether a file's metadata declare a genealogy; False for files that cannot be read."""
+    """Return whether a file's metadata declare a genealogy.
+
+    The result is False for files that cannot be read.
+    """
     try:
         content = json.loads((parquet.read_schema(path.absolute()).metadata or {}).get(_KEY, b"{}"))
     except (OSError, pa.ArrowException, ValueError):

@@ -15,7 +15,10 @@ from reidsim.random_counts import first_above
 
 
 class MarriageRules(NamedTuple):
-    """Parameters of marriages; `children` holds the cumulative probabilities of 1, 2, ... children."""
+    """Parameters of marriages.
+
+    `children` holds the cumulative probabilities of 1, 2, ... children.
+    """
 
     n_ranks: int
     years_older: int
@@ -41,7 +44,9 @@ class BirthRules(NamedTuple):
 def marry(
     rng: np.random.Generator, people: NDArray[np.int32], columns: Columns, rules: MarriageRules, start: int, size: int
 ) -> bool:
-    """Form couples until their children fill a subpopulation, and store the parents of each child in `columns`.
+    """Form couples until their children fill a subpopulation.
+
+    The parents of each child are stored in `columns`.
 
     Parameters
     ----------

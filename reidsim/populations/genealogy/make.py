@@ -76,7 +76,10 @@ def genealogy_of(
     generations: int | None = None,
     progress: Progress | None = None,
 ) -> Genealogy:
-    """Return the genealogy of a parsed recipe; `folder` contains its files; see `make_genealogy`."""
+    """Return the genealogy of a parsed recipe.
+
+    `folder` contains its files; see `make_genealogy`.
+    """
     parameters = genealogy_parameters(recipe, folder, name=name).resized(people=people, generations=generations)
     needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))
     require_memory(needed, f"{parameters.total:,} people are too many for memory", where="people")

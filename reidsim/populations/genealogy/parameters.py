@@ -1,4 +1,7 @@
-"""The parameters of a genealogy: the content of a recipe and its files as checked arrays."""
+"""The parameters of a genealogy.
+
+They are the content of a recipe and its files, as checked arrays.
+"""
 
 from __future__ import annotations
 
@@ -133,9 +136,10 @@ class GenealogyParameters:
         return len(self.rank_starts) + 1
 
     def resized(self, *, people: int | None = None, generations: int | None = None) -> GenealogyParameters:
-        """Return the same rules for another number of people per generation or another number of generations.
+        """Return the same rules for another number of people or generations.
 
-        People are divided among subpopulations in the proportions of the recipe, by largest remainders.
+        The number of people is per generation. People are divided among subpopulations in the proportions of the
+        recipe, by largest remainders.
 
         Raises
         ------
@@ -208,7 +212,10 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
 
 
 def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
-    """Return names, mutation rates, lowest and highest alleles, and founder allele frequencies of the loci."""
+    """Return the names and parameters of the loci.
+
+    These are mutation rates, lowest and highest alleles, and founder allele frequencies.
+    """
     frame, path = read_figures(file, folder, _LOCUS_COLUMNS)
     names = frame["locus"]
     _require_names(names, path)

@@ -1,8 +1,9 @@
-"""An engine for genealogies that uses simuPOP (Peng and Kimmel, Bioinformatics 21, 2005), like Wan et al. 2021.
+"""An engine for genealogies that uses simuPOP, like Wan et al. 2021.
 
-The operators of simuPOP draw founders, mutate, migrate, transmit the Y chromosome and number the individuals. A parents
-chooser and taggers in this module add marriages, birth years, wealth and states. All draws come from simuPOP's random
-number generator, which is global to the process: a simulation sets its seed and does not restore its state afterwards.
+simuPOP is described in Peng and Kimmel, Bioinformatics 21, 2005. The operators of simuPOP draw founders, mutate,
+migrate, transmit the Y chromosome and number the individuals. A parents chooser and taggers in this module add
+marriages, birth years, wealth and states. All draws come from simuPOP's random number generator, which is global to the
+process: a simulation sets its seed and does not restore its state afterwards.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ def import_simupop() -> Any:
 
 
 class _Simulation:
-    """One simulation in simuPOP; inside it, the lowest allele of each locus is 0, simuPOP's lower bound."""
+    """One simulation in simuPOP.
+
+    Inside it, the lowest allele of each locus is 0, simuPOP's lower bound.
+    """
 
     def __init__(self, sim: Any, parameters: GenealogyParameters, progress: Progress | None) -> None:
         self._sim = sim
@@ -180,9 +184,9 @@ class _Simulation:
         return bisect_right(self._rank_starts, wealth)
 
     def _can_marry(self, pop: Any) -> bool:
-        """Return whether couples are possible in every subpopulation; False stops the evolution.
+        """Return whether couples are possible in every subpopulation.
 
-        Otherwise the search for couples would never end.
+        False stops the evolution. Otherwise the search for couples would never end.
         """
         for subpopulation in range(pop.numSubPop()):
             people = list(pop.individuals(subpopulation))
@@ -217,7 +221,10 @@ class _Simulation:
                     del pool[at]
 
     def _alleles(self, pop: Any) -> NDArray[np.uint8]:
-        """Return the haplotypes in the order of the individuals, shape (n_people, n_loci); 0 for women."""
+        """Return the haplotypes in the order of the individuals, shape (n_people, n_loci).
+
+        The result is 0 for women.
+        """
         n_loci = len(self._p.loci)
         both = np.array(pop.genotype(), dtype=np.uint8).reshape(-1, pop.ploidy(), n_loci)
         men = np.array([person.sex() == self._sim.MALE for person in pop.individuals()])
@@ -225,7 +232,10 @@ class _Simulation:
         return np.where(men[:, None], both[:, 1] + self._p.lowest, NO_ALLELE).astype(np.uint8)
 
     def _record(self, pop: Any) -> bool:
-        """Store a generation at birth; simuPOP numbers individuals from 1 by order of birth, 0 means no parent."""
+        """Store a generation at birth.
+
+        In simuPOP, individuals are numbered from 1 by order of birth, and 0 means no parent.
+        """
         columns, p = self._columns, self._p
         first = int(pop.indInfo("ind_id")[0]) - 1
         rows = slice(first, first + p.people)
@@ -240,7 +250,10 @@ class _Simulation:
         return True
 
     def _record_mutations(self, pop: Any) -> bool:
-        """Store the differences between germ lines and haplotypes at birth, before people migrate."""
+        """Store the differences between germ lines and haplotypes at birth.
+
+        This is done before people migrate.
+        """
         first = int(pop.indInfo("ind_id")[0]) - 1
         born = self._columns.haplotypes[first : first + self._p.people]
         passed_on = self._alleles(pop)

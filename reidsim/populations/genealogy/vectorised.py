@@ -1,9 +1,9 @@
-"""The default engine for genealogies, which processes whole generations in compiled code.
+"""The default engine for genealogies, in compiled code.
 
-The order of events follows the research code of Wan et al. 2021. Before a generation marries, the germ line of each man
-may mutate (all his sons inherit the result; his own haplotype does not change), and in some generations people migrate.
-Then couples form in each subpopulation and have children, one couple after the other, until the next generation is
-complete; the last couple's number of children is reduced if necessary.
+It processes whole generations. The order of events follows the research code of Wan et al. 2021. Before a generation
+marries, the germ line of each man may mutate (all his sons inherit the result; his own haplotype does not change), and
+in some generations people migrate. Then couples form in each subpopulation and have children, one couple after the
+other, until the next generation is complete; the last couple's number of children is reduced if necessary.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ from reidsim.random_counts import draw_binomial
 
 @dataclass(frozen=True)
 class _Streams:
-    """One random stream per kind of event, so that changing one rule does not affect the draws of other events."""
+    """One random stream per kind of event.
+
+    Changing one rule then does not affect the draws of other events.
+    """
 
     founders: np.random.Generator
     mutation: np.random.Generator
@@ -123,7 +126,10 @@ def _draws(shares: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]
 def _mutate(
     columns: Columns, start: int, stop: int, p: GenealogyParameters, rng: np.random.Generator
 ) -> tuple[NDArray[np.uint8], Mutations]:
-    """Return the haplotypes that people in rows `start` to `stop` pass on, and the mutations in them."""
+    """Return the haplotypes that people pass on, and the mutations in them.
+
+    The people are in rows `start` to `stop`.
+    """
     transmitted = columns.haplotypes[start:stop].copy()
     men = np.flatnonzero(columns.sex[start:stop] == MAN)
     parts = []
@@ -172,7 +178,10 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
 
 
 def _children_cumulative(p: GenealogyParameters) -> Floats:
-    """Return the probabilities of at most 1, 2, ... children, from a zero-truncated Poisson distribution."""
+    """Return the probabilities of at most 1, 2, ... children.
+
+    The distribution is a zero-truncated Poisson distribution.
+    """
     most = int(p.mean_children + 12 * np.sqrt(p.mean_children) + 30)
     log_terms = np.cumsum(np.log(p.mean_children) - np.log(np.arange(1, most + 1)))
     terms = np.exp(log_terms - log_terms.max())

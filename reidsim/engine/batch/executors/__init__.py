@@ -1,7 +1,7 @@
-"""Executors of the runs of a batch: in this process, in several processes of this computer, or on a cluster.
+"""Executors of the runs of a batch.
 
-An executor runs tasks in any order. It yields outcomes in groups as they become available; the caller writes each group
-to disk at once.
+Runs are done in this process, in several processes of this computer, or on a cluster. An executor runs tasks in any
+order. It yields outcomes in groups as they become available; the caller writes each group to disk at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Executor(Protocol):
 
 
 class Pace:
-    """The mean duration of finished runs, from which the size of the next chunk is derived."""
+    """The mean duration of finished runs, which determines the next chunk."""
 
     def __init__(self) -> None:
         self._seconds, self._ended = 0.0, 0
@@ -43,9 +43,10 @@ class Pace:
         self._ended += len(outcomes)
 
     def chunk(self, left: deque[RunTask], workers: int) -> list[RunTask]:
-        """Remove and return the next chunk of tasks: about `HAND_OVER_SECONDS` of work, less near the end.
+        """Remove and return the next chunk of tasks.
 
-        At most 1/(2 `workers`) of the remaining tasks are taken, so that every worker stays busy.
+        A chunk is about `HAND_OVER_SECONDS` of work, less near the end. At most 1/(2 `workers`) of the remaining tasks
+        are taken, so that every worker stays busy.
         """
         size = 1
         if self._ended:

@@ -23,12 +23,17 @@ def available_cores() -> int:
 
 
 def default_workers() -> int:
-    """Return the default number of processes: the number of cores, or fewer if memory is short."""
+    """Return the default number of processes.
+
+    It is the number of cores, or less if memory is short.
+    """
     return max(1, min(available_cores(), _fitting()))
 
 
 def require_carried(workers: int) -> None:
-    """Check that the number of processes does not exceed the number of cores (or 4, if larger) or free memory.
+    """Check that cores and free memory suffice for a number of processes.
+
+    Up to four processes are allowed on a computer with fewer cores.
 
     Raises
     ------
@@ -58,7 +63,10 @@ def _fitting() -> int:
 
 
 def _resident() -> int:
-    """Return the resident memory of this process in bytes; 0 if the operating system does not report it."""
+    """Return the resident memory of this process in bytes.
+
+    The result is 0 if the operating system does not report it.
+    """
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,7 @@
-"""Executors by name; the default executor starts worker processes only if they save time."""
+"""Executors by name.
+
+The default executor starts worker processes only if they save time.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ WORTH_SECONDS = 5.0
 
 
 class AutomaticExecutor:
-    """Executor that starts in this process and switches to several processes for long batches.
+    """Executor that starts in this process and switches to several processes.
 
     It switches if the remaining runs are expected to take more than `WORTH_SECONDS`.
 
@@ -108,7 +111,10 @@ class SerialExecutor:
 def one_by_one(
     work: Work, tasks: Sequence[RunTask], goes_on: Callable[[RunOutcome], bool]
 ) -> Generator[list[RunOutcome], None, None]:
-    """Run tasks in this process until `goes_on` returns False for an outcome; yield groups of outcomes."""
+    """Run tasks in this process until `goes_on` returns False for an outcome.
+
+    Yield groups of outcomes.
+    """
     group: list[RunOutcome] = []
     since = time.monotonic()
     with one_thread():

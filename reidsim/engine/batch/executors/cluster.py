@@ -1,4 +1,7 @@
-"""Executor that does runs on the workers of a dask cluster, on this computer or on others."""
+"""Executor that does runs on the workers of a dask cluster.
+
+Workers may be on this computer or on others.
+"""
 
 from __future__ import annotations
 
@@ -128,14 +131,20 @@ class DaskExecutor:
 
 
 def _hashes(work: Any, tasks: Sequence[RunTask]) -> dict[str, str]:
-    """Return the SHA-256 of each file that tasks read, by absolute path, without bundled files."""
+    """Return the SHA-256 of each file that tasks read, by absolute path.
+
+    Bundled files are omitted.
+    """
     values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()}
     return {str(path): sha256_of(path) for path in files_named(work.loaded, values.values())}
 
 
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
-    """Suppress dask's log messages about a lost scheduler, which is reported as an error instead."""
+    """Suppress dask's log messages about a lost scheduler.
+
+    The loss is reported as an error instead.
+    """
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
     levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
     for logger in levels:
@@ -230,7 +239,10 @@ def _require_listener(address: str) -> None:
 
 
 def _cores(client: Any) -> int:
-    """Return the total number of threads of all workers; raise an error if there is no worker."""
+    """Return the total number of threads of all workers.
+
+    Raise an error if there is no worker.
+    """
     try:
         client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
@@ -249,7 +261,7 @@ def _do(work: bytes, chunk: list[RunTask]) -> list[RunOutcome]:
 
 @functools.lru_cache(maxsize=2)
 def _loaded(sent: bytes) -> Work:
-    """Return the work in a worker, after a check that it has the same program, files and modules.
+    """Return the work in a worker that has the same program, files and modules.
 
     Raises
     ------

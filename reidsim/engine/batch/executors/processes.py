@@ -1,4 +1,7 @@
-"""Executor that does runs in several processes of this computer and survives the death of a process."""
+"""Executor that does runs in several processes of this computer.
+
+It survives the death of a process.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +188,10 @@ class _Pool:
         return [RunOutcome(culprit, KILLED, error=f"the process that worked on it {reason}, twice")]
 
     def _stop(self, process: _Worker) -> RunTask:
-        """End a process, put its waiting tasks back into the queue, and return its current task."""
+        """End a process and return its current task.
+
+        Its waiting tasks are put back into the queue.
+        """
         self.remove(process)
         culprit = process.chunk.popleft()
         self._left.extendleft(reversed(process.chunk))

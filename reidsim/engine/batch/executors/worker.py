@@ -23,7 +23,9 @@ _LOOK_SECONDS = 0.2
 
 
 def end_with_parent(parent: int) -> None:
-    """Ensure that this process ends as soon as its parent ends, or now if the parent has already ended.
+    """Ensure that this process ends as soon as its parent ends.
+
+    If the parent has already ended, this process ends now.
 
     Parameters
     ----------
