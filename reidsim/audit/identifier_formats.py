@@ -1,6 +1,6 @@
 """Recognize direct identifiers by the format of values.
 
-These are addresses, telephone, account and insurance numbers.
+The identifiers are addresses, and telephone, account, card and insurance numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]
 
 
 def format_of(values: Sequence[str], *, telephones: bool = False) -> str:
-    """Return the kind of direct identifier whose format values have; empty if none.
+    """Return the kind of direct identifier that values are by format; empty if none.
 
     At least half of the distinct values must have the format. Check digits must be correct. Telephone numbers are
     recognized only if `telephones` is true.

@@ -76,7 +76,7 @@ class ReleaseAudit:
     def easier_than(self, promised: NDArray[np.float64]) -> int:
         """Return the number of shared people whose risk exceeds the promised risk.
 
-        The risk is the risk in this audit.
+        The compared risk is the risk found in this audit.
 
         Parameters
         ----------

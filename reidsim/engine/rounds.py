@@ -161,9 +161,9 @@ def broken_guarantees(
 ) -> pd.DataFrame:
     """Return outcomes with corrected beliefs, for policies whose guarantee failed.
 
-    These are policies that rule out attacks but were attacked. The policy is played again by a publisher who knows
-    which resources adversaries will buy; then by a publisher who knows the true values of all parameters; then by one
-    who knows both. The series ends when no record is attacked.
+    The guarantee of a policy that rules out attacks failed if records were attacked. The policy is played again by a
+    publisher who knows which resources adversaries will buy; then by a publisher who knows the true values of all
+    parameters; then by one who knows both. The series ends when no record is attacked.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class RunResult(Result):
     def measures(self) -> tuple[Measure, ...]:
         """The measures of the scenario's kind.
 
-        They have labels and definitions of columns of `runs`.
+        Each measure has the label and the definition of a column of `runs`.
         """
         return measures_told(self.manifest)
 

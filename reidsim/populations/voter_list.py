@@ -192,10 +192,9 @@ def carried_attributes(attributes: ListedAttributes, profile: VoterProfile) -> f
 def adult_cells(
     population: Population, attributes: ListedAttributes, profile: VoterProfile, reference_year: int | None = None
 ) -> NDArray[np.intp]:
-    """Return the positions of the cells with listable people.
+    """Return the positions of the cells with people of voting age in the list's state.
 
-    They are of the list's state and of voting age. If the population has years of birth, people are of voting age if
-    they turn 18 by the end of the reference year.
+    If the population has years of birth, people are of voting age if they turn 18 by the end of the reference year.
 
     Raises
     ------

@@ -88,7 +88,7 @@ def is_batch(scenario: ScenarioHead) -> bool:
 def has_several_runs(scenario: ScenarioHead) -> bool:
     """Return whether a scenario is run with a journal.
 
-    It is for a batch, and for several numbered replications.
+    A journal is used for batches and for several numbered replications.
     """
     return is_batch(scenario) or (has_numbered_replications(scenario) and scenario.replications > 1)
 

@@ -1,6 +1,6 @@
 """The results folder of a batch.
 
-It starts with a manifest, ends with the tables, and is readable in between.
+The folder first gets a manifest, and the tables at the end; it is readable in between.
 """
 
 from __future__ import annotations

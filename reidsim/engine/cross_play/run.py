@@ -127,7 +127,7 @@ def cross_play(
 def has_several_plays(scenario: ScenarioHead) -> bool:
     """Return whether cross-play of a scenario is a batch.
 
-    It is with replications, a sweep or uncertain parameters.
+    It is a batch if the scenario has replications, a sweep or uncertain parameters.
     """
     drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
         (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()

@@ -111,7 +111,7 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
 def points_of_parts(scenario: ScenarioHead, section: StressSection) -> Iterator[tuple[pd.DataFrame, Planning]]:
     """Yield the points of every part, and how the publisher plans at them.
 
-    It plans informed or as believed. The points of belief curves include the believed values.
+    The publisher plans informed or as believed. The points of belief curves include the believed values.
     """
     if section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)

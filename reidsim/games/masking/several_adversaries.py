@@ -230,9 +230,10 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
 
 
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
-    """Return an adversary without memory that responds to cumulative releases.
+    """Return an equivalent adversary without memory, for cumulative releases.
 
-    It responds in the same way. Return None if the adversaries do not all remember the same releases.
+    It responds to cumulative releases like the given adversary with memory. Return None if the adversaries do not all
+    remember the same releases.
     """
     if shared is None:
         return each
