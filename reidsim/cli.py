@@ -1,4 +1,7 @@
-"""The command line. Errors go to standard error in one line; exit code 2 means that something given is wrong."""
+"""The command line.
+
+Errors are printed to standard error in one line; exit code 2 means invalid input.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,10 @@ from reidsim.terminal import is_quiet, printable, set_verbosity
 
 
 class _Grouped(TyperGroup):
-    """The program's help, with its commands in groups."""
+    """A command group whose help lists the commands under headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write each group of commands under its heading."""
+        """Write the commands of each group under its heading."""
         for heading, lines in _GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(_name_of(function), line) for function, line in lines.items()])
@@ -43,7 +46,7 @@ _VERBOSE = typer.Option("-v", "--verbose", help="Print progress and log messages
 
 
 def _with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the options of how much is printed, which every command has."""
+    """Return a command with the verbosity options, which every command has."""
 
     @wraps(command)
     def run(*, quiet: bool = False, verbose: bool = False, **given: Any) -> None:
@@ -63,7 +66,7 @@ def _with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _NO_MEMORY = "not enough memory; reidsim check SCENARIO prints its size"
-# How Python says that there is no memory for another thread, and the system that there is none for a library.
+# Parts of error messages from Python and the operating system if memory is too short for a thread or a library.
 _NO_ROOM = ("can't start new thread", "failed to map segment from shared object", "annot allocate memory")
 
 app = typer.Typer(
@@ -73,7 +76,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-# Every command with the line that stands for it in the help of the program, by what it is for.
+# All commands with their lines in the program's help, by heading.
 _GROUPS: dict[str, dict[Callable[..., None], str]] = {
     "Start": {
         new: "Draft a scenario from your own file of records",
@@ -156,7 +159,7 @@ def main() -> None:
             raise
         _end(interrupts.message(), interrupts.exit_code())
     except MemoryError:
-        # What was under way is let go by now, so that there is room to say so.
+        # The objects of the failed computation are released by now, so there is memory to print the message.
         _end(_NO_MEMORY, 2)
     except BrokenPipeError:
         _end_unread()
@@ -170,7 +173,7 @@ def main() -> None:
     except (RuntimeError, ValueError) as error:
         if _tells_of_memory(error):
             _end(_NO_MEMORY, 2)
-        # What a library makes of an interrupt that it swallowed.
+        # A library may have caught an interrupt and raised another error.
         if not interrupts.came():
             raise
         _end(interrupts.message(), interrupts.exit_code())
@@ -179,10 +182,13 @@ def main() -> None:
 
 
 def _fault_of_parts(error: Exception) -> InputError | None:
-    """Return the error of an adversary, policy or kind that is not of the package; None if it is something else."""
+    """Return the error to report if a user's adversary, policy or kind raised `error`.
+
+    The result is None for any other error.
+    """
     if isinstance(error, InputError | BrokenPipeError):
         return None
-    # Slow to import, and needed only where something failed.
+    # Imported here because it is slow to import and only needed after an error.
     from reidsim.scenarios.parts import fault_of_parts
 
     return fault_of_parts(error)
@@ -193,7 +199,10 @@ def _tells_of_memory(error: Exception) -> bool:
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """Stay silent on an interrupt that came inside a callback of compiled code: it is remembered, and ends the run."""
+    """Do not print an interrupt inside a callback of compiled code.
+
+    It is recorded elsewhere and ends the run.
+    """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
 
@@ -206,7 +215,7 @@ def _print_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a warning as one line, without the place in the code that gave it."""
+    """Print a warning in one line, without its location in the code."""
     if not is_quiet():
         print(printable(f"warning: {message}"), file=file or sys.stderr)
 
@@ -217,7 +226,10 @@ def _end(message: str, code: int) -> NoReturn:
 
 
 def _end_unread() -> NoReturn:
-    """End as a program that a closed pipe ends (SIGPIPE): what is still buffered has nowhere to go."""
+    """End like a program that was stopped by a closed pipe (SIGPIPE).
+
+    Buffered output is not written.
+    """
     _discard_output()
     sys.exit(141)
 

@@ -43,7 +43,7 @@ def read_within_memory(file: IO[bytes], path: Path) -> bytes:
     Raises
     ------
     InputError
-        As soon as the content exceeds the size that can be read as a table in free memory.
+        If the content exceeds the size that can be read as a table in free memory; raised as soon as it does.
     """
     # Measure before reading: the chunks read so far reduce free memory.
     free, size = free_memory(), 0

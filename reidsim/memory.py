@@ -61,14 +61,14 @@ def require_memory(
     problem : str
         Text such as ``"file too large for the memory that is free"``.
     source, where, hint
-        As for `InputError`.
+        Passed to `InputError`.
     free : int, optional
         Free memory before part of it was allocated, bytes; the current free memory if not given.
 
     Raises
     ------
     InputError
-        With the needed and the free memory in the message.
+        If memory is not sufficient; the message states the needed and the free memory.
     """
     free = free_memory() if free is None else free
     if free is not None and needed > free:

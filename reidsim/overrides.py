@@ -121,7 +121,8 @@ def validated_after(
     Raises
     ------
     InputError
-        Names the change or the file, the key path, the value found and the values allowed.
+        If the data are invalid; the message names the change or the file, the key path, the value found and the allowed
+        values.
     """
     try:
         return validated(model, content, source)

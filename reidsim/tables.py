@@ -344,7 +344,7 @@ def require_columns(table: pd.DataFrame | Iterable[str], columns: Iterable[str],
     Raises
     ------
     InputError
-        For the first missing column; names the file, the column and the nearest name.
+        At the first missing column; the message names the file, the column and the nearest name.
     """
     names = [str(name) for name in (table.columns if isinstance(table, pd.DataFrame) else table)]
     for column in columns:
@@ -360,7 +360,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
     Raises
     ------
     InputError
-        For the first value that is not a non-negative number; names the file, row and value.
+        At the first value that is not a non-negative number; the message names the file, row and value.
     """
     values = pd.to_numeric(frame[column], errors="coerce")
     wrong = ~(values >= 0) | (values == float("inf"))
@@ -371,7 +371,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
 def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.DataFrame:
     """Return a table in memory as text, as `read_table` returns a file.
 
-    Whole numbers have no decimals, whatever their type; missing values are empty.
+    Integers of any type have no decimals; missing values are empty.
 
     Parameters
     ----------

@@ -97,8 +97,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be read, is not TOML, or has too many or too deeply nested keys; names the file and, for a
-        syntax error, the line.
+        If the file cannot be read, is not TOML, or has too many or too deeply nested keys. The message names the file
+        and, for a syntax error, the line.
     """
     text = read_text(path)
     for number, line in enumerate(text.split("\n"), start=1):
@@ -124,7 +124,7 @@ def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
     Raises
     ------
     InputError
-        Names the top-level key of the nested data.
+        If the data are nested too deeply; the message names the top-level key of the nested data.
     """
     level: list[Any] = [content]
     names = [""]
@@ -151,7 +151,8 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     Raises
     ------
     InputError
-        For the first error: names the source, the key path, the value found and the values allowed.
+        If the data are invalid. The message is about the first error and names the source, the key path, the value
+        found and the allowed values.
     """
     require_shallow(data, source)
     whole = model.spelled_out(data) if issubclass(model, Section) else data

@@ -87,7 +87,10 @@ class AttackPlan:
 
     @property
     def invited(self) -> Floats:
-        """Targets whose attack is profitable as the adversary believes, shape (n_cells,)."""
+        """Targets whose attack is profitable according to the adversary's beliefs.
+
+        The result has shape (n_cells,).
+        """
         return self.targets if self.replies.invited is None else np.where(self.replies.invited, self.targets, 0.0)
 
 

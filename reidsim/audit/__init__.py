@@ -1,1 +1,4 @@
-"""Audit of written files, independent of the game: cells are read as a recipient of the file reads them."""
+"""Audit of released files, independent of the game.
+
+Cells are interpreted as a recipient of the file would.
+"""

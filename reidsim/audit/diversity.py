@@ -1,4 +1,7 @@
-"""l-diversity and t-closeness of kept columns in the equivalence classes of a release."""
+"""l-diversity and t-closeness of kept columns in a release.
+
+They are computed over its equivalence classes.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Diversity:
-    """Disclosure of a kept column in the worst equivalence class.
+    """l-diversity and t-closeness of a kept column in the worst equivalence class.
 
     Parameters
     ----------
     name : str
     distinct : int
-        Fewest different values of a class (distinct l-diversity); 0 without classes.
+        Smallest number of different values in a class (distinct l-diversity); 0 if there is no class.
     entropy : float
-        Least exponential of the entropy of a class's values (entropy l-diversity); 0 without classes.
+        Smallest exponential of the entropy of the values in a class (entropy l-diversity); 0 if there is no class.
     closeness : float
         Largest distance between the distributions of values in a class and in all shared rows (t-closeness), in [0, 1].
     distance : {"equal", "ordered"}
-        Earth mover's distance with equal distances of all values, for nominal columns; or with equal distances of
-        neighbours in order, for columns of numbers, in which empty cells come first.
+        Ground distance of the earth mover's distance: ``equal`` between all values, for nominal columns; or
+        ``ordered``, equal between neighbouring values, for numeric columns, in which empty cells come first.
     """
 
     name: str
@@ -61,7 +64,7 @@ def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> 
         codes = place[codes]
     sizes = np.bincount(classes)
     overall = np.bincount(codes, minlength=len(values)) / len(codes)
-    # One entry for each class and value that occurs in it, in the order of classes and values.
+    # One entry for each combination of class and value that occurs, sorted by class and value.
     pairs, counts = np.unique(classes * len(values) + codes, return_counts=True)
     of_class, value = pairs // len(values), pairs % len(values)
     share = counts / sizes[of_class]
@@ -80,10 +83,10 @@ def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> 
 def _ordered_distance(
     of_class: NDArray[np.int64], value: NDArray[np.int64], share: Floats, overall: Floats, n_classes: int
 ) -> Floats:
-    """Return the ordered distance of each class, shape (n_classes,): the mean gap between cumulative shares.
+    """Return the mean gap between cumulative shares of each class, shape (n_classes,).
 
-    Between two values of a class its cumulative share is constant, and that of all rows rises, so that the gap between
-    them is summed on both sides of the place where they cross.
+    Between two values of a class, the cumulative share of the class is constant and the cumulative share of all rows
+    increases. Therefore the gap is summed separately on both sides of the point where the two are equal.
     """
     n_values = len(overall)
     if n_values == 1:
@@ -96,7 +99,7 @@ def _ordered_distance(
     level = shares - before
     ends = np.append(value[1:], n_values - 1)
     ends[np.append(begins[1:], len(value)) - 1] = n_values - 1
-    # Before its first value the cumulative share of a class is 0.
+    # The cumulative share of a class is 0 before its first value.
     start = np.concatenate([value, np.zeros(len(begins), dtype=np.int64)])
     end = np.concatenate([ends, value[begins]])
     level = np.concatenate([level, np.zeros(len(begins))])

@@ -1,4 +1,7 @@
-"""Formats of direct identifiers: addresses, telephone, account and insurance numbers."""
+"""Recognize direct identifiers by the format of values.
+
+The identifiers are addresses, and telephone, account, card and insurance numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 _TELEPHONES = "telephone numbers"
-# Required share of values in a format. One in ten numbers has a correct check digit by chance.
+# Minimum share of values with a format. One in ten numbers has a correct check digit by chance.
 _MOST = 0.5
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")
@@ -26,17 +29,18 @@ _RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]
 
 
 def format_of(values: Sequence[str], *, telephones: bool = False) -> str:
-    """Return the direct identifier that at least half of different values are, by format; empty if none.
+    """Return the kind of direct identifier that values are by format; empty if none.
 
-    Check digits must be correct, and telephone numbers count only if `telephones`.
+    At least half of the distinct values must have the format. Check digits must be correct. Telephone numbers are
+    recognized only if `telephones` is true.
     """
     return _first(values, _STRONG | ({_TELEPHONES: _telephone} if telephones else {}))
 
 
 def number_format_of(values: Sequence[str]) -> str:
-    """Return telephone or record numbers as `format_of` does, whose formats other numbers share.
+    """Return the kind of telephone or record number, like `format_of`.
 
-    For columns in which few rows share a value.
+    Other numbers can have these formats, too, so the function is only for columns in which few rows share a value.
     """
     return _first(values, _WEAK)
 
@@ -51,7 +55,11 @@ def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
 
 
 def _iban(value: str) -> bool:
-    """ISO 13616: country and check digits moved to the end, letters as numbers from 10 on, the rest by 97 is 1."""
+    """Return whether a value is an IBAN with correct check digits (ISO 13616).
+
+    With country and check digits moved to the end and letters replaced by numbers from 10 on, the remainder modulo 97
+    must be 1.
+    """
     text = re.sub(r"\s", "", value).upper()
     if not _IBAN.fullmatch(text):
         return False
@@ -59,13 +67,19 @@ def _iban(value: str) -> bool:
 
 
 def _insurance(value: str) -> bool:
-    """Return whether a value is an insurance number: German, Swiss, French, British or of Medicare."""
+    """Return whether a value is an insurance number.
+
+    It may be a German, Swiss, French, British or Medicare number.
+    """
     text = re.sub(r"[ .-]", "", value).upper()
     return _german(text) or _swiss(text) or _french(text) or bool(_NINO.fullmatch(text) or _MBI.fullmatch(text))
 
 
 def _german(text: str) -> bool:
-    """Krankenversichertennummer: digits weighted 1 and 2 in turn, the letter as two digits."""
+    """Return whether a text is a German health insurance number (KVNR).
+
+    The check digit must be correct. Digits have alternating weights 1 and 2; the letter counts as two digits.
+    """
     if not _KVNR.fullmatch(text):
         return False
     digits = [int(digit) for digit in f"{ord(text[0]) - 64:02}{text[1:9]}"]
@@ -74,14 +88,20 @@ def _german(text: str) -> bool:
 
 
 def _swiss(text: str) -> bool:
-    """AHV number: EAN-13 with the country's 756."""
+    """Return whether a text is a Swiss AHV number.
+
+    It is an EAN-13 with the country code 756.
+    """
     if not re.fullmatch(r"756\d{10}", text):
         return False
     return sum(int(digit) * (1 + 2 * (place % 2)) for place, digit in enumerate(text)) % 10 == 0
 
 
 def _french(text: str) -> bool:
-    """NIR with its key: 97 less the number's rest by 97; Corsican departments 2A and 2B count as 19 and 18."""
+    """Return whether a text is a French NIR with a correct key.
+
+    The key is 97 minus the remainder of the number modulo 97; Corsican departments 2A and 2B count as 19 and 18.
+    """
     if len(text) != 15 or not _NIR.fullmatch(text):
         return False
     number = text[:13].replace("2A", "19").replace("2B", "18")
@@ -89,19 +109,22 @@ def _french(text: str) -> bool:
 
 
 def _national(value: str) -> bool:
-    """Return whether a value is a United States social security number or a Spanish DNI with its letter."""
+    """Return whether a value is a US social security number or a Spanish DNI.
+
+    A DNI must have the correct letter.
+    """
     if _SSN.fullmatch(value):
         return True
     text = re.sub(r"[ .-]", "", value).upper()
     if not _DNI.fullmatch(text):
         return False
-    # The first letter of foreigners' numbers replaces a digit.
+    # In foreigners' numbers, the first letter stands for a digit.
     number = int(text[:8].translate(str.maketrans("XYZ", "012")))
     return "TRWAGMYFPDXBNJZSQVHLCKE"[number % 23] == text[8]
 
 
 def _card(value: str) -> bool:
-    """Return whether a value is the number of a payment card, by Luhn's check."""
+    """Return whether a value is a payment card number with a correct Luhn check digit."""
     text = re.sub(r"[ -]", "", value)
     if not re.fullmatch(r"[3-6]\d{12,18}", text):
         return False

@@ -1,4 +1,7 @@
-"""Whether most people could be named by a column, and why: by its name, its format, or how few share its values."""
+"""Detect columns that identify most people.
+
+Reasons are the column's name, the format of its values, or their uniqueness.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +15,36 @@ from reidsim.audit.identifier_formats import format_of, number_format_of
 from reidsim.audit.identifier_names import is_numbered, named_identifier
 from reidsim.audit.notation import is_all_numbers, text_of
 
-# Missing values.
+# Texts that denote missing values.
 _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", ".", "*"})
-# Above this share of the people, most could be named.
+# A column is identifying if it identifies more than this share of the people.
 _MOST = 0.5
-# Average people per value up to which a number may identify a person, whose rows repeat it.
+# Values are shared by few people if the average number of people per value is at most this.
 _FEW_PEOPLE = 5.0
-# A column with at most this many values in many rows identifies nobody, whatever its name (`telephone`: yes or no).
+# A column with at most this many distinct values in many rows is never identifying, even if its name suggests it (such
+# as `telephone` with values yes and no).
 _FEW_VALUES = 10
-# Among fewer people, many different values are no sign of a column in which hardly anybody shares one.
+# With fewer people, a large share of distinct values is not evidence of an identifying column.
 _ENOUGH_PEOPLE = 20
-# Values whose format is looked at.
+# Number of values whose format is examined.
 _SAMPLE = 5_000
 
 
 def why_identifying(
     name: str, column: pd.Series[str], persons: NDArray[np.generic] | None = None, *, unique: bool = True
 ) -> str:
-    """Return the reason that a column identifies most people; empty if it does not.
+    """Return the reason why a column identifies most people; empty if it does not.
 
     Parameters
     ----------
     name : str
-        Of the column.
+        Name of the column.
     column : Series of str
         One value per record.
     persons : ndarray, shape (n_records,), optional
-        Person of each record; one record per person, if not given.
+        Person of each record; default: each record is another person.
     unique : bool
-        Whether unique values of most people are a reason.
+        Whether unique values of most people count as a reason.
 
     Examples
     --------
@@ -51,7 +55,7 @@ def why_identifying(
     present = ~text.isin(_MISSING).to_numpy()
     person = np.arange(len(text)) if persons is None else pd.factorize(np.asarray(persons))[0]
     codes, values = pd.factorize(text[present])
-    # Each value is counted once per person.
+    # Count each value once per person.
     n_rows = max(len(text), 1)
     value, holder = np.divmod(np.unique(codes.astype(np.int64) * n_rows + person[present]), n_rows)
     holders = np.bincount(value, minlength=len(values))
@@ -68,20 +72,22 @@ def why_values_identify(
     *,
     unique: bool = True,
 ) -> str:
-    """Return the reason that values, already counted, identify most people; empty if they do not.
+    """Return the reason why counted values identify most people.
+
+    The result is empty if they do not.
 
     Parameters
     ----------
     name : str
-        Of the column.
+        Name of the column.
     values : sequence of str
-        Different values; missing ones are ignored.
+        Distinct values; missing values are ignored.
     holders : sequence of int
-        People with each value.
+        Number of people with each value.
     people, alone : int, optional
-        People with a value, and people with a unique value; counted from `holders`, if not given.
+        Number of people with a value, and number of people with a unique value; default: computed from `holders`.
     unique : bool
-        Whether unique values of most people are a reason, besides the name and the format of the column.
+        Whether unique values of most people count as a reason, in addition to the name and the format of the column.
     """
     counted = [(value, count) for value, count in zip(values, holders, strict=True) if value not in _MISSING]
     if not counted:
@@ -100,7 +106,7 @@ def why_values_identify(
     looks = format_of(sample)
     if looks:
         return f"its values look like {looks}"
-    # A single value is no evidence.
+    # A single distinct value is not evidence.
     if len(distinct) == 1:
         return ""
     many = people >= _ENOUGH_PEOPLE and len(distinct) >= _MOST * people
@@ -112,6 +118,6 @@ def why_values_identify(
         return own.replace("one", "a number" if amounts else "a value", 1)
     if few_share and is_numbered(name):
         return f"its name ends like that of a record number, and {own}"
-    # Amounts vary in length, assigned numbers do not.
+    # Amounts have different numbers of digits; assigned numbers have the same number.
     looks = "" if not few_share or (amounts and len(set(map(len, sample))) > 1) else number_format_of(sample)
     return f"its values look like {looks}, and {own}" if looks else ""

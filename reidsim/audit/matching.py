@@ -1,4 +1,4 @@
-"""Matching of released rows with true rows, without a table of all pairs."""
+"""Match released rows with true rows, without building a table of all pairs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """Different released rows against different true rows.
+    """The match between distinct true rows (cells) and distinct released rows (forms).
 
     Parameters
     ----------
     cell_of_truth : ndarray of int, shape (n_truth,)
-        Number of each row among the different true rows.
+        Cell of each true row.
     form_of_release : ndarray of int, shape (n_released,)
-        Number of each row among the different released rows.
+        Form of each released row.
     n_cells, n_forms : int
-        Numbers of different rows.
+        Numbers of cells and forms.
     """
 
     cell_of_truth: NDArray[np.intp]
@@ -39,10 +39,10 @@ class Matching:
     _label_at: tuple[tuple[Codes, ...], ...]
 
     def fits(self) -> Iterator[Codes]:
-        """Yield the form that each cell fits, -1 if none, for one disjoint set of forms after the other.
+        """Yield, for disjoint sets of forms, the form that each cell fits, -1 if none.
 
-        The labels of a column are put into layers so that a value fits one label of a layer at most. Forms whose labels
-        come from the same layers then share no cell, and cells are matched with all of them by one key.
+        The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
+        labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
         """
         n_columns = self._labels.shape[1]
         if not n_columns:
@@ -59,7 +59,7 @@ class Matching:
             found = np.full(self.n_cells, -1, dtype=np.int64)
             rows = np.concatenate([self._labels[forms], cells[possible]])
             keys = distinct_rows(list(rows.T), len(rows))[1]
-            # The forms are distinct, so their keys are as well.
+            # The forms are distinct, so their keys are distinct, too.
             form_of_key = np.full(int(keys.max(initial=-1)) + 1, -1, dtype=np.int64)
             form_of_key[keys[: len(forms)]] = forms
             found[possible] = form_of_key[keys[len(forms) :]]
@@ -67,15 +67,16 @@ class Matching:
 
 
 def match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:
-    """Match the rows of two tables of text with the same columns.
+    """Return the match between the rows of two tables of text with the same columns.
 
     Parameters
     ----------
     released : DataFrame
-        Generalized; see `ColumnReader`.
+        Released rows; see `ColumnReader` for the notation of cells.
     truth : DataFrame
+        True rows.
     hierarchies : mapping of str to rows
-        Hierarchy of a column as text, where it has one.
+        Hierarchies as text, by column, for columns that have one.
     """
     n_columns = truth.shape[1]
     values = np.empty((len(truth), n_columns), dtype=np.int64)
@@ -94,11 +95,14 @@ def match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str,
 
 
 def _layers(reader: ColumnReader, cells: Sequence[str]) -> tuple[Codes, tuple[Codes, ...]]:
-    """Put labels into layers; return the layer of each, and per layer the label that each value fits, -1 if none."""
+    """Return the layer of each label, and the fitting label of each value.
+
+    The second result holds, for each layer, the label that each value fits, -1 if none.
+    """
     fits = [reader.fitting(cell) for cell in cells]
     layer_of_label = np.zeros(len(cells), dtype=np.int64)
     at: list[Codes] = []
-    # Wide labels first: where labels are nested, a label overlaps only the labels that contain it.
+    # Widest labels first: if labels are nested, a label then overlaps only earlier labels that contain it.
     for label in sorted(range(len(cells)), key=lambda label: -len(fits[label])):
         free = next((n for n, layer in enumerate(at) if (layer[fits[label]] < 0).all()), None)
         if free is None:

@@ -1,4 +1,4 @@
-"""The true values that fit a released cell, read from its text alone."""
+"""Find the true values that fit a released cell, given only the text of the cell."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _NO_DATE = "not a date"
 
 
 class ColumnReader:
-    """Reads the released cells of a column.
+    """A parser of the released cells of a column.
 
-    A cell is, in this order: anything (``*``); a label of the column's hierarchy, which denotes the values with this
-    label; a value itself; a code with masked characters (``372**``); an interval (``20-29``, ``[20, 29]``,
-    ``[20, 30[``, ``[20, 30)``, ``[20, inf)``, ``90+``, ``>=90``, ``<18``); a set (``{a, b}``, ``[372**, 036**]``,
-    ``a or b``); a number in another notation (``7`` for ``07``). Where values are dates as ``1985-03-31``, a month or
-    year denotes its days, an interval of years the days of its years, and ``not a date`` all other values. Other cells
-    fit nobody.
+    A cell is interpreted as the first of the following that applies: any value (``*``); a label of the column's
+    hierarchy, which denotes the values with this label; a value itself; a code with masked characters (``372**``); an
+    interval (``20-29``, ``[20, 29]``, ``[20, 30[``, ``[20, 30)``, ``[20, inf)``, ``90+``, ``>=90``, ``<18``); a set
+    (``{a, b}``, ``[372**, 036**]``, ``a or b``); a number in another notation (``7`` for ``07``). If values are dates
+    such as ``1985-03-31``, a month or year denotes its days, an interval of years denotes the days of these years, and
+    ``not a date`` denotes all other values. Any other cell fits no value.
 
     Parameters
     ----------
     values : sequence of str
-        Different true values, without spaces around them.
+        Distinct true values, without leading or trailing spaces.
     hierarchy : sequence of sequence of str
-        Rows of its hierarchy as text, if it has one: the value, then its labels.
+        Rows of the column's hierarchy as text, if it has one: the value, then its labels.
     """
 
     def __init__(self, values: Sequence[str], hierarchy: Sequence[Sequence[str]] = ()) -> None:
@@ -62,7 +62,7 @@ class ColumnReader:
         return {label: np.array(sorted(found), dtype=np.intp) for label, found in members.items()}
 
     def fitting(self, cell: str) -> Positions:
-        """Return the positions of the values that fit a cell, none of them twice."""
+        """Return the distinct positions of the values that fit a cell."""
         cell = cell.strip()
         if cell == ANYTHING:
             return np.arange(len(self.values))
@@ -82,7 +82,7 @@ class ColumnReader:
             parts = [self.fitting(part) for part in re.split(r"[,;]", listed[1] or listed[2] or "") if part.strip()]
             return np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.intp)
         if _OR in cell:
-            # A value may hold the word itself, so that the cell cannot be cut at it.
+            # The cell cannot simply be split at the word "or", because a value may contain it.
             among = f"{_OR}{cell}{_OR}"
             fits = [position for value, position in self._position.items() if f"{_OR}{value}{_OR}" in among]
             return np.array(sorted(fits), dtype=np.intp)
@@ -91,7 +91,10 @@ class ColumnReader:
 
     @cached_property
     def _calendar(self) -> dict[str, Positions]:
-        """Values by day, month and year; empty where none is a day or a month."""
+        """Positions of values by day, month and year.
+
+        The result is empty if no value is a day or a month.
+        """
         members: dict[str, list[int]] = {}
         for value, position in self._position.items():
             if _DAY_OR_MONTH.fullmatch(value):
@@ -105,7 +108,10 @@ class ColumnReader:
         return {text: np.array(sorted(found), dtype=np.intp) for text, found in members.items()}
 
     def _unmasked(self, cell: str) -> Positions:
-        """Return the values of the same length that agree in all characters that are not masked."""
+        """Return the positions of values that equal the unmasked characters of a cell.
+
+        They must have the same length as the cell.
+        """
         kept = tuple(place for place, character in enumerate(cell) if character != ANYTHING)
         key = (len(cell), *kept)
         if key not in self._masked:
@@ -119,7 +125,7 @@ class ColumnReader:
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.float64], Positions]:
-        """Numbers among the values, and years of days, in ascending order, and their positions."""
+        """Numeric values and the years of dates, in ascending order, with their positions."""
         years = (_DAY_OR_MONTH.sub(r"\1", value) for value in self.values)
         numbers = {position: _as_number(text) for position, text in enumerate(years)}
         found = {position: number for position, number in numbers.items() if number is not None}
@@ -128,7 +134,10 @@ class ColumnReader:
         return numeric[order], positions[order]
 
     def _within(self, low: float, high: float, above: bool, below: bool) -> Positions:
-        """Return the numbers from `low` to `high`; without `low` if `above`, without `high` if `below`."""
+        """Return the positions of numbers from `low` to `high`.
+
+        Exclude `low` if `above`, `high` if `below`.
+        """
         numbers, positions = self._sorted
         first = int(np.searchsorted(numbers, low, side="right" if above else "left"))
         last = int(np.searchsorted(numbers, high, side="left" if below else "right"))
@@ -136,19 +145,25 @@ class ColumnReader:
 
 
 def is_all_numbers(values: Sequence[str]) -> bool:
-    """Return whether all values but empty ones are numbers, and there is one."""
+    """Return whether all values that are not empty are numbers.
+
+    There must be at least one number.
+    """
     present = [value for value in values if value]
     return bool(present) and all(_as_number(value) is not None for value in present)
 
 
 def numeric_order(values: Sequence[str]) -> NDArray[np.intp]:
-    """Return the order of values by their number, empty ones first."""
+    """Return the order that sorts values numerically, with empty values first."""
     numbers = [_as_number(value) if value else -np.inf for value in values]
     return np.argsort(np.array(numbers, dtype=np.float64), kind="stable")
 
 
 def text_of(column: pd.Series[str]) -> pd.Series[str]:
-    """Return a column as text without spaces around its values; missing values are empty."""
+    """Return a column as text without leading or trailing spaces.
+
+    Missing values are empty.
+    """
     return column.astype("str").mask(column.isna(), "").str.strip()
 
 
@@ -158,7 +173,10 @@ def _as_number(text: str) -> float | None:
 
 
 def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
-    """Return both ends of an interval, and whether each is open; None if the cell is no interval."""
+    """Return both ends of an interval, and whether each end is open.
+
+    The result is None if the cell is not an interval.
+    """
     if found := _IN_BRACKETS.fullmatch(cell):
         return float(found[2] or "-inf"), float(found[3] or "inf"), found[1] in "](", found[4] in "[)"
     if found := _BETWEEN.fullmatch(cell):

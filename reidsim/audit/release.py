@@ -1,4 +1,7 @@
-"""The audit of a written release: rows that fit each person, and people who fit each row."""
+"""Audit a released file by the true values of its people.
+
+It counts the rows that fit each person, and the people who fit each row.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +18,31 @@ from reidsim.audit.matching import Matching, match
 
 Counts = NDArray[np.int64]
 
-# Pairs of people that are held at once.
+# Maximum number of pairs of groups and people in memory at the same time.
 _MOST_PAIRS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseAudit:
-    """Counts in a release by a recipient who has the true values of its people.
+    """Group sizes in a release, as counted by a fully informed recipient.
 
-    Without persons, every row is another person.
+    The recipient has the true values of all people. If no persons are given, every row is another person.
 
     Parameters
     ----------
     rows_of_person : ndarray of int64, shape (n_people,)
-        People with a shared row that fits a person's true values: the group in which the person hides. The minimum over
-        the person's shared rows, or over all rows if none is shared.
+        Group size of each person: number of people with a shared row that fits the person's true values. It is the
+        minimum over the person's shared rows, or over all rows of the person if none is shared.
     is_shared : ndarray of bool, shape (n_people,)
-        Whether a row of the person is shared.
+        Whether at least one row of the person is shared.
     people_of_row : ndarray of int64, shape (n_shared,)
-        People of the release whose true values fit a shared row: the group in which the row's person hides.
+        Group size of each shared row: number of people in the release whose true values fit the row.
     misfits : int
-        Shared rows that their own person's true values do not fit.
+        Number of shared rows that do not fit the true values of their own person.
     class_sizes : ndarray of int64, shape (n_classes,)
-        People of each equivalence class: the rows that agree in all quasi-identifiers as shared.
+        Number of people in each equivalence class (shared rows with equal released quasi-identifiers).
     kept : tuple of Diversity
-        Of each kept column.
+        l-diversity and t-closeness of each kept column.
     """
 
     rows_of_person: Counts
@@ -51,21 +54,29 @@ class ReleaseAudit:
 
     @property
     def people(self) -> int:
-        """People of the release, including people without a shared row."""
+        """Number of people in the release, including people without a shared row."""
         return len(self.rows_of_person)
 
     @property
     def risk_of_row(self) -> float:
-        """Highest probability to name the person of a shared row; 0 if none is shared."""
+        """Highest probability that the person of a shared row is identified.
+
+        The result is 0 if no row is shared.
+        """
         return _one_in(self.people_of_row)
 
     @property
     def risk_of_person(self) -> float:
-        """Highest probability to find a shared person's row; 0 if nobody is shared."""
+        """Highest probability that a shared person's row is identified.
+
+        The result is 0 if no person is shared.
+        """
         return _one_in(self.rows_of_person[self.is_shared])
 
     def easier_than(self, promised: NDArray[np.float64]) -> int:
-        """Return the number of shared people whose risk, by their true values, exceeds the promised one.
+        """Return the number of shared people whose risk exceeds the promised risk.
+
+        The compared risk is the risk found in this audit.
 
         Parameters
         ----------
@@ -86,18 +97,18 @@ def audit_release(
     hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
     kept: pd.DataFrame | None = None,
 ) -> ReleaseAudit:
-    """Count rows per person and people per row in a release read back from its file.
+    """Return the audit of a release that was read from its file.
 
     Parameters
     ----------
     released : DataFrame
-        The quasi-identifiers of the shared rows, as text; see `reidsim.audit.notation` for cells.
+        Quasi-identifiers of the shared rows, as text; see `reidsim.audit.notation` for the notation of cells.
     truth : DataFrame
-        The true values of all records, shared or not, in the same columns.
+        True values of all records, shared or not, in the same columns.
     own : ndarray of int, shape (n_shared,)
-        The record behind each shared row.
+        Record of each shared row.
     persons : ndarray, shape (n_records,), optional
-        Person of each record; one record per person, if not given.
+        Person of each record; default: each record is another person.
     hierarchies : mapping of str to rows, optional
         Hierarchies as text, by column: the value, then its labels.
     kept : DataFrame, optional
@@ -124,12 +135,16 @@ def audit_release(
 
 
 def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.intp]) -> tuple[Counts, int, Counts]:
-    """Return people who fit each form, shared rows that do not fit their own record, and owners who fit each cell."""
+    """Return people by form, the number of misfits, and owners by cell.
+
+    The counts are people who fit each form, and owners of rows that fit each cell. A form is a distinct released row, a
+    cell a distinct true row; a misfit is a shared row that does not fit its own record.
+    """
     n_people = int(person.max(initial=-1)) + 1
     cells, people = _distinct_pairs(matching.cell_of_truth, person, n_people)
     forms, owners = _distinct_pairs(matching.form_of_release, owner, n_people)
-    # Owners of rows of a single form, and people whose records have a single cell, are counted by form and by cell.
-    # Others may occur in several forms or cells, and are counted by pairs.
+    # Owners whose rows have a single form are counted by form, and people whose records have a single cell by cell. All
+    # other people may occur in several forms or cells, so pairs are counted to count each person once.
     several, moved = np.bincount(owners, minlength=n_people) > 1, np.bincount(people, minlength=n_people) > 1
     alone = np.bincount(forms[~several[owners]], minlength=matching.n_forms)
     settled = np.bincount(cells[~moved[people]], minlength=matching.n_cells)
@@ -158,7 +173,10 @@ def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.in
 def _owners_of_several(
     matching: Matching, met: Sequence[tuple[Counts, Counts]], forms: Counts, owners: Counts, n_people: int
 ) -> Counts:
-    """Return the number of owners of rows of several forms that each cell fits, each owner once."""
+    """Return, for each cell, the number of owners with rows of several forms that fit.
+
+    Each owner is counted once.
+    """
     cells, fits = (np.concatenate([pair[place] for pair in met]) for place in (0, 1))
     shape = (matching.n_forms, n_people)
     owns = sparse.csr_matrix((np.ones(len(forms), dtype=np.int32), (forms, owners)), shape=shape)
@@ -177,7 +195,7 @@ def _owners_of_several(
 
 
 def _distinct_pairs(groups: Counts, people: Counts, n_people: int) -> tuple[Counts, Counts]:
-    """Return every pair of a group and a person once."""
+    """Return the distinct pairs of group and person."""
     if np.bincount(people, minlength=1).max() == 1:
         return groups, people
     pairs = np.unique(groups * max(n_people, 1) + people)

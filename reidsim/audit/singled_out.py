@@ -1,4 +1,7 @@
-"""People singled out by combinations of columns of a shared file, and the smallest sets of columns that do it."""
+"""Count people singled out by combinations of columns in a shared file.
+
+The module also finds the smallest sets of columns that single out people.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,21 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
 
-# Sets of columns that are tried; each takes about 2 ms for 20,000 rows.
+# Maximum number of sets of columns to try; each takes about 2 ms for 20,000 rows.
 _MOST_SETS = 2_000
 
 
 def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
-    """Return the number of people with a row whose combination of values nobody else has.
+    """Return the number of people with a row whose combination of values is unique.
+
+    The combination must not occur in rows of other people.
 
     Parameters
     ----------
     columns : sequence of ndarray of int, each of shape (n_rows,)
-        Numbered values.
+        Codes of the values in each column.
     person : ndarray of int, shape (n_rows,)
-        The person of each row.
+        Person of each row.
     """
     if not len(person):
         return 0
@@ -33,29 +38,31 @@ def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
 def revealing_sets(
     quasi_identifiers: Sequence[Codes], kept: Mapping[str, Codes], person: Codes, most: float, declared: Collection[str]
 ) -> list[tuple[str, ...]]:
-    """Return the smallest sets of kept columns that single out too many people and are not entirely declared.
+    """Return the smallest sets of kept columns that single out too many people.
 
-    Adding a column never singles out fewer people, so a set is smallest if none of its subsets does. Sets are tried by
-    size. If there are too many of them to try, columns are removed from the set of all undeclared columns as long as
-    the rest singles out too many people: this finds one set from which no column can be removed.
+    Each set has at least one undeclared column. Adding a column never decreases the number of people singled out, so a
+    set is smallest if none of its subsets singles out too many. Sets are tried in order of size. If there are too many
+    sets, columns are removed from the set of all undeclared columns as long as the remaining columns single out too
+    many people; this finds one set from which no column can be removed.
 
     Parameters
     ----------
     quasi_identifiers : sequence of ndarray of int, each of shape (n_rows,)
-        Numbered values as released; they belong to every set.
+        Codes of the released values of the quasi-identifiers, which belong to every set.
     kept : mapping of str to ndarray of int, each of shape (n_rows,)
-        Numbered values of each kept column.
+        Codes of the values of each kept column.
     person : ndarray of int, shape (n_rows,)
-        The person of each row.
+        Person of each row.
     most : float
-        Share of the people that a set may single out, besides the people that the quasi-identifiers single out alone.
+        Largest accepted share of people singled out by a set, not counting people singled out by the quasi-identifiers
+        alone.
     declared : collection of str
-        Kept columns unknown to outsiders.
+        Kept columns that are declared as unknown to outsiders.
 
     Returns
     -------
     list of tuple of str
-        Sets with an undeclared column, all of one size; empty if there is none.
+        Sets with an undeclared column, all of the same size; empty if there is none.
     """
     n_people = len(np.unique(person))
     released = _groups(quasi_identifiers, len(person))
@@ -87,7 +94,7 @@ def revealing_sets(
 
 
 def numbered(columns: pd.DataFrame) -> dict[str, Codes]:
-    """Return the values of each column as numbers, shape (n_rows,)."""
+    """Return the codes of each column's values, shape (n_rows,), by column."""
     return {str(name): pd.factorize(columns[name].str.strip())[0].astype(np.int64) for name in columns}
 
 

@@ -1,1 +1,4 @@
-"""The commands of the command line; each imports what it needs when it is called, so that --help is quick."""
+"""The commands of the command line.
+
+Each imports its modules only when it is called, so that --help is fast.
+"""

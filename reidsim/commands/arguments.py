@@ -1,4 +1,4 @@
-"""Arguments and options that several commands take."""
+"""Arguments, options and helpers that several commands share."""
 
 from __future__ import annotations
 
@@ -73,22 +73,22 @@ ResultsOption = Annotated[
     typer.Option("-o", "--output", help="New results folder (default: the next numbered folder in results/)."),
 ]
 
-# Exit code of a batch in which runs failed.
+# Exit code of a batch with failed runs.
 INCOMPLETE = 3
 
-# As the name of a file to write.
+# Name of standard output as an output file.
 STANDARD_OUTPUT = Path("-")
 
 
 def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
-    """Return what `--set` was given, as value by key path."""
+    """Return the values of the option `--set`, by key path."""
     from reidsim.overrides import parse_override
 
     return dict(parse_override(text) for text in texts or [])
 
 
 def waiting(task: str) -> DelayedProgress:
-    """Return what says on standard error what is being done, once that has taken a while."""
+    """Return a progress reporter that prints to standard error after a delay."""
     return DelayedProgress(progress_console(), task)
 
 
@@ -100,7 +100,10 @@ def load(
     allow_code: bool = False,
     also_read: Collection[str] = (),
 ) -> LoadedScenario[ScenarioHead]:
-    """Load a scenario with what a command was given; imported late so that a mistyped name is told at once."""
+    """Return the scenario with the options of a command applied.
+
+    Slow modules are imported late, so that an error in a name is reported at once.
+    """
     resolve(scenario, "scenarios", "scenario")
     with waiting(f"reading {scenario}"):
         from reidsim.scenarios.load import load_scenario
@@ -110,7 +113,10 @@ def load(
 
 
 def results_folder(output: Path | None, name: str) -> Path:
-    """Return the folder that results go to, the next of this name if none is given; it must be free."""
+    """Return the folder for results: `output`, or the next free folder of this name.
+
+    Check that it is free.
+    """
     from reidsim.engine.results import next_free_folder, require_free
 
     folder = output or next_free_folder(Path("results"), name)
@@ -119,7 +125,7 @@ def results_folder(output: Path | None, name: str) -> Path:
 
 
 def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
-    """Write a results folder with its figures, unless an interrupt came before."""
+    """Write a results folder with its figures, unless there was an interrupt."""
     from reidsim.reports.illustration import illustrate
 
     stop_if_interrupted()
@@ -128,13 +134,16 @@ def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
 
 
 def print_tables(tables: Iterable[Table], *, always: bool = False) -> None:
-    """Print tables, one below the other; if quiet, only those that a command exists to print."""
+    """Print tables one below another.
+
+    With the option `--quiet`, they are printed only if `always` is true.
+    """
     for table in tables:
         console(always=always).print(table)
 
 
 def print_json(result: RunResult, folder: Path) -> None:
-    """Print the summary of a run or batch as JSON, whether quiet or not."""
+    """Print the summary of a run or batch as JSON, even with the option `--quiet`."""
     import pandas as pd
 
     from reidsim.validation import plain
@@ -156,19 +165,22 @@ def print_json(result: RunResult, folder: Path) -> None:
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
-    """Print warnings to standard error, unless quiet."""
+    """Print warnings to standard error, except with the option `--quiet`."""
     for warning in warnings:
         tell(f"warning: {warning}", stderr=True)
 
 
 def tell(text: str, *, stderr: bool = False) -> None:
-    """Print text, unless quiet: broken between words in a terminal, its lines whole elsewhere."""
+    """Print text, except with the option `--quiet`.
+
+    Lines are wrapped only in a terminal.
+    """
     to = console(stderr=stderr)
     to.print(text, soft_wrap=not to.is_terminal, markup=False, highlight=False, emoji=False)
 
 
 def print_verdict(result: Result) -> None:
-    """Print what a result says about what it compares, where there is anything."""
+    """Print the conclusion of a result about its comparison, if it has one."""
     from reidsim.reports.verdict import told_by
 
     told = told_by(result)
@@ -177,7 +189,10 @@ def print_verdict(result: Result) -> None:
 
 
 def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None, silent: bool = False) -> None:
-    """Print where the results are, after setting their permissions; end with exit code 3 if runs of a batch failed."""
+    """Set the permissions of a results folder and print its path.
+
+    Exit with code 3 if runs of a batch failed.
+    """
     from reidsim.engine.results import open_to_group
 
     if group_readable:

@@ -1,4 +1,7 @@
-"""Commands of batches: running one, and repeating one of its runs alone."""
+"""Options and helpers of commands that run batches.
+
+The module also has the command that repeats a single run.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ RerunFailedOption = Annotated[
 
 
 class Where(TypedDict):
-    """Where the runs of a batch are done; see the options."""
+    """Values of the options that choose the executor of a batch."""
 
     workers: int | None
     scheduler: str | None
@@ -117,7 +120,10 @@ def run_several(
     group_readable: bool,
     as_json: bool = False,
 ) -> None:
-    """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
+    """Run a batch, print its means and write its results folder.
+
+    See `reidsim.commands.run.run`.
+    """
     from reidsim.engine.batch.journal import telling_kept
     from reidsim.engine.results import next_free_folder
 
@@ -152,12 +158,12 @@ def run_several(
 
 
 def refuse_options_of_batches(source: Path, **options: object) -> None:
-    """Raise an error if a scenario of a single run is given options that only batches have.
+    """Raise an error if options of batches are given for a scenario with a single run.
 
     Raises
     ------
     InputError
-        Names the first one.
+        If such an option is given; the message names the first one.
     """
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
     if given:
@@ -170,12 +176,12 @@ def refuse_options_of_batches(source: Path, **options: object) -> None:
 
 
 def latest_folder(name: str) -> Path:
-    """Return the folder in results that was made last under a name.
+    """Return the latest results folder with a name.
 
     Raises
     ------
     InputError
-        If there is none.
+        If there is no such folder.
     """
     folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
     if not folders:

@@ -1,4 +1,4 @@
-"""Commands that print what is bundled: scenarios, recipes, the schema of scenario files, the reproduction ledger."""
+"""Commands that print bundled scenarios and recipes, and the JSON Schema."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def list_() -> None:
 
 
 def _fitting(line: str, indent: int) -> str:
-    """Break a line at the width of the terminal; where nobody watches it stays whole, for other programs."""
+    """Return a line wrapped at the width of the terminal.
+
+    The line is unchanged if the output is not a terminal.
+    """
     if not sys.stdout.isatty():
         return line
     return textwrap.fill(

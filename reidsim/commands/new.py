@@ -121,7 +121,7 @@ def new(
     """
     if not os.path.exists(data):
         raise InputError("no such file", source=data)
-    # Imported late so that a mistyped name does not wait for numerical libraries.
+    # Imported late, so that an error in a file name is reported before numerical libraries are imported.
     with waiting(f"reading {data}"):
         from reidsim.drafts.draft import Draft, UndecidedPersonError, draft_scenario, name_of
         from reidsim.drafts.scenario_text import Prices
@@ -129,7 +129,7 @@ def new(
         from reidsim.reports.draft_table import draft_table
 
         name = name_of(data)
-        # A file without an ending has the name that its draft would have.
+        # For a file without a suffix, the default folder would have the file's own name.
         folder = output or Path(f"{name}-draft" if name == data.name else name)
         require_free(folder)
 
@@ -185,7 +185,10 @@ def new(
 
 
 def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
-    """Ask which of several repeating identifiers identifies a person; none if each row is a person."""
+    """Ask the user for the identifier of a person among several.
+
+    No column is returned if each row is a person.
+    """
     shown = ", ".join(columns)
     echo(f"These identifiers repeat, so a person may have several rows: {shown}")
     while True:

@@ -1,4 +1,4 @@
-"""Commands that write pages: the report of a results folder, the gallery, and the reference of the documentation."""
+"""The command that writes the report of a results folder."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def report(
         else:
             written = write_report(folder, output, file_format=file_format, progress=progress, **named)
     if output == STANDARD_OUTPUT:
-        # Reports are in UTF-8, whatever the terminal is in.
+        # Reports are encoded in UTF-8, independent of the terminal's encoding.
         typer.echo((printable(text) if sys.stdout.isatty() else text).encode(), nl=False)
     else:
         note(f"Report in {written}")

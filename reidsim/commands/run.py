@@ -1,4 +1,4 @@
-"""Commands of one scenario: running it, checking it, who acts in it, the page that shows it, its former form."""
+"""Commands that run, check, explain or show one scenario."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def run(
         arguments.print_warnings(result.warnings)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
-        # Nobody reads the measures any more (rich raises SystemExit); the results are completed all the same.
+        # The reader of the output has closed the pipe (rich raises SystemExit); still complete the results.
         _draw(result, folder)
         raise
     _draw(result, folder)
@@ -86,7 +86,7 @@ def run(
 
 
 def _draw(result: RunResult, folder: Path) -> None:
-    """Add the figures to a results folder, once its measures were printed."""
+    """Add the figures to a results folder, after its measures were printed."""
     console = progress_console()
     if console.is_terminal:
         console.print("figures follow; Ctrl-C keeps this", highlight=False)

@@ -1,4 +1,7 @@
-"""Commands that write records to hand over: as a run releases them, or new ones by the rulebook of a release."""
+"""Commands that write released records.
+
+These are the records of a run, or new records by the rulebook of a release.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,7 @@ def share(
         from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
         from reidsim.reports.shared.sharing import share_run
 
-        # Refuse an output that cannot be written before opening the results.
+        # Check the output path before the results are opened.
         require_new_files(output)
         sidecar, warnings = share_run(
             open_results(folder),
@@ -141,7 +144,10 @@ def share(
 
 
 def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
-    """Return names separated by commas, apart from names of kept columns that hold commas."""
+    """Return the names in comma-separated lists.
+
+    Names of kept columns that contain commas are not split.
+    """
     return [name for text in names for name in ([text] if text in kept else text.split(","))]
 
 

@@ -1,4 +1,7 @@
-"""Commands that study a scenario: uncertain parameters, amounts at which policies switch, columns, a released file."""
+"""Commands that analyse a scenario.
+
+They are stress test, effects of attributes, switch points, and score of a released file.
+"""
 
 from __future__ import annotations
 

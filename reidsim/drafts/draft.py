@@ -122,7 +122,7 @@ def draft_scenario(
     delimiter : str, optional
         Delimiter of the CSV file; inferred if not given.
     prices : Prices, optional
-        Payoff parameters; those of Wan et al. 2015 if not given.
+        Payoff parameters; default: the values of Wan et al. 2015.
     population : str, optional
         Name or recipe of the population of the data, for journalist risk; prosecutor risk if not given.
     encoding : str, optional

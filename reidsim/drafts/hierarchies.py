@@ -238,7 +238,7 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         if 1 < len(members) < column.distinct - 1 and members not in joined:
             joined.append(members)
     if not joined and column.distinct > _MANY_CATEGORIES:
-        # If all categories or none are rare, group the rarest ones that together hold less than half of the rows.
+        # If all categories or none are rare, group the rarest categories that together have less than half of the rows.
         rarest = sorted(counts, key=lambda label: (counts[label], label))
         below = [sum(counts[label] for label in rarest[: at + 1]) < rows / 2 for at in range(len(rarest))]
         joined = [sorted(rarest[: sum(below)])] if 1 < sum(below) < column.distinct - 1 else []

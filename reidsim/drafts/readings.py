@@ -164,7 +164,7 @@ def _unknown_dates(values: Sequence[str]) -> list[str]:
 
 
 def _days(values: Sequence[str], hint: Hint | None) -> dict[str, Day]:
-    """Return the day of each valid date in a date column, whatever its century.
+    """Return the day of each valid date in a date column, for any century.
 
     The result is empty if the column does not hold dates. Plain numbers count as dates only if the
     column also holds written dates or its concept is a date.

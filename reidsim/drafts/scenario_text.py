@@ -148,9 +148,9 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
 
 
 def _values(column: ChosenColumn, attribute: str) -> list[str]:
-    """Return the TOML section that maps record values to the values they are read as.
+    """Return the TOML section that maps values in the records to attribute values.
 
-    It must come last, because it is a section of its own.
+    It must come after the keys of the attribute, because it starts a new section.
     """
     category = {} if column.match is None else column.match.values
     values = {value: category.get(usual, usual) for value, usual in column.profile.merged.items()}

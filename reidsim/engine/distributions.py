@@ -1,4 +1,4 @@
-"""Quantiles of outcomes over records, and of the number of people re-identified."""
+"""Quantiles of outcomes over records and of the number of people re-identified."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.people import once_each
 
 LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
-# Name of the measure "number of people re-identified" among outcomes of single records.
+# Name of the measure "number of people re-identified" in the table of distributions over records.
 PEOPLE = "reidentified"
 _OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
-# Columns of single records whose distribution is kept.
+# Columns of the table of records whose quantiles are computed.
 _BY_RECORD = (*_OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
 
 
@@ -38,22 +38,24 @@ def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any
 def distributions_of_rounds(
     policy: str, outcomes: Mapping[str, NDArray[np.float64]], shared: NDArray[np.int64]
 ) -> list[dict[str, Any]]:
-    """Return quantiles over the records shared in all rounds, one row per outcome.
+    """Return quantiles of outcomes over the records shared in all rounds.
+
+    There is one row per outcome.
 
     Parameters
     ----------
     policy : str
     outcomes : mapping of str to ndarray of float64, shape (n,)
-        Of records, by column.
+        Outcome values of records, by column.
     shared : ndarray of int64, shape (n,)
-        Number of records with each outcome.
+        Number of records with each value, used as weight.
     """
     levels = LEVELS.values()
     return [_row(policy, name, weighted_quantiles(values, shared, levels)) for name, values in outcomes.items()]
 
 
 def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str, Any]]:
-    """Return quantiles over records of their outcomes, one row per policy and outcome."""
+    """Return quantiles of outcomes over records, one row per policy and outcome."""
     rows = []
     for policy, equilibrium in equilibria.items():
         outcomes = np.array([equilibrium.publisher_payoff, equilibrium.adversary_payoff, equilibrium.risk])
@@ -63,7 +65,10 @@ def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:
-    """Return quantiles of a result of any game: over all rounds of agents, else over its records, if any."""
+    """Return the quantiles of a result over its records.
+
+    With agents, they are over all rounds.
+    """
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:
         return of_rounds

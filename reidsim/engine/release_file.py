@@ -1,4 +1,4 @@
-"""The released file of a run: its path and hash."""
+"""Path and hash of the file with the records that a scenario releases."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 
-# Folder of the files of scenarios that come with reidsim.
+# Folder of the data files of bundled scenarios.
 _BUNDLED_AMONG = "scenarios"
 
 
 def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
-    """Return the path and SHA-256 of the file whose records a scenario shares; nothing if they come from elsewhere.
+    """Return path and SHA-256 of the file with a scenario's records.
+
+    The result is empty if they do not come from a file.
 
     Returns
     -------
     dict
-        Empty, or the keys ``scenario_file``, the path of the scenario as seen from the working folder, and
-        ``release_file`` with ``path``, as seen from there, and ``sha256``; and if labels of attributes are in
-        files, ``hierarchies`` with the same of each.
+        Empty, or ``scenario_file``, the path of the scenario relative to the working folder, and ``release_file``, a
+        dict with ``path`` (relative to the working folder) and ``sha256``. If hierarchies of attributes are in files,
+        ``hierarchies`` holds the same dict for each attribute.
     """
     kind, scenario = kind_of(loaded.scenario), loaded.scenario
     text = kind.release_file(scenario)
@@ -37,7 +39,7 @@ def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
     try:
         files = kind.shared_columns(scenario).hierarchies or {}
     except InputError:
-        # Records that differ from their file are not shared.
+        # The records of this scenario differ from the file, so they cannot be shared and need no hierarchies.
         return {"scenario_file": scenario_file, "release_file": facts}
     hierarchies = {
         name: _facts(loaded.folder / file.path, file.path)
@@ -54,7 +56,10 @@ def _facts(path: Path, text: str) -> dict[str, str]:
 
 
 def find_release_file(shown: str) -> Path:
-    """Return the path of a file in `release_file_facts`, as seen from the working folder."""
+    """Return the path of a file, given its ``path`` in `release_file_facts`.
+
+    The path is relative to the working folder.
+    """
     return data_file(shown, Path(), _BUNDLED_AMONG)
 
 
@@ -64,7 +69,7 @@ def sha256_of(path: Path) -> str:
     Raises
     ------
     InputError
-        If it cannot be read.
+        If the file cannot be read.
     """
     require_no_device(path)
     with reading(path), path.open("rb") as file:
@@ -72,23 +77,26 @@ def sha256_of(path: Path) -> str:
 
 
 def _shown(path: Path) -> str:
-    """Return a path without detours, relative if it was."""
+    """Return an absolute path unchanged.
+
+    Resolve a relative path and show it relative to the working folder.
+    """
     if path.is_absolute():
         return str(path)
     try:
         return os.path.relpath(path.resolve())
     except ValueError:
-        # On another drive there is no relative path.
+        # A path on another drive (Windows) has no relative form.
         return str(path.resolve())
 
 
 def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None) -> None:
-    """Refuse a file with another SHA-256.
+    """Raise an error unless the file has the expected SHA-256.
 
     Raises
     ------
     InputError
-        With the begin of both, or if the file cannot be read.
+        If the hashes differ (the message shows the first digits of both), or the file cannot be read.
     """
     found = sha256_of(path)
     if found != told:

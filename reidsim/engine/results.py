@@ -1,4 +1,7 @@
-"""Results folders: written completely or not at all, with a manifest; figures may be added later."""
+"""Results folders with a manifest, written completely or not at all.
+
+Figures may be added later.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from reidsim.scenarios.study import Progress
 
 _LOGGER = logging.getLogger(__name__)
-# Draws the figures of a result into a folder; returns the files' names.
+# A function that draws the figures of a result into a folder and returns the names of the files.
 Illustrator = Callable[[Any, Path], list[str]]
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
@@ -44,22 +47,22 @@ _ROWS_PER_PART = 100_000
 
 
 def write_results(folder: Path, write: Callable[[Path], None]) -> None:
-    """Fill a results folder so that it appears complete or not at all.
+    """Write a results folder that appears complete or not at all.
 
-    Everything is written to a hidden folder beside it, which takes its name once all is on disk. Nobody but the user
-    can read it, since results contain data about people; see `open_to_group`.
+    Files are written to a hidden folder beside it, which is renamed after all files are on disk. Only the user can read
+    the folder, because results contain data about people; see `open_to_group`.
 
     Parameters
     ----------
     folder : Path
-        Must not exist, or be empty.
+        Must be empty or not exist.
     write : callable
-        Writes the files into the folder it is given.
+        Called with the hidden folder; writes the files into it.
 
     Raises
     ------
     InputError
-        If the folder is taken or cannot be written.
+        If the folder is not empty or cannot be written.
     """
     require_free(folder)
     with writing_results(folder), removing_unused(folder):
@@ -74,7 +77,10 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
 
 @contextmanager
 def unfinished_beside(folder: Path) -> Iterator[Path]:
-    """Yield a hidden folder beside another, which is gone in the end unless it has another name by then."""
+    """Yield a hidden folder beside `folder`.
+
+    Remove it at the end unless the caller has renamed it.
+    """
     unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         yield unfinished
@@ -84,13 +90,16 @@ def unfinished_beside(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def removing_unused(folder: Path) -> Iterator[None]:
-    """If the block fails, remove the empty folders that it has made, from `folder` upwards."""
+    """If the block fails, remove the empty folders that it created.
+
+    Folders are removed from `folder` upwards.
+    """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         yield
     except BaseException:
         for path in missing:
-            # A folder that holds something is not removed.
+            # rmdir fails if a folder is not empty, which keeps its content.
             with suppress(OSError):
                 path.rmdir()
         raise
@@ -98,7 +107,7 @@ def removing_unused(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def writing_results(folder: Path) -> Iterator[None]:
-    """Convert errors of the operating system to errors of results that cannot be written."""
+    """Convert an OSError in the block to an InputError about results."""
     try:
         yield
     except OSError as error:
@@ -108,7 +117,7 @@ def writing_results(folder: Path) -> Iterator[None]:
 
 
 def keep_private(folder: Path) -> None:
-    """Make a folder and its content readable by the user only."""
+    """Restrict a folder and its content to the user."""
     _set_permissions(folder, of_folders=0o700, of_files=0o600)
 
 
@@ -118,7 +127,7 @@ def open_to_group(folder: Path) -> None:
     Raises
     ------
     InputError
-        If the system does not allow it.
+        If the operating system does not allow it.
     """
     with writing_results(folder):
         _set_permissions(folder, of_folders=0o750, of_files=0o640)
@@ -131,12 +140,12 @@ def _set_permissions(folder: Path, *, of_folders: int, of_files: int) -> None:
 
 
 def require_free(folder: Path) -> None:
-    """Check, before any work is done, that results can go to a folder.
+    """Check, before the computation starts, that a folder can receive results.
 
     Raises
     ------
     InputError
-        If it is a file, a folder that holds something, or ``-``.
+        If the path is a file, a folder that is not empty, or ``-``.
     """
     require_no_standard_output(folder)
     with writing_results(folder):
@@ -144,12 +153,14 @@ def require_free(folder: Path) -> None:
 
 
 def require_no_standard_output(path: Path) -> None:
-    """Refuse ``-``, the name of standard output, for several files.
+    """Raise an error if the path is ``-`` (standard output).
+
+    Standard output cannot receive several files.
 
     Raises
     ------
     InputError
-        If it is that.
+        If the path is ``-``.
     """
     if str(path) == "-":
         problem = "several files are written, which cannot go to standard output"
@@ -168,12 +179,14 @@ def _require_free(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and its parents, if missing; an empty folder becomes private.
+    """Create a folder and its parents if they are missing.
+
+    Make an empty folder private.
 
     Raises
     ------
     InputError
-        If it cannot be made.
+        If the folder cannot be created.
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -182,7 +195,7 @@ def make_folder(folder: Path) -> None:
 
 
 def next_free_folder(parent: Path, name: str) -> Path:
-    """Return ``parent/name-001``, or the first number not in use."""
+    """Return ``parent/name-001``, or the first such path that is not in use."""
     number = 1
     while (parent / f"{name}-{number:03d}").exists():
         number += 1
@@ -192,7 +205,10 @@ def next_free_folder(parent: Path, name: str) -> Path:
 def make_manifest(
     loaded: LoadedScenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the manifest of a results folder: the scenario, its hash, seed, versions and timings (in seconds)."""
+    """Return the manifest of a results folder.
+
+    It holds the scenario, its hash, seed, versions, timings in seconds, and `facts`.
+    """
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
     return {
         "scenario": loaded.name,
@@ -203,19 +219,19 @@ def make_manifest(
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
-        # A reader need not have, or trust, the code of a user's kind.
+        # A reader of the manifest may not have, or not trust, the user's module that defines the kind.
         **({} if is_of_package(kind.name) else {"measures": [measure.words for measure in kind.measures]}),
         **facts,
     }
 
 
 def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
-    """Return the measures of the kind of scenario that a manifest is of.
+    """Return the measures of the kind of scenario that a manifest describes.
 
     Raises
     ------
     InputError
-        If there is no such kind.
+        If the kind is not known.
     """
     told = manifest.get("measures")
     if told is None:
@@ -226,7 +242,7 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
 
 
 class Result(ABC):
-    """A result, which can be drawn, reported and saved as a folder."""
+    """Base class of results, with methods to plot, report and save them."""
 
     name: str
     manifest: dict[str, Any]
@@ -250,19 +266,21 @@ class Result(ABC):
         return text
 
     def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
-        """Write the results folder: manifest, tables, and figures if `illustrate` is given.
+        """Write the results folder: manifest, tables, and figures.
+
+        Figures are written only if `illustrate` is given.
 
         Raises
         ------
         InputError
-            If the folder holds something or cannot be written; then nothing is left behind.
+            If the folder is not empty or cannot be written; no partial results remain.
         """
         folder = Path(folder)
         write_results(folder, lambda into: write_json(into / "manifest.json", self.write_tables(into, illustrate)))
         return folder
 
     def write_tables(self, folder: Path, illustrate: Illustrator | None = None) -> dict[str, Any]:
-        """Write tables and figures into a folder that is there; return the manifest that belongs to them."""
+        """Write tables and figures into an existing folder; return their manifest."""
         for name, table in self.stored_tables().items():
             write_parquet(folder / f"{name}.parquet", table)
         figures = [] if illustrate is None else illustrate(self, folder / "figures")
@@ -270,12 +288,12 @@ class Result(ABC):
 
 
 def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
-    """Check the hash of the scenario in a manifest.
+    """Check that the scenario in a manifest matches its stored hash.
 
     Raises
     ------
     InputError
-        If it was changed after the run.
+        If the scenario was changed after the run.
     """
     if scenario_hash(manifest["content"]) != manifest.get("scenario_hash"):
         expected = "the scenario as it was run, whose hash is scenario_hash"
@@ -283,7 +301,10 @@ def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
 
 
 def scenario_hash(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a scenario as plain data, whatever the order of its keys."""
+    """Return the SHA-256 of a scenario given as plain data.
+
+    It does not depend on the order of keys.
+    """
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=plain).encode()).hexdigest()
 
 
@@ -293,31 +314,36 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as Parquet, without the writer's index, in parts that can be read one by one."""
+    """Write a table as Parquet, without index.
+
+    Row groups can be read separately.
+    """
     table.to_parquet(path, index=False, row_group_size=_ROWS_PER_PART)
 
 
 class Clock:
-    """Seconds spent between laps."""
+    """A clock that records the seconds between laps."""
 
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """Note the seconds since the last lap under a name."""
+        """Record the seconds since the last lap under a name."""
         now = time.perf_counter()
         self.laps[name] = now - self._last
         self._last = now
 
 
 def begun(loaded: LoadedScenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
-    """Return the kind of a scenario, a clock, and a progress reporter, having imported its parts.
+    """Import the parts of a scenario.
+
+    Return its kind, a clock and a progress reporter.
 
     Raises
     ------
     InputError
-        If a part cannot be imported; before any file is read.
+        If a part cannot be imported; raised before data files are read.
     """
     loaded.makers()
     report: Progress = progress or (lambda task, done, total: None)
@@ -326,21 +352,22 @@ def begun(loaded: LoadedScenario[ScenarioHead], progress: Progress | None) -> tu
 
 
 def sync(folder: Path) -> None:
-    """Let all files of a folder reach the disk."""
+    """Flush all files of a folder to disk (fsync)."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
 
 
-# Subfolders whose files are read or replaced, besides the files of the folder itself.
+# Subfolders of results folders whose files reidsim reads or replaces.
 _READ = ("figures",)
 
 
 def require_no_links(folder: Path) -> None:
-    """Check that no file of a results folder is a symbolic link, pipe or device; the folder itself may be a link.
+    """Check that no file of a results folder is a symbolic link, pipe or device.
 
-    The target of a link would be read into a report, or overwritten by a resumed batch.
+    The folder itself may be a link. The target of a link could be read into a report, or overwritten by a resumed
+    batch.
 
     Parameters
     ----------
@@ -349,7 +376,7 @@ def require_no_links(folder: Path) -> None:
     Raises
     ------
     InputError
-        Names the first of them.
+        If there is such a file; the message names the first one.
     """
     with reading(folder):
         for place in (folder, *(folder / name for name in _READ)):
@@ -366,14 +393,14 @@ def require_no_links(folder: Path) -> None:
 
 
 def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
-    """Draw the figures of a result into the folder that it was saved in without them.
+    """Add figures to a results folder that was saved without them.
 
-    The folder is unchanged, complete without figures, until all are drawn, also after an interrupt or an error.
+    The folder stays complete without figures until all figures are drawn, even after an interrupt or an error.
 
     Raises
     ------
     InputError
-        If they cannot be written.
+        If the figures cannot be written.
     """
     manifest = folder / "manifest.json"
     with writing_results(folder / "figures"), unfinished_beside(folder) as unfinished:

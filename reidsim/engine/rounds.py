@@ -1,4 +1,7 @@
-"""Running a scenario with agents: every policy as a world of its own, under common random numbers."""
+"""Run a scenario with agents, each policy in its own simulation.
+
+All policies have common random numbers.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
 from reidsim.wording import counted
 
-# Measures of runs.parquet that are means over all rounds.
+# Measures of the table of runs that are means over all rounds.
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
 # Measures of `AgentAnalysis.broken_guarantees`.
 _OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
@@ -43,7 +46,7 @@ _RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTI
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AgentAnalysis(AnalysisTables):
-    """Tables collected round by round.
+    """Tables of a scenario with agents, mostly by round.
 
     Parameters
     ----------
@@ -52,15 +55,15 @@ class AgentAnalysis(AnalysisTables):
     adversaries : DataFrame
         One row per draw, policy, round and adversary.
     through : DataFrame
-        One row per draw, policy, round, adversary and combination of resources through which it attacked.
+        One row per draw, policy, round, adversary and combination of resources used in its attacks.
     distributions : DataFrame
         Quantiles over the records shared in all rounds and draws, one row per policy and outcome.
     counterfeits : DataFrame
-        One row per draw, policy, round and counterfeit record: a ``record`` whose generalization it has, and a record
-        whose sensitive value it has (``value_of``).
+        One row per draw, policy, round and counterfeit record: ``record`` is the record with the same generalization,
+        ``value_of`` the record with the same sensitive value.
     broken_guarantees : DataFrame
-        Policies that rule out attacks and are attacked nevertheless: one row as played, and one per belief
-        ``corrected``, as a publisher would have fared who knew.
+        Policies under which attacks occurred although the policy rules out attacks: one row for the policy as played,
+        and one row per ``corrected`` belief with the outcome if the publisher had held the true belief.
     """
 
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -72,25 +75,27 @@ class AgentAnalysis(AnalysisTables):
 
 
 class PlayedPolicy(NamedTuple):
-    """All rounds of a policy in one draw, how its last round ended, and outcomes over all of them.
+    """Outcomes of all rounds of a policy in one draw.
 
     Attributes
     ----------
     policy : str
     rounds, adversaries, through, counterfeits : DataFrame
+        Tables of this draw and policy; see `AgentAnalysis`.
     last : Equilibrium
+        Outcome of the last round.
     participants : ndarray of bool, shape (n_subjects,)
-        Who took part in the last round.
+        Whether each subject took part in the last round.
     people : Reidentified
-        Number of people re-identified in a round; rounds are equally likely.
+        Distribution of the number of people re-identified in a round; rounds are equally likely.
     outcomes : dict of str to ndarray of float64, shape (n,)
-        Of the records shared in all rounds, by column.
+        Outcome values of the records shared in all rounds, by column.
     shared : ndarray of int64, shape (n,)
-        How many records have each.
+        Number of records with each outcome value.
     bought : dict of str to frozenset of str
-        Resources that adversaries bought, by adversary.
+        Resources bought by each adversary, by name of the adversary.
     row_of_subject : ndarray of int, shape (n_subjects,), optional
-        The rows of `last`, if they differ from the study's.
+        Row of each subject in `last`, if the rows differ from the study's rows.
     """
 
     policy: str
@@ -108,16 +113,16 @@ class PlayedPolicy(NamedTuple):
 
 
 def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: int = 0) -> PlayedPolicy:
-    """Play all rounds of a policy.
+    """Return the outcomes of all rounds of a policy.
 
     Parameters
     ----------
     setting : Setting
     policy : str
     replication, draw : int
-        Numbers of the draw of the records, and of the repetition of all rounds on them.
+        Number of the draw of the records, and number of the repetition of all rounds on these records.
     """
-    # mesa is slow to import, and only needed here.
+    # Imported here because mesa is slow to import and not needed elsewhere.
     from reidsim.agents.adversary import Adversary
     from reidsim.agents.model import THROUGH, ReidentificationModel
 
@@ -154,19 +159,20 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
 def broken_guarantees(
     played: Sequence[PlayedPolicy], setting_of: Callable[[str], Setting], wrong_beliefs: Collection[str]
 ) -> pd.DataFrame:
-    """Find out which wrong belief lets adversaries attack under a policy that rules out attacks.
+    """Return outcomes with corrected beliefs, for policies whose guarantee failed.
 
-    The policy is played again by a publisher who knows which resources adversaries will buy, then by one who knows the
-    true value of all that it believes otherwise, then by one who knows both, until nobody is attacked.
+    The guarantee of a policy that rules out attacks failed if records were attacked. The policy is played again by a
+    publisher who knows which resources adversaries will buy; then by a publisher who knows the true values of all
+    parameters; then by one who knows both. The series ends when no record is attacked.
 
     Parameters
     ----------
     played : sequence of PlayedPolicy
-        Each policy in the first draw.
+        Outcomes of each policy in the first draw.
     setting_of : callable
-        Returns the world of a policy in that draw.
+        Returns the setting of a policy in this draw.
     wrong_beliefs : collection of str
-        Keys of the beliefs that the scenario gives.
+        Keys of the beliefs that the scenario states.
     """
     rows: list[pd.DataFrame] = []
     for each in played:
@@ -199,14 +205,15 @@ def _of_guarantee(played: PlayedPolicy, corrected: str) -> pd.DataFrame:
 
 
 def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -> Played:
-    """Play all rounds of every policy in every draw; records are from the last round of the first draw.
+    """Return the outcomes of every policy in every draw.
 
-    With `explain`, guarantees that did not hold are played again without wrong beliefs; see `broken_guarantees`.
+    Records are from the last round of the first draw. With `explain`, policies whose guarantee did not hold are played
+    again without wrong beliefs; see `broken_guarantees`.
 
     Raises
     ------
     InputError
-        If an adversary cannot be used, or a policy is not played in rounds.
+        If an adversary cannot be used, or a policy cannot be played in rounds.
     """
     kind, scenario = kind_of(study.scenario), study.scenario
     agents, policies = kind.agents_of(scenario), kind.policies_of(scenario)
@@ -239,7 +246,10 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
 
 
 def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
-    """Return the outcome of the last round of each policy, and the study with the same rows."""
+    """Return a study and the outcome of each policy's last round.
+
+    Both have the same rows.
+    """
     if all(each.row_of_subject is None for each in played):
         return study, {each.policy: PolicyOutcome(each.last) for each in played}
     kind = kind_of(study.scenario)
@@ -252,7 +262,10 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
 def _as_decided(
     study: Study[Any], last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]
 ) -> dict[str, PolicyOutcome]:
-    """Return the outcomes for warnings: an absent subject is not withheld by a policy."""
+    """Return the outcomes used for warnings.
+
+    In them, absent subjects do not count as withheld by the policy.
+    """
     row, told = kind_of(study.scenario).row_of_subject(study, 0), {}
     for each in played:
         equilibrium = last[each.policy].equilibrium
@@ -266,7 +279,7 @@ def _as_decided(
 
 
 def describe_rounds(study: Study[Any]) -> str:
-    """Return the size of a study with agents, in a line."""
+    """Return a one-line description of the size of a study with agents."""
     kind = kind_of(study.scenario)
     setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
     adversaries = counted(len(setting.profiles), "adversary", "adversaries")
@@ -275,7 +288,7 @@ def describe_rounds(study: Study[Any]) -> str:
 
 
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
-    """Return `RUN_MEASURES` over the rounds and draws of each policy; indexed by policy."""
+    """Return `RUN_MEASURES` over rounds and draws, indexed by policy."""
     rounds = pd.concat([each.rounds for each in played], ignore_index=True)
     means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
     ends = rounds[rounds["round"] == rounds["round"].max()]
@@ -292,19 +305,25 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
 
 
 def _people(played: Sequence[PlayedPolicy]) -> Reidentified:
-    """Return how many people are re-identified in a round of any draw."""
+    """Return the distribution of the number of people re-identified in a round.
+
+    It is over all draws.
+    """
     return evenly_mixed([each.people for each in played])
 
 
 def _outcomes(played: Sequence[PlayedPolicy]) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
-    """Return the outcomes of the records shared in all rounds and draws, and how many records have each."""
+    """Return outcome values of shared records, and the number of records with each.
+
+    They cover all rounds and draws.
+    """
     columns = played[0].outcomes
     outcomes = {column: np.concatenate([each.outcomes[column] for each in played]) for column in columns}
     return outcomes, np.concatenate([each.shared for each in played])
 
 
 def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
-    """Put the rounds of all policies and draws together."""
+    """Return the combined tables of all policies and draws."""
     by_policy: dict[str, list[PlayedPolicy]] = {}
     for each in played:
         by_policy.setdefault(each.policy, []).append(each)
@@ -321,10 +340,13 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
 
 
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
-    """Return the records of the last round with column ``participates``, after the outcomes."""
+    """Return the records of the last round with a column ``participates``.
+
+    The column comes after the outcomes.
+    """
     takes_part = np.concatenate([each.participants for each in played])
     if len(takes_part) < len(records):
-        # Subjects are people with several records, identified by number.
+        # Subjects are people with several records here; column PERSON holds the number of the subject.
         person = records[PERSON].to_numpy().reshape(len(played), -1)
         takes_part = np.concatenate([each.participants[of] for each, of in zip(played, person, strict=True)])
     records = records.copy()
@@ -333,7 +355,7 @@ def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) ->
 
 
 def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
-    """Return warnings of adversaries whose budget allows no attack."""
+    """Return warnings about adversaries whose budget is too small for any attack."""
     poor = [profile for profile in profiles if not profile.can_attack]
     amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
     if poor and len(poor) == len(profiles):
@@ -342,7 +364,10 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
 
 
 def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of tables of equal columns as one table; names are categories."""
+    """Return the rows of several tables with the same columns as one table.
+
+    Names become categories.
+    """
     # pandas before 3 warns about empty tables.
     return _categorical(pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True))
 
@@ -356,13 +381,13 @@ _PLACE = ["replication", "draw", "policy", "round", "adversary"]
 
 
 def found_through(adversaries: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each combination of resources through which an adversary attacked in a round.
+    """Return one row per adversary, round and combination of resources used.
 
     Parameters
     ----------
     adversaries : DataFrame
-        One row per draw, policy, round and adversary; column ``through`` holds records attacked and re-identified by
-        combination (see `reidsim.agents.adversary.Adversary.found_through`).
+        One row per draw, policy, round and adversary. Column ``through`` holds the numbers of records attacked and
+        re-identified for each combination; see `reidsim.agents.adversary.Adversary.found_through`.
     """
     rows = [
         (*place, through, attacks, breaches)

@@ -1,4 +1,7 @@
-"""Running a scenario: from its name or file to a result in memory or in a folder."""
+"""Run a scenario, given its name or file.
+
+Return the result in memory or write it to a folder.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def run(
     allow_code: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Run a scenario.
+    """Return the result of one run of a scenario.
 
     Parameters
     ----------
@@ -51,7 +54,7 @@ def run(
     Raises
     ------
     InputError
-        If the scenario or a file it names cannot be used.
+        If the scenario or a file that it names cannot be used.
 
     Examples
     --------
@@ -63,7 +66,7 @@ def run(
 
 
 def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
-    """Run a scenario that has been read, in memory; see `run`."""
+    """Return the result of a loaded scenario, in memory; see `run`."""
     if is_batch(loaded.scenario):
         return run_batch_loaded(loaded, progress=progress)
     return run_once(loaded, progress=progress, explain=True)
@@ -85,37 +88,38 @@ def run_batch(
     rerun_failed: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Run every point and replication of a scenario.
+    """Return the result of all points and replications of a scenario.
 
     Parameters
     ----------
     scenario, overrides, seed, allow_code, progress
-        As of `run`.
+        See `run`.
     executor : str
-        Where runs are done: ``"serial"`` (in this process), ``"processes"`` (of this computer), ``"dask"``, or
-        ``"auto"``: in this process, and in several if that takes more than some seconds.
+        ``"serial"`` (runs in this process), ``"processes"`` (in several processes of this computer), ``"dask"`` (on a
+        dask cluster), or ``"auto"`` (in this process; in several processes if the batch takes more than a few seconds).
     workers : int, optional
-        Processes; as many as there are cores, if not given.
+        Number of processes; default: the number of cores, if memory suffices.
     scheduler : str, optional
-        Address of a dask cluster; one of this computer is started, if not given.
+        Address of a dask cluster's scheduler; default: start a cluster on this computer.
     timeout : float, optional
-        Seconds after which a run is given up (in processes only).
+        Seconds after which a run is stopped and reported as failed; only with executor ``"processes"``.
     folder : str or Path, optional
-        New results folder. Runs that ended are kept there if the batch fails.
+        New results folder. If the batch fails, it keeps the finished runs.
     resume : bool
-        Go on with the batch of the folder.
+        Whether to continue the batch in the folder.
     rerun_failed : bool
-        Go on with it, and repeat its failed runs.
+        Whether to continue the batch in the folder and repeat its failed runs.
 
     Returns
     -------
     RunResult
-        A `BatchResult`, with statistics over runs; for replications of the masking game alone, the result of `run`.
+        A `BatchResult` with statistics over runs. For a masking scenario with replications only (no sweep, no uncertain
+        parameters), the same result as from `run`.
 
     Raises
     ------
     InputError
-        If the scenario or a file it names cannot be used, or the folder is taken.
+        If the scenario or a file that it names cannot be used, or the folder is in use.
 
     Examples
     --------
@@ -137,12 +141,14 @@ def run_batch(
 
 
 def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check that all files and parts of a scenario can be used; return its size in a line.
+    """Check that all files and parts of a scenario can be used.
+
+    Return a one-line description of its size.
 
     Raises
     ------
     InputError
-        If a file, value or hierarchy cannot be used, or the game has no such output or part.
+        If a file, value or hierarchy cannot be used, or the game lacks a requested output or part.
     """
     if loaded.scenario.stress is not None:
         check_stress(loaded)

@@ -24,24 +24,24 @@ class RunResult(Result):
     Parameters
     ----------
     name : str
-        Scenario.
+        Name of the scenario.
     runs : DataFrame
-        One row per replication and policy: averages over records of each of `MEASURES`, and other measures of the
-        game, as results folders keep them.
+        One row per replication and policy: the averages of `MEASURES` over records, and further measures of the game.
+        Stored as ``runs.parquet`` in results folders.
     records : DataFrame
         One row per record and policy.
     analysis : AnalysisTables
-        Tables behind the figures.
+        Tables from which the figures are drawn.
     manifest : dict
-        Scenario, versions and options behind the result.
+        Scenario, versions and options that produced the result.
     warnings : tuple of str
         Notes for readers of the result.
     by : tuple of str
-        Columns of `runs` by which measures are averaged.
+        Columns of `runs` that group the rows of `summary`.
     measured : tuple of str
-        Columns of `runs` that are averaged; all that are measures, if not given.
+        Columns of `runs` that `summary` averages; default: all measures.
     held : object
-        Owner of temporary files of the result, which must live as long.
+        Owner of the result's temporary files, referenced so that they exist as long as the result.
     """
 
     name: str
@@ -56,12 +56,18 @@ class RunResult(Result):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures of the scenario's kind: labels and definitions of columns of `runs`."""
+        """The measures of the scenario's kind.
+
+        Each measure has the label and the definition of a column of `runs`.
+        """
         return measures_told(self.manifest)
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Measures by policy, averaged over replications; of a release, by its size and adversary."""
+        """Measures by policy, averaged over replications.
+
+        For assessments, they are by size of the release and adversary.
+        """
         measures = list(self.measured) or [column for column in self.runs.columns if column not in RUN_COLUMNS]
         by = self.by[0] if len(self.by) == 1 else list(self.by)
         return self.runs.groupby(by, sort=False, observed=True)[measures].mean()
@@ -71,18 +77,24 @@ class RunResult(Result):
         return f"{type(self).__name__}({self.name!r}: {policies or counted(len(self.runs), 'row')})"
 
     def share(self, policy: str | None = None, **options: Any) -> pd.DataFrame:
-        """Return the records as a policy shares them; see `reidsim.share`."""
+        """Return the records as released by a policy; see `reidsim.share`."""
         table: pd.DataFrame = import_module("reidsim").share(self, policy, **options)
         return table
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return runs, records if there are any, and the tables behind figures."""
+        """Return the tables of the results folder, by name.
+
+        They are runs, records (if any), and the tables for figures.
+        """
         records = {"records": self.records} if len(self.records.columns) else {}
         return {"runs": self.runs, **records, **self.analysis.tables()}
 
 
 def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of one replication in ``runs.parquet``, from measures indexed by policy."""
+    """Return the rows of one replication for the table of runs.
+
+    `summary` holds the measures, indexed by policy.
+    """
     table = summary.reset_index()
     table.insert(0, "scenario", name)
     table.insert(1, "point", 0)

@@ -1,4 +1,4 @@
-"""Payoff and risk of any released file, compared with the policies of a scenario."""
+"""Payoff and risk of a released file, compared with a scenario's policies."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class ScoreResult(Result):
     Parameters
     ----------
     name : str
-        Scenario.
+        Name of the scenario.
     file : str
-        Name of the file, used as name of its policy.
+        Name of the file, also used as the name of its policy.
     summary : DataFrame
-        Measures per record, indexed by policy; the file first.
+        Measures per record, indexed by policy; the file is the first row.
     records : DataFrame
-        Outcome of each record of the release in the file: ``record``, ``shared``, ``attacked``,
-        ``success_probability``, ``publisher_payoff``, ``adversary_payoff``, ``utility``. Of each ``person``, numbered
-        as they first appear, where the scenario counts people.
+        Outcome of each record if released as in the file: ``record``, ``shared``, ``attacked``,
+        ``success_probability``, ``publisher_payoff``, ``adversary_payoff``, ``utility``. If the scenario counts people,
+        one row per ``person`` instead, numbered in the order of first appearance.
     measures : dict of str to Measure
-        By column of `summary`.
+        The measure in each column of `summary`.
     manifest : dict
     warnings : tuple of str
     """
@@ -57,26 +57,31 @@ class ScoreResult(Result):
         return f"ScoreResult({self.name!r}: {', '.join(map(str, self.summary.index))})"
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the measures of the file and of policies, and the outcomes of its records."""
+        """Return the tables of the results folder.
+
+        They are measures by policy, and outcomes of the file's records.
+        """
         return {"scores": self.summary.reset_index(), "records": self.records}
 
 
 def score_loaded(
     loaded: LoadedScenario[ScenarioHead], file: str | Path, *, key: str | None = None, progress: Progress | None = None
 ) -> ScoreResult:
-    """Play a released file as a policy of a scenario.
+    """Return the outcomes of a released file, played like a policy of a scenario.
 
-    The group of a row are the people whose values are in the sets of values of its cells. Its utility counts
-    these sets as groups of their size. Records without a row are withheld.
+    Each cell of the file stands for a set of values. The group of a row consists of the people whose values lie in the
+    sets of all its cells. In the utility, each set counts like a group of a hierarchy with the same size. Records
+    without a row in the file count as withheld.
 
     Parameters
     ----------
     loaded : LoadedScenario
-        Scenario about a table of records, released in the file.
+        A table scenario; the file is a release of its records.
     file : str or Path
-        Delimited text or Parquet: values, labels of hierarchies, ``*``, intervals and sets.
+        Delimited text or Parquet. Cells may be values, labels of hierarchies, ``*``, intervals or sets.
     key : str, optional
-        Column of both files that identifies the person of a row; rows are in the order of the release, if not given.
+        Column, in both files, that identifies the person of a row. If not given, rows must have the same order as the
+        scenario's records.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
 

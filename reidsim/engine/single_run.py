@@ -1,4 +1,4 @@
-"""Running a scenario once, at the values it gives itself, whatever kind it is of."""
+"""Run a scenario of any kind once, at its own values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 
 _LOGGER = logging.getLogger(__name__)
-# The expected loss of each policy in manifests of runs.
+# Manifest key of the expected loss of each policy.
 EXPECTED_LOSSES = "expected_losses"
 
 
@@ -31,22 +31,23 @@ def run_once(
     progress: Progress | None = None,
     explain: bool = False,
 ) -> RunResult:
-    """Run a scenario once, at its own values.
+    """Return the result of one run of a scenario, at its own values.
 
     Parameters
     ----------
     loaded : LoadedScenario
     study : Study, optional
-        Of the scenario, if it has been built already.
+        Study of the scenario; built from `loaded` if not given.
     progress : callable, optional
-        Called with a task, and how much of it is done.
+        Called with the task, the completed steps and all steps.
     explain : bool
-        Whether rounds of agents find out why a guarantee did not hold, by playing again without wrong beliefs.
+        Whether to find the wrong beliefs by which guarantees fail in scenarios with agents, by playing the policies
+        again without these beliefs; see `broken_guarantees`.
 
     Raises
     ------
     InputError
-        If something that it names cannot be used, or a policy cannot be played.
+        If a file or part that the scenario names cannot be used, or a policy cannot be played.
     """
     kind, clock, report = begun(loaded, progress)
     study = study or kind.build(loaded)
@@ -71,12 +72,14 @@ def run_once(
 
 
 def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check everything that one run of a scenario needs; return its size in a line.
+    """Check all inputs of one run of a scenario.
+
+    Return a one-line description of its size.
 
     Raises
     ------
     InputError
-        As `run_once` does.
+        If a file or part that the scenario names cannot be used.
     """
     loaded.makers()
     kind = kind_of(loaded.scenario)
@@ -86,7 +89,10 @@ def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:
-    """Play every policy of a scenario in every draw; records and tables are from the first draw."""
+    """Return the outcomes of every policy in every draw.
+
+    Records and figure tables are from the first draw.
+    """
     kind, scenario = kind_of(study.scenario), study.scenario
     runs, runtimes = [], []
     people: dict[str, list[Reidentified]] = {}
@@ -118,7 +124,7 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
 
 
 def _assess(study: Study[Any], report: Progress) -> Played:
-    """Work out a scenario in which nobody decides."""
+    """Return the outcomes of a scenario without decisions."""
     found = kind_of(study.scenario).assess(study, report)
     runs = found.runs.assign(state="complete", seed=study.scenario.seed)
     runs.insert(0, "scenario", study.loaded.name)

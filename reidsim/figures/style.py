@@ -311,7 +311,7 @@ def _legend(figure: Figure, handles: Sequence[Artist], columns: int) -> Legend:
 
 @contextmanager
 def own_settings() -> Iterator[None]:
-    """Draw with matplotlib's defaults, whatever the user's ``matplotlibrc``.
+    """Draw with matplotlib's defaults, ignoring the user's ``matplotlibrc``.
 
     A ``matplotlibrc`` may change the style or need LaTeX.
     """

@@ -253,7 +253,7 @@ def _weighted(weights: Floats, amounts: Floats) -> Floats:
 class TypesGame(RecordGame):
     """One publisher against several adversary types, one game per record.
 
-    Let ``r_t`` be the probability that type t re-identifies the released record, 0 where it does not attack. The
+    Let ``r_t`` be the probability that type t re-identifies the released record, 0 if it does not attack. The
     publisher gets ``benefit x utility - loss x r``, where
 
     - "one-of": the attacker has one type, drawn with the weights: ``r = sum of w_t r_t``;

@@ -87,7 +87,7 @@ def undominated_options(
 
     Where the benefit is 0, utility does not count: the best strategy is the first in lattice order that is not
     attacked, else the first of the least success probability. Either has a lower success probability than every
-    strategy before it, and such strategies are kept whatever their utility.
+    strategy before it, and such strategies are kept for any utility.
 
     Parameters
     ----------

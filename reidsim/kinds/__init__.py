@@ -1,6 +1,7 @@
-"""Kinds of scenario, a folder each: its schema, its study, its policies, its measures.
+"""The kinds of scenario.
 
-What a kind of one's own is made of can be imported from here.
+The folder of a kind contains its schema, study, policies and measures. The names that a user-defined kind needs can be
+imported from this module.
 """
 
 from reidsim.adversaries.response import Linkage

@@ -1,1 +1,1 @@
-"""Who exists: domains, populations and the recipes that make them."""
+"""Populations: domains, people, and the recipes from which populations are made."""

@@ -1,4 +1,7 @@
-"""Populations by name: bundled recipes, the user's recipes, and files of ``reidsim populate``."""
+"""Load or make populations.
+
+They come from bundled recipes, users' recipes, and files of ``reidsim populate``.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +50,12 @@ Recipe = Annotated[
     | VoterListRecipe,
     Field(discriminator="kind"),
 ]
-# The result of a recipe.
+# Types of the result of a recipe.
 Made = Population | Individuals | Genealogy | ExternalResource
 Counting = Literal["sample", "expected"]
 Progress = Callable[[str, int, int], None]
 
-# Attributes by which the people of a genealogy are counted.
+# Attributes by which the people of a genealogy are counted in a population.
 _COUNTED_TRAITS = ("sex", "birth_year", "state", "surname")
 
 
@@ -61,7 +64,7 @@ class _AnyRecipe(RootModel[Recipe]):
 
 
 def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: int | None = None) -> Population:
-    """Make the population of a recipe, counted by cell.
+    """Return the population of a recipe, counted by cell.
 
     Parameters
     ----------
@@ -69,15 +72,15 @@ def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: in
         Name of a bundled recipe, such as ``"tennessee-2010"``, a TOML file, or a Parquet file that
         ``reidsim populate`` wrote.
     counts : {"sample", "expected"}
-        Whether a recipe of probabilities is drawn, in whole people, or kept as expected counts. A recipe of counts is
-        the same either way; registries and genealogies are drawn.
+        Whether a recipe with probabilities is drawn as a sample of people or returned as expected counts. Recipes with
+        counts do not depend on this option; registries and genealogies are always drawn.
     seed : int, optional
-        Of the draw (the recipe's own, if not given). The population that a registry is drawn from keeps its own.
+        Seed of the draw; default: the recipe's seed. A population from which a registry is drawn keeps its own seed.
 
     Returns
     -------
     Population
-        Of a genealogy, over sex, birth year, state and surname.
+        For a genealogy, the population over sex, birth year, state and surname.
 
     Raises
     ------
@@ -92,12 +95,18 @@ def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: in
 
 
 def load_individuals(recipe: str | Path, *, seed: int | None = None) -> Individuals:
-    """Make the population of a recipe, one row per person; see `load_population`."""
+    """Return the population of a recipe with one row per person.
+
+    See `load_population`.
+    """
     return as_individuals(make(recipe, seed=seed))
 
 
 def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalResource:
-    """Make the external resource of a recipe of kind ``resource``; see `load_population`."""
+    """Return the external resource of a recipe of kind ``resource``.
+
+    See `load_population`.
+    """
     made = make(recipe, seed=seed)
     if not isinstance(made, ExternalResource):
         raise InputError("not a recipe of an external resource", source=recipe, expected='kind = "resource"')
@@ -105,7 +114,10 @@ def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalRes
 
 
 def as_individuals(made: Made) -> Individuals:
-    """Return one row per person of the result of a recipe; of an external resource, one per record."""
+    """Convert the result of a recipe to one row per person.
+
+    For an external resource, one row per record.
+    """
     if isinstance(made, Population):
         return Individuals.of(made)
     if isinstance(made, Genealogy):
@@ -114,7 +126,7 @@ def as_individuals(made: Made) -> Individuals:
 
 
 def recipe_of(path: Path, overrides: Mapping[str, object] | None = None) -> Recipe:
-    """Read a recipe without following it.
+    """Return a parsed recipe, without making its population.
 
     Parameters
     ----------
@@ -125,7 +137,7 @@ def recipe_of(path: Path, overrides: Mapping[str, object] | None = None) -> Reci
     Raises
     ------
     InputError
-        If the file cannot be read or is no recipe.
+        If the file cannot be read or is not a recipe.
     """
     content = read_toml(path)
     override(content, overrides or {})
@@ -140,7 +152,7 @@ def make(
     overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> Made:
-    """Make the population, individuals, genealogy or external resource of a recipe.
+    """Return the population, individuals, genealogy or external resource of a recipe.
 
     Parameters
     ----------
@@ -151,7 +163,7 @@ def make(
     overrides : mapping of str to object, optional
         Values by key path that replace the recipe's, such as ``{"people.generations": 5}``.
     progress : callable, optional
-        Called with the task, the steps done and all steps.
+        Called with the task, the completed steps and all steps.
     """
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet" and (overrides or seed is not None):
@@ -161,7 +173,10 @@ def make(
 
 @dataclass(frozen=True)
 class _Maker:
-    """Follows recipes; `needed_by` are the recipes that name the current one, outermost first."""
+    """Makes the results of recipes.
+
+    `needed_by` lists the recipes that led to the current one, outermost first.
+    """
 
     counts: Counting
     progress: Progress | None
@@ -179,7 +194,7 @@ class _Maker:
         if isinstance(recipe, Sf1Recipe):
             return sf1_population(recipe, folder, name=name)
         if isinstance(recipe, VoterFileRecipe):
-            # The categories of the population alone matter, so that expected counts are not needed.
+            # Only the categories of this population are used, so a sample suffices even for expected counts.
             drawn = replace(self, counts="sample")
             within = None if recipe.population is None else drawn._cells(recipe.population, path).domain
             return voter_file_population(recipe, folder, within, name=name)
@@ -199,7 +214,7 @@ class _Maker:
         if isinstance(recipe, VoterListRecipe):
             people = self._cells(recipe.population, path)
             return voter_list_population(recipe, people, folder, name=name, expected=expected, seed=own)
-        # A stream of its own: the draw of a population with the same seed does not reveal who is listed.
+        # A separate random stream: a population drawn with the same seed does not reveal the people in the list.
         rng = np.random.default_rng(np.random.SeedSequence(own, spawn_key=tuple(recipe.kind.encode())))
         if isinstance(recipe, RegistryRecipe):
             people = self._cells(recipe.population, path)
@@ -208,7 +223,7 @@ class _Maker:
         return resource_of(recipe, world, rng, name=name)
 
     def _named(self, recipe: str, by: Path) -> Made:
-        """Return the result of another recipe, named in the one at the path `by`."""
+        """Return the result of another recipe, which the recipe at the path `by` names."""
         path = resolve(recipe, "populations", "population recipe", base=by.parent)
         needed_by = (*self.needed_by, by.resolve())
         if path.resolve() in needed_by:

@@ -1,4 +1,7 @@
-"""People by age, race, sex and area from figures by area and figures by age: recipes of kind ``census-cells``."""
+"""Population of recipes of kind ``census-cells``.
+
+It has people by age, race, sex and area, from two sets of counts.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +23,27 @@ Floats = NDArray[np.float64]
 
 
 def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, expected: bool, seed: int) -> Population:
-    """Make a population by age, race, sex and area.
+    """Return a population by age, race, sex and area.
 
-    The people of an area are split over races like its adults (Hispanic adults by the recipe's percentages), in whole
-    people by largest remainders; the people of an area and race are spread over ages and sexes like the people of the
-    race in the age figures, by one multinomial draw.
+    The people of an area are divided among races in the proportions of its adults (Hispanic adults by the recipe's
+    percentages), in whole people by largest remainders. The people of an area and race are distributed over ages and
+    sexes by one multinomial draw, in the proportions of this race in the counts by age.
 
     Parameters
     ----------
     recipe : CensusCellsRecipe
     folder : Path
-        Where the recipe's files are.
+        Folder of the recipe's files.
     name : str
     expected : bool
-        Keep expected counts (float64) instead of drawing.
+        Whether to return expected counts (float64) instead of a draw.
     seed : int
-        Of the draw.
+        Seed of the draw.
 
     Returns
     -------
     Population
-        Over (age, race, sex, area); its total is the sum of the areas' people.
+        Population over (age, race, sex, area); its total is the number of people in all areas.
     """
     races = list(recipe.race.adults)
     areas, people, race_shares = _areas_by_race(recipe, folder)
@@ -67,14 +70,20 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
 
 
 def tail_weights(tail: Tail, years: int) -> Floats:
-    """Return the shares of the first `years` years of an open-ended age group; they sum to 1."""
+    """Return the shares of the first `years` years of an open-ended age group.
+
+    They sum to 1.
+    """
     above = np.arange(years)
     weights = np.exp(-tail.linear * above - tail.quadratic * above**2)
     return np.asarray(weights / weights.sum())
 
 
 def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
-    """Round ``people x shares`` to whole people that sum to each area's people."""
+    """Return ``people x shares`` rounded to integers with the people's sums.
+
+    The integers of each area sum to the people of the area.
+    """
     exact = people[:, None] * shares
     whole = np.floor(exact).astype(np.int64)
     lacking = np.rint(people).astype(np.int64) - whole.sum(axis=1)
@@ -83,7 +92,10 @@ def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
 
 
 def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
-    """Return the areas, the people of each, and the shares of races, shape (n_areas, n_races)."""
+    """Return the areas, the people of each area, and the shares of races in it.
+
+    The shares have shape (n_areas, n_races).
+    """
     frame, path = read_figures(recipe.areas.file, folder, [recipe.areas.code, recipe.areas.people])
     people = np.asarray(numbers(frame, recipe.areas.people, path), dtype=np.float64)
     races, hispanic = recipe.race.adults, recipe.race.hispanic
@@ -93,14 +105,17 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
         percent = np.array([hispanic.percent.get(race, 0.0) for race in races])
         adults += np.outer(_sum(frame, [hispanic.column], path), percent / percent.sum())
     totals = adults.sum(axis=1, keepdims=True)
-    # An area without adults has the race mix of all areas together.
+    # An area without adults gets the distribution of races of all areas together.
     overall = adults.sum(axis=0) / adults.sum()
     shares = np.where(totals > 0, adults / np.where(totals > 0, totals, 1.0), overall)
     return frame[recipe.areas.code].tolist(), people, np.asarray(shares)
 
 
 def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
-    """Return the ages, and the shares of age and sex within each race, shape (n_races, n_ages, n_sexes)."""
+    """Return the ages, and the shares of age and sex within each race.
+
+    The shares have shape (n_races, n_ages, n_sexes).
+    """
     frame, path = read_figures(recipe.age.file, folder, [recipe.age.column])
     ages = numbers(frame, recipe.age.column, path).astype(int).tolist()
     if ages != list(range(ages[0], ages[0] + len(ages))):

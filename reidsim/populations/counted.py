@@ -1,4 +1,7 @@
-"""A population from a file with one row per person, or per cell with a column of counts."""
+"""Read a population from a file.
+
+The file has one row per person, or one row per cell with a count.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +20,31 @@ from reidsim.populations.recipe import CountsRecipe
 from reidsim.populations.sampling import UNKNOWN, complete_records
 from reidsim.tables import numbers, require_columns
 
-# The category of missing values where they have their own.
+# Label of the category for missing values, if the recipe requests one.
 MISSING = "missing"
 _DONE = {"drop": "left out", "category": "counted under a category of their own", "draw": "drawn from the others"}
 
 
 def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: int | None = None) -> Population:
-    """Read a population from a CSV or Parquet file.
+    """Return the population in a CSV or Parquet file.
 
-    Categories are those of the recipe or the values seen, in natural order. Missing values follow ``recipe.missing``,
-    values outside given categories ``recipe.unknown``; ``source`` of the population reports the rows concerned.
+    Categories come from the recipe, or are the values that occur in natural order. Missing values are treated according
+    to ``recipe.missing``, values outside the recipe's categories according to ``recipe.unknown``. The population's
+    ``source`` reports the number of affected rows.
 
     Parameters
     ----------
     recipe : CountsRecipe
     folder : Path
-        Where the recipe's file is.
+        Folder of the recipe's file.
     name : str
     seed : int, optional
-        Of drawing missing values, instead of the recipe's.
+        Seed for drawing missing values; default: the recipe's seed.
 
     Raises
     ------
     InputError
-        If the file cannot be used; names the file, row and column.
+        If the file cannot be used; the message names the file, row and column.
     """
     frame, path = read_figures(
         recipe.file, folder, recipe.columns.values(), delimiter=recipe.delimiter, encoding=recipe.encoding
@@ -102,7 +106,10 @@ def _counts(frame: pd.DataFrame, column: str, path: Path) -> Counts:
 
 
 def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> Attribute:
-    """Return the attribute with a category of missing values, if there are any; their codes change in place."""
+    """Return the attribute with an added category if values are missing.
+
+    Change their codes in place.
+    """
     missing = codes == UNKNOWN
     if not missing.any():
         return attribute
@@ -115,7 +122,10 @@ def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> At
 def _drawn(
     domain: Domain, codes: Codes, counts: Counts, row_numbers: NDArray[np.intp], seed: int, path: Path
 ) -> tuple[Codes, Counts]:
-    """Draw missing values, person by person, from complete rows that agree in the known values."""
+    """Return codes with missing values drawn from complete rows.
+
+    The rows have the same known values; values are drawn for each person.
+    """
     complete = (codes != UNKNOWN).all(axis=1)
     if not complete.any():
         raise InputError("no row is complete, so missing values cannot be drawn", source=path)
@@ -133,7 +143,10 @@ def _drawn(
 
 
 def _report(rows: int, outside: int, incomplete: int, rule: str) -> str:
-    """Report the rows with unknown or missing values, and their treatment."""
+    """Return a sentence on the rows with unknown or missing values.
+
+    It gives their number and their treatment.
+    """
     parts = []
     if outside:
         parts.append(f"{outside:,} of {rows:,} rows left out: value outside the categories")

@@ -1,4 +1,7 @@
-"""Attributes with ordered categories, and integer codes of values over a domain of attributes."""
+"""Attributes with ordered categories, and domains of attributes.
+
+Values are stored as integer codes over a domain.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,25 @@ from reidsim.wording import whole_number
 Codes = NDArray[np.int32]
 Amount = TypeVar("Amount", bound=np.number[Any])
 
-# 64-bit keys below this leave room for arithmetic.
+# Upper limit of 64-bit keys, low enough that arithmetic on keys does not overflow.
 MOST_KEYS = 2**62
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute and its categories, in order; a value's code is its position.
+    """An attribute with ordered categories; the code of a value is its position.
 
     Parameters
     ----------
     name : str
         Column name, such as ``"age"``.
     categories : tuple of str
-        Distinct labels.
+        Labels of the categories, all distinct.
 
     Raises
     ------
     InputError
-        If there are no categories or one is repeated.
+        If there are no categories, or a category is repeated.
     """
 
     name: str
@@ -67,9 +70,9 @@ class Attribute:
         Parameters
         ----------
         values : iterable
-            Labels; whole numbers match the category of the same text (``48`` and ``48.0`` both match ``"48"``).
+            Labels; an integer matches the category with the same text (``48`` and ``48.0`` both match ``"48"``).
         column : str, optional
-            Column of the values in messages (the attribute's name, if not given).
+            Column name for messages; default: the attribute's name.
 
         Returns
         -------
@@ -78,12 +81,12 @@ class Attribute:
         Raises
         ------
         InputError
-            If a value is not a category; names the first such row (counted from 1) and the value.
+            If a value is not a category; the message names the first such row (counted from 1) and its value.
         """
         series = values if isinstance(values, pd.Series) else pd.Series(list(values))
         place: NDArray[np.integer[Any]] = np.arange(len(series))
         if isinstance(series.dtype, pd.StringDtype):
-            # Each text is looked up once.
+            # Look up each distinct text only once.
             place, distinct = pd.factorize(series, use_na_sentinel=False)
             series = pd.Series(distinct)
         labels = text_column(series)
@@ -100,7 +103,9 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """Attributes in a fixed order. Records, populations and hierarchies are integer codes over one domain.
+    """Attributes in a fixed order.
+
+    Records, populations and hierarchies store values as codes over a domain.
 
     Parameters
     ----------
@@ -143,11 +148,14 @@ class Domain:
         return self.names.index(name)
 
     def select(self, names: Sequence[str]) -> Domain:
-        """Return the domain of some attributes, in the order given."""
+        """Return the domain of a subset of the attributes, in the given order."""
         return Domain(tuple(self[name] for name in names))
 
     def encode(self, frame: pd.DataFrame) -> Codes:
-        """Return the codes of a table whose columns include every attribute, shape (n_rows, n_attributes)."""
+        """Return the codes of a table whose columns include every attribute.
+
+        The result has shape (n_rows, n_attributes).
+        """
         require_among("column missing", self.names, frame.columns, where="columns")
         return np.column_stack([attribute.encode(frame[attribute.name]) for attribute in self.attributes])
 
@@ -161,7 +169,10 @@ class Domain:
         )
 
     def keys(self, codes: Codes) -> NDArray[np.int64]:
-        """Return one integer per row of codes, equal exactly when the rows are (mixed radix, first attribute highest).
+        """Return one integer per row of codes.
+
+        Integers are equal if and only if the rows are equal. They are mixed-radix numbers in which the first attribute
+        is the most significant.
 
         Raises
         ------
@@ -174,12 +185,14 @@ class Domain:
 def mixed_radix_keys(
     codes: NDArray[np.integer], radices: Sequence[int], *, where: str | None = None
 ) -> NDArray[np.int64]:
-    """Return a mixed-radix number for each row of `codes` (n, m); the first column is the most significant.
+    """Return a mixed-radix number for each row of `codes` (n, m).
+
+    The first column is the most significant.
 
     Raises
     ------
     InputError
-        If there are 2**62 numbers or more; names the key `where`.
+        If there are 2**62 possible numbers or more; the message names the key `where`.
     """
     cells = math.prod(map(int, radices))
     if cells >= MOST_KEYS:
@@ -192,20 +205,22 @@ def mixed_radix_keys(
 
 
 def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the distinct rows of a table of whole numbers from 0 up, however many columns it has.
+    """Return the distinct rows of a table of non-negative integers.
+
+    The table may have any number of columns.
 
     Returns
     -------
     first : ndarray of int, shape (n_distinct,)
-        Position of one row of each kind, in ascending order of the rows.
+        Position of one occurrence of each distinct row, in ascending order of the rows.
     kind : ndarray of int, shape (n,)
-        The kind of each row.
+        Index in `first` of each row.
     """
     keys, bits = row_keys(columns, n), n.bit_length()
     if int(keys.max(initial=0)) >> (62 - bits):
         _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
         return first, kind
-    # With its position in the same number a row is sorted several times as fast as numbers and positions are.
+    # Sorting integers that combine key and position is several times faster than sorting keys with positions.
     placed = keys << bits | np.arange(n)
     placed.sort()
     order, keys = placed & ((1 << bits) - 1), placed >> bits
@@ -217,16 +232,16 @@ def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArr
 
 
 def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
-    """Return a number for each row of a table of whole numbers from 0 up, shape (n,).
+    """Return a key for each row of a table of non-negative integers, shape (n,).
 
-    Equal rows have equal numbers, and numbers are in the lexicographic order of the rows. They are mixed-radix numbers
-    as long as these fit; otherwise the combinations that occur are numbered, whatever the size of the domain.
+    Equal rows have equal keys, and the order of keys is the lexicographic order of the rows. Keys are mixed-radix
+    numbers if these fit into 64 bits; otherwise the combinations that occur are numbered, for domains of any size.
     """
     keys, room = np.zeros(n, dtype=np.int64), 1
     for column in columns:
         radix = int(column.max(initial=0)) + 1
         if room * radix >= MOST_KEYS:
-            # There are no more combinations than rows.
+            # Renumber the combinations that occur; there are at most as many as rows.
             distinct, keys = np.unique(keys, return_inverse=True)
             room = len(distinct)
         keys, room = keys * radix + column, room * radix
@@ -234,21 +249,30 @@ def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64
 
 
 def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a number for each row of two tables of codes from 0 up, equal for equal rows; in the order of the rows."""
+    """Return keys for the rows of two tables of codes.
+
+    See `row_keys`. Equal rows in both tables have equal keys.
+    """
     columns = [np.concatenate(both) for both in zip(first.T, second.T, strict=True)]
     keys = row_keys(columns, len(first) + len(second))
     return keys[: len(first)], keys[len(first) :]
 
 
 def added_up(amounts: NDArray[Amount], group: NDArray[np.integer[Any]], n_groups: int) -> NDArray[Amount]:
-    """Add up amounts (n,) by group, numbers from 0 on, shape (n_groups,); whole amounts stay whole."""
+    """Return the sums of `amounts` (n,) by group number, shape (n_groups,).
+
+    Sums of integers are integers.
+    """
     sums = np.zeros(n_groups, dtype=amounts.dtype)
     np.add.at(sums, group, amounts)
     return sums
 
 
 def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
-    """Return the distinct labels of a column in natural order: whole numbers by size, anything else as text."""
+    """Return the distinct labels of a column, in order.
+
+    Integers are in numerical order, other labels in alphabetical order.
+    """
     labels = {str(label).strip() for label in values.unique()}
     numbers = {label: number for label in labels if (number := whole_number(label)) is not None}
     if len(numbers) == len(labels):

@@ -1,4 +1,4 @@
-"""Reading the files that population recipes name."""
+"""Read the data files of population recipes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,27 @@ from reidsim.tables import read_table, require_columns
 def read_figures(
     file: str, folder: Path, columns: Iterable[str], *, delimiter: str = ",", encoding: str | None = None
 ) -> tuple[pd.DataFrame, Path]:
-    """Read a file that a recipe names as text, and check that it has some columns.
+    """Return a recipe's data file as a table of text.
+
+    The table must have the required columns.
 
     Parameters
     ----------
     file : str
-        Relative to the recipe's folder, or ``bundled:`` and a path; lines that start with ``#`` at its top are skipped.
+        Path relative to the recipe's folder, or ``bundled:`` and a path. Lines at the top of the file that start with
+        ``#`` are skipped.
     folder : Path
-        Of the recipe.
+        Folder of the recipe.
     columns : iterable of str
+        Required columns.
     delimiter, encoding
-        Of a CSV file.
+        Delimiter and encoding of a CSV file.
 
     Returns
     -------
     frame : DataFrame
     path : Path
-        Of the file, for messages.
+        Path of the file, for messages.
 
     Raises
     ------

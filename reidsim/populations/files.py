@@ -1,4 +1,7 @@
-"""Parquet files of populations that ``reidsim populate`` writes and reads back, and files that appear complete."""
+"""Read and write the Parquet files of ``reidsim populate``.
+
+Files appear only when they are complete.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ METADATA_KEY = b"reidsim"
 
 
 def cells_table(population: Population, made: Mapping[str, Any]) -> pa.Table:
-    """Return a population counted by cell: labels, and a column ``count``.
+    """Return a population as a table of labels by cell, with a column ``count``.
 
     Raises
     ------
     InputError
-        If an attribute has the name of that column.
+        If an attribute is named ``count``.
     """
     domain = population.domain
     if COUNT in domain.names:
@@ -43,7 +46,10 @@ def cells_table(population: Population, made: Mapping[str, Any]) -> pa.Table:
 
 
 def individuals_table(people: Individuals, made: Mapping[str, Any]) -> pa.Table:
-    """Return the labels of people, one row each; missing values are null."""
+    """Return a table of the labels of people, one row per person.
+
+    Missing values are null.
+    """
     table = pa.table(_label_columns(people.domain, people.codes))
     return _described(table, "individuals", people.domain, people.name, people.source, {**made, "count": None})
 
@@ -59,7 +65,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 
     def write(unfinished: str) -> None:
         pq.write_table(table, unfinished, compression="zstd")
-        # Populations made by recipes contain no personal data: the file gets the usual permissions.
+        # Populations made by recipes contain no personal data, so the file gets the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(unfinished, 0o666 & ~mask)
@@ -69,7 +75,9 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def write_new_file(path: Path, content: bytes) -> None:
-    """Write a new file, readable by its owner alone, so that it appears complete or not at all.
+    """Write a new file that appears complete or not at all.
+
+    It is readable only by its owner.
 
     Raises
     ------
@@ -81,20 +89,22 @@ def write_new_file(path: Path, content: bytes) -> None:
 
 
 def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
-    """Write a temporary file in the folder of a path, readable by its owner alone, and return its name.
+    """Write a temporary file beside `path` and return its name.
+
+    It is readable only by its owner.
 
     Parameters
     ----------
     path : Path
     write : callable
-        Fills the file of a given name.
+        Called with the name of the temporary file; writes its content.
     ending : str
-        Of the name.
+        Suffix of the temporary file's name.
 
     Raises
     ------
     OSError
-        If it cannot be written; no file remains then.
+        If the file cannot be written; no file remains.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", suffix=ending, dir=path.parent)
@@ -104,7 +114,7 @@ def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = 
         with open(unfinished, "rb") as file:
             os.fsync(file.fileno())
     except BaseException:
-        # pyarrow removes a file that it could not finish.
+        # pyarrow itself may have removed a file that it could not finish.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(unfinished)
         raise
@@ -112,7 +122,7 @@ def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = 
 
 
 def not_written(path: Path, error: OSError) -> InputError:
-    """Return the error of a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     if error.errno == errno.ENOSPC:
         return InputError("the disk is full; nothing was written", source=path)
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
@@ -132,7 +142,9 @@ def _replace(path: Path, write: Callable[[str], object]) -> None:
 
 
 def require_new_file(path: Path) -> None:
-    """Check, before any work is done, that a file is new and its folder can exist.
+    """Check that a file does not exist and its folder can be created.
+
+    This is checked before the computation starts.
 
     Raises
     ------
@@ -147,12 +159,12 @@ def require_new_file(path: Path) -> None:
 
 
 def read_population_file(path: Path) -> Population | Individuals:
-    """Read a population that ``reidsim populate`` wrote.
+    """Return the population in a file from ``reidsim populate``.
 
     Raises
     ------
     InputError
-        If the file cannot be read or has another origin.
+        If the file cannot be read, or was not written by ``reidsim populate``.
     """
     table = read_parquet(path)
     content = population_metadata(table.schema)
@@ -174,7 +186,7 @@ def read_population_file(path: Path) -> Population | Individuals:
 
 
 def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
-    """Return the metadata of a file that ``reidsim populate`` wrote, None for other files."""
+    """Return the metadata of a file from ``reidsim populate``; None for other files."""
     text = (schema.metadata or {}).get(METADATA_KEY)
     try:
         content = json.loads(text) if text is not None else None
@@ -198,7 +210,7 @@ def _described(table: pa.Table, kind: str, domain: Domain, name: str, source: st
         "title": name,
         "source": source,
         "attributes": list(domain.names),
-        # A column of a Parquet file lacks categories that nobody has.
+        # Stored as metadata, because a Parquet column does not keep categories without people.
         "categories": {attribute.name: list(attribute.categories) for attribute in domain.attributes},
         **made,
     }

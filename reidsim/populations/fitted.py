@@ -1,4 +1,4 @@
-"""Populations fitted to published margins: recipes of kind ``fitted``."""
+"""Population of recipes of kind ``fitted``: people fitted to published margins."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_CELLS = 50_000_000
 
 
 class CountTable(Section):
-    """Counts in a CSV file, one row per cell; rows of the same cell are added up, cells without a row are empty."""
+    """A CSV file of counts, one row per cell; rows of the same cell are summed, cells without a row are 0."""
 
     file: str = Field(description="CSV file with one row per cell; rows of the same cell are added")
     columns: dict[str, str] = Field(min_length=1, description="column of the file, by attribute")
@@ -36,7 +36,7 @@ class CountTable(Section):
 
 
 class StartingPoint(Section):
-    """How the attributes go together: a population, or a table of counts."""
+    """The starting table, which determines the association of attributes: a population or a table of counts."""
 
     population: str | None = Field(default=None, description="population that gives the odds ratios")
     attributes: tuple[str, ...] = Field(default=(), description="attributes of the population to use; default: all")
@@ -52,13 +52,13 @@ class StartingPoint(Section):
 
 
 class MarginTable(CountTable):
-    """A margin of the population: counts by some of its attributes."""
+    """A margin of the population: counts by a subset of its attributes."""
 
     name: str = Field(default="", description="name of the margin in messages")
 
 
 class FittedRecipe(RecipeHead):
-    """People fitted to the margins of published tables."""
+    """Recipe of people fitted to the margins of published tables."""
 
     kind: Literal["fitted"] = Field(description="kind of recipe")
     seed: Seed = Field(description="seed of the random draw")
@@ -81,7 +81,7 @@ class FittedRecipe(RecipeHead):
 def fitted_population(
     recipe: FittedRecipe, start: Population | None, folder: Path, *, name: str, expected: bool, seed: int
 ) -> Population:
-    """Make the population of a recipe of kind ``fitted``.
+    """Return the population of a recipe of kind ``fitted``.
 
     Parameters
     ----------
@@ -89,30 +89,30 @@ def fitted_population(
     start : Population or None
         The population that ``recipe.start`` names, if any.
     folder : Path
-        Where the recipe's files are.
+        Folder of the recipe's files.
     name : str
     expected : bool
-        Keep the fitted counts (float64) instead of drawing whole people from them.
+        Whether to return the fitted counts (float64) instead of drawing people from them.
     seed : int
-        Of the draw.
+        Seed of the draw.
 
     Returns
     -------
     Population
-        Over the attributes of the table to start from, then further attributes of margins, in order. Its source reports
-        how well the margins are met.
+        Population over the attributes of the starting table, followed by further attributes of margins, in order. Its
+        `source` states the remaining error of the margins.
 
     Raises
     ------
     InputError
-        If a file cannot be used, margins contradict each other or cannot be met, or there are more than 50 million
+        If a file cannot be used, margins contradict each other or cannot be reached, or there are more than 50 million
         cells.
     """
     tables = [(margin, *_read(margin, folder)) for margin in recipe.margin]
     known, counts = _start(recipe, start, folder)
     domain = _domain(known, tables)
     _require_few_cells(domain)
-    # Attributes that only margins have are independent of the others in the table to start from.
+    # In the starting table, attributes that occur only in margins are independent of all other attributes.
     added = (1,) * (len(domain.attributes) - counts.ndim)
     table = np.broadcast_to(counts.reshape(*counts.shape, *added), domain.shape)
     margins = []
@@ -152,7 +152,10 @@ def _read(table: CountTable, folder: Path) -> tuple[pd.DataFrame, Path]:
 
 
 def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tuple[tuple[Attribute, ...], Floats]:
-    """Return the attributes and counts of the table to start from; without one, no attributes and a count of 1."""
+    """Return the attributes and counts of the starting table.
+
+    By default, there are no attributes and one cell with count 1.
+    """
     if recipe.start is None:
         return (), np.ones(())
     if recipe.start.table is not None:
@@ -171,7 +174,10 @@ def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tupl
 
 
 def _domain(known: tuple[Attribute, ...], tables: list[tuple[MarginTable, pd.DataFrame, Path]]) -> Domain:
-    """Return the known attributes, then further attributes of margins with all values that occur."""
+    """Return the domain of the known attributes and further attributes of margins.
+
+    The latter have all values that occur.
+    """
     names = [attribute.name for attribute in known]
     seen: dict[str, list[pd.Series[str]]] = {}
     for section, frame, _ in tables:

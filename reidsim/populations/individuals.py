@@ -1,4 +1,7 @@
-"""A population with one row of codes per person, where counts by cell do not suffice."""
+"""A population with one row of codes per person.
+
+It is for uses that need more than counts by cell.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ from reidsim.populations.sampling import UNKNOWN
 
 @dataclass(frozen=True)
 class Individuals:
-    """People of a domain, one row each.
+    """People with attributes from a domain, one row per person.
 
     Parameters
     ----------
     domain : Domain
     codes : ndarray of int32, shape (n_people, n_attributes)
-        ``UNKNOWN`` (-1) where a value is missing.
+        Codes of the people's values; ``UNKNOWN`` (-1) for a missing value.
     name : str
         Name in messages and results.
     source : str
@@ -33,7 +36,7 @@ class Individuals:
     Raises
     ------
     InputError
-        If there are no people.
+        If the population is empty.
     """
 
     domain: Domain
@@ -50,12 +53,14 @@ class Individuals:
 
     @classmethod
     def of(cls, population: Population) -> Individuals:
-        """Return one row per person of a population counted by cell, in the order of its cells.
+        """Return one row per person of a population counted by cell.
+
+        Rows are in the order of its cells.
 
         Raises
         ------
         InputError
-            If its counts are expected ones, or the rows do not fit into memory.
+            If the population has expected counts, or the rows do not fit into memory.
         """
         counts = population.whole_counts("individuals cannot be made of expected counts")
         needed = int(counts.sum()) * len(population.domain.attributes) * population.cells.itemsize
@@ -73,21 +78,21 @@ class Individuals:
         return self.codes[:, self.domain.position(attribute)]
 
     def select(self, attributes: Sequence[str]) -> Individuals:
-        """Return the same people with some of their attributes, in the order given."""
+        """Return the same people with a subset of their attributes, in the given order."""
         columns = [self.domain.position(name) for name in attributes]
         return replace(self, domain=self.domain.select(attributes), codes=self.codes[:, columns])
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Individuals:
-        """Return some of the people, by row numbers or a mask."""
+        """Return a subset of the people, selected by row numbers or by a mask."""
         return replace(self, codes=self.codes[rows])
 
     def population(self) -> Population:
-        """Return the people counted by cell.
+        """Return the population of these people, counted by cell.
 
         Raises
         ------
         InputError
-            If a value is missing; names the attribute and the number of missing values.
+            If a value is missing; the message names the attribute and the number of missing values.
         """
         missing = (self.codes == UNKNOWN).sum(axis=0)
         if missing.any():
@@ -97,5 +102,8 @@ class Individuals:
         return Population.from_records(self.domain, self.codes, name=self.name, source=self.source)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return labels, one categorical column per attribute; missing values are NaN."""
+        """Return a table of labels, one categorical column per attribute.
+
+        Missing values are NaN.
+        """
         return self.domain.decode(self.codes)

@@ -1,7 +1,7 @@
-"""Lists drawn from people: membership, and values with errors and gaps.
+"""Lists drawn from people, whose values can be wrong or missing.
 
-The columns of a list, which an adversary sees, and the person behind each record are kept apart. Memberships of one
-person in several lists can be correlated.
+The columns of a list, which an adversary sees, are stored separately from the true person of each record. Memberships
+of a person in several lists can be correlated.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from reidsim.populations.sampling import UNKNOWN
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-# Returns the random generator of a list by its name.
+# A function that returns the random generator of a list, given its name.
 Streams = Callable[[str], np.random.Generator]
-# Correlation of memberships: one for all pairs of lists, or by pair of names.
+# Correlation of memberships: one value for all pairs of lists, or values by pair of names.
 Correlation = float | Mapping[str, Mapping[str, float]]
 
-# The stream of the factor common to all lists; no list has this name.
+# Name of the random stream of the factor common to all lists; no list has this name.
 _COMMON = ""
 
 
 @dataclass(frozen=True, eq=False)
 class PeopleList:
-    """A list of some people.
+    """A list of records about some people.
 
     Parameters
     ----------
     name : str
     person : ndarray of int64, shape (n_records,)
-        Person of each record, in random order; nobody has two records. -1 for records about other people.
+        True person of each record, in random order, or -1 for records about other people. No person has two records.
     columns : mapping of str to ndarray of int64, shape (n_records,)
-        Values in the list; ``UNKNOWN`` (-1) where a value is missing.
+        Values in the list, by attribute; ``UNKNOWN`` (-1) for a missing value.
     n_people : int
-        People that it was drawn from.
+        Number of people from whom the list was drawn.
     """
 
     name: str
@@ -55,12 +55,12 @@ class PeopleList:
 
     @property
     def coverage(self) -> float:
-        """Share of the people who are in the list."""
+        """Share of the people in the list."""
         return float((self.person >= 0).sum() / self.n_people)
 
     @cached_property
     def record_of(self) -> Integers:
-        """Record of each person, -1 for people without one, shape (n_people,)."""
+        """Record of each person, shape (n_people,); -1 for people without a record."""
         record = np.full(self.n_people, -1, dtype=np.int64)
         known = self.person >= 0
         record[self.person[known]] = np.flatnonzero(known)
@@ -69,20 +69,21 @@ class PeopleList:
 
 @dataclass(frozen=True, eq=False)
 class ListRule:
-    """How a list is drawn.
+    """The parameters of drawing a list.
 
     Parameters
     ----------
     attributes : tuple of str
         Attributes of the list.
     chance : ndarray of float64, shape (n_people,)
-        Probability of each person to be in the list; with `size`, the weight of being drawn.
+        Probability that each person is in the list; with `size`, weight of the person in the draw.
     size : int, optional
-        Number of records, drawn one after the other without replacement by weight.
+        Number of records, drawn sequentially without replacement with these weights.
     errors : mapping of str to float
-        Probability that a value is wrong: then it is the value of a random person who has another value.
+        Probability that a value is wrong, by attribute. A wrong value is the value of a random person with another
+        value.
     missing : mapping of str to float or ndarray of float64, shape (n_people,)
-        Probability that a value is missing, right or wrong.
+        Probability that a value is missing, by attribute; independent of whether the value is wrong.
     """
 
     attributes: tuple[str, ...]
@@ -99,23 +100,23 @@ def draw_lists(
     membership: Streams,
     contents: Streams,
 ) -> dict[str, PeopleList]:
-    """Draw lists from people.
+    """Return lists drawn from people, by name.
 
     Parameters
     ----------
     people : mapping of str to ndarray of int64, shape (n_people,)
-        Attributes as whole numbers of 0 or more; ``UNKNOWN`` (-1) where a value is missing.
+        Values as integers of 0 or more, by attribute; ``UNKNOWN`` (-1) for a missing value.
     rules : mapping of str to ListRule
     correlation : float or mapping
         See `membership_numbers`.
     membership, contents : callable
-        Return the generator of the membership, and of the values, of a list by its name.
+        Functions that return the random generator of the membership, and of the values, of a list, given its name.
 
     Raises
     ------
     InputError
-        If a probability is outside [0, 1], too few people can be drawn, nobody was, an attribute does not exist, or
-        has no other value to be mistaken for.
+        If a probability is outside [0, 1], too few people can be drawn, no person was drawn, an attribute does not
+        exist, or an attribute with errors has only one value.
     """
     n_people = len(next(iter(people.values())))
     lists = {}
@@ -128,26 +129,28 @@ def draw_lists(
 def membership_numbers(
     names: tuple[str, ...], correlation: Correlation, n_people: int, streams: Streams
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield a uniform number per person for each list; people with low numbers are in the list.
+    """Yield, for each list, one uniform number per person.
 
-    The numbers of one person follow a Gaussian copula, so that correlation does not change the members of single
-    lists in distribution.
+    People with low numbers are in the list. The numbers of a person have a Gaussian copula, so the correlation does not
+    change the distribution of the members of a single list.
 
     Parameters
     ----------
     names : tuple of str
-        Lists, in order.
+        Names of the lists, in order.
     correlation : float or mapping of str to mapping of str to float
-        Of the normal numbers of two lists: one for all pairs, in [0, 1], the share of variance of a common factor; or
-        by pair of names, in (-1, 1), 0 for other pairs, where each list is drawn given the lists before it.
+        Correlation of the normal variables of two lists. Either one value in [0, 1] for all pairs, the share of the
+        variance from a common factor; or a value in (-1, 1) by pair of names (0 for other pairs), in which case each
+        list is drawn conditional on the lists before it.
     n_people : int
     streams : callable
+        Function that returns the random generator of a list, given its name.
 
     Raises
     ------
     InputError
-        If a correlation is out of range, a name is unknown, a pair is given twice, or correlations contradict each
-        other.
+        If a correlation is out of range, a name is unknown, a pair is given twice, or the correlations are not
+        consistent.
     """
     if isinstance(correlation, Mapping):
         own: list[Floats] = []
@@ -168,7 +171,10 @@ def membership_numbers(
 
 
 def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, float]]) -> Floats:
-    """Return the lower triangular matrix that gives independent normal numbers these correlations."""
+    """Return the triangular matrix that gives normal variables these correlations.
+
+    The matrix is lower triangular; it is applied to independent normal variables.
+    """
     correlation = np.eye(len(names))
     for name, other, strength in ((n, o, s) for n, others in by_pair.items() for o, s in others.items()):
         where = f"together.{name}.{other}"
@@ -204,7 +210,7 @@ def _members(rule: ListRule, uniform: Floats) -> Integers:
     possible = np.flatnonzero(chance > 0)
     if not 1 <= rule.size <= len(possible):
         raise InputError("size that cannot be drawn", where="size", found=rule.size, expected=f"1 to {len(possible)}")
-    # Exponential clocks that run at each person's weight: the first to ring are a weighted draw without replacement.
+    # Exponential times with each person's weight as rate: the smallest are a weighted draw without replacement.
     rings = -np.log1p(-uniform[possible]) / chance[possible]
     return np.sort(possible[np.argpartition(rings, rule.size - 1)[: rule.size]])
 
@@ -212,7 +218,10 @@ def _members(rule: ListRule, uniform: Floats) -> Integers:
 def _list(
     name: str, people: Mapping[str, Integers], person: Integers, rule: ListRule, rng: np.random.Generator
 ) -> PeopleList:
-    """Return the list of some people, who come in ascending order."""
+    """Return the list with records of the people in `person`.
+
+    `person` is in ascending order.
+    """
     for where, named in (("attributes", rule.attributes), ("errors", rule.errors), ("missing", rule.missing)):
         for attribute in named:
             if attribute not in people or attribute not in rule.attributes:
@@ -235,7 +244,7 @@ def _list(
 
 
 def _other_values(population: Integers, values: Integers, rng: np.random.Generator, attribute: str) -> Integers:
-    """Return for each value the value of a random person who has another one."""
+    """Return, for each value, the value of a random person with a different value."""
     found, counts = np.unique(population[population != UNKNOWN], return_counts=True)
     ends = np.cumsum(counts)
     own = np.searchsorted(found, values)
@@ -243,6 +252,6 @@ def _other_values(population: Integers, values: Integers, rng: np.random.Generat
     if len(values) and not others.all():
         raise InputError("everybody has the same value, so none is wrong", where="errors", found=attribute)
     place = (rng.random(len(values)) * others).astype(np.int64)
-    # Skip the people who have the value itself.
+    # Skip the people with the value itself.
     place += np.where(place >= ends[own] - counts[own], counts[own], 0)
     return np.asarray(found[np.searchsorted(ends, place, side="right")], dtype=np.int64)

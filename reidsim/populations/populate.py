@@ -1,4 +1,4 @@
-"""Writing the population of a recipe to a Parquet file."""
+"""Write the population of a recipe to a Parquet file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _RECORDED_VERSIONS = ("reidsim", "numpy", "pyarrow")
 
 @dataclass(frozen=True)
 class PopulationFile:
-    """The file of a population.
+    """A file with a population.
 
     Parameters
     ----------
     path : Path
     rows : int
-        Of the table.
+        Number of rows of the table.
     people : float
-        People of all rows.
+        Number of people in all rows.
     truth : Path, optional
-        File of the true links of an external resource: the row of the population that each record is about.
+        File with the true links of an external resource: the population row of each record's person.
     """
 
     path: Path
@@ -57,15 +57,17 @@ def populate(
     overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> PopulationFile:
-    """Make the population of a recipe and write it as Parquet; its metadata hold the recipe, seed and versions.
+    """Write the population of a recipe as a Parquet file.
+
+    Its metadata hold the recipe, seed and versions.
 
     Parameters
     ----------
     recipe : str or Path
         Name of a bundled recipe, or a TOML file.
     output : str or Path
-        New file, ``.parquet``. The true links of an external resource, which the file itself does not contain, are
-        written to ``NAME.truth.parquet`` beside it.
+        New file with suffix ``.parquet``. The true links of an external resource are not in this file; they are written
+        to ``NAME.truth.parquet`` in the same folder.
     counts : {"sample", "expected"}
     seed : int, optional
     overrides : mapping of str to object, optional
@@ -75,7 +77,7 @@ def populate(
     Raises
     ------
     InputError
-        If the recipe cannot be used or the file cannot be written; nothing is overwritten.
+        If the recipe cannot be used, or the file exists or cannot be written.
     """
     output = Path(output)
     if output.suffix != ".parquet":
@@ -111,14 +113,17 @@ def _table(made: Made, about: Mapping[str, Any]) -> pa.Table:
     if isinstance(made, Genealogy):
         return to_table(made, about)
     if isinstance(made, ExternalResource):
-        # With recipe and seed, an adversary who has the population could make the true links.
+        # With recipe, seed and the population, an adversary could reproduce the true links, so both are omitted.
         disclosed = {key: about[key] for key in ("recipe", "versions")}
         return individuals_table(made.records, {**disclosed, "price": made.price, "buyers": list(made.buyers)})
     return individuals_table(made, about)
 
 
 def _origin(path: Path, counts: Counting, seed: int | None, changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return the recipe with its changes, the seed and the versions that make a population."""
+    """Return the recipe with its changes, the seed and the versions.
+
+    They determine the population.
+    """
     content = read_toml(path)
     override(content, changes)
     return {

@@ -1,4 +1,4 @@
-"""A population as the number of people in each cell of a domain."""
+"""A population, stored as the number of people in each cell of a domain."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ Counts = NDArray[np.number[Any]]
 
 @dataclass(frozen=True)
 class Population:
-    """People by cell of a domain; empty cells are not stored, so that large domains cost little.
+    """The number of people in each cell of a domain.
+
+    Empty cells are not stored, so large domains need little memory.
 
     Parameters
     ----------
     domain : Domain
     cells : ndarray of int32, shape (n_cells, n_attributes)
-        Codes of the occupied cells, each once.
+        Codes of the cells with people; each cell occurs once.
     counts : ndarray of int64, shape (n_cells,)
-        People in each cell; float64 when they are expected counts.
+        Number of people in each cell; float64 for expected counts.
     name : str
         Name in messages and results.
     source : str
@@ -38,7 +40,7 @@ class Population:
     Raises
     ------
     InputError
-        If there are no people, or a count is negative.
+        If the population is empty, or a count is negative.
     """
 
     domain: Domain
@@ -60,7 +62,10 @@ class Population:
     def from_records(
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
-        """Return the sums by cell of rows of codes (n, m), each of one person or of `counts` people."""
+        """Return a population from rows of codes, shape (n, m).
+
+        Each row is one person or `counts` people.
+        """
         first, inverse = distinct_rows(list(codes.T), len(codes))
         if counts is not None and (counts < 0).any():
             raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")
@@ -72,7 +77,7 @@ class Population:
 
     @classmethod
     def from_dense(cls, domain: Domain, table: Counts, *, name: str = "population", source: str = "") -> Population:
-        """Return the occupied cells of a full table of shape ``domain.shape``."""
+        """Return a population from a full table of counts with shape ``domain.shape``."""
         cells = np.argwhere(table > 0).astype(np.int32)
         return cls(domain, cells, table[table > 0], name=name, source=source)
 
@@ -80,9 +85,9 @@ class Population:
     def from_frame(
         cls, frame: pd.DataFrame, count: str | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
-        """Count the rows of a table by its columns.
+        """Return a population from the rows of a table.
 
-        Categories are the values that occur, whole numbers by size and others as text.
+        Categories are the values that occur: integers in numerical order, other values in alphabetical order.
 
         Parameters
         ----------
@@ -91,12 +96,12 @@ class Population:
         count : str, optional
             Column with the number of people of each row.
         name, source : str
-            As of the class.
+            See the class.
 
         Raises
         ------
         InputError
-            If a value is missing, or a count is not a number of 0 or more; names the row.
+            If a value is missing, or a count is not a number of 0 or more; the message names the row.
         """
         table, where = text_table(frame, name), Path(name)
         if count is not None:
@@ -114,12 +119,14 @@ class Population:
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
 
     def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:
-        """Return the population with new labels for the categories of some attributes; equal labels are merged.
+        """Return the population with new labels for categories.
+
+        Categories with equal labels are merged.
 
         Parameters
         ----------
         labels : mapping of str to callable
-            Function from a category to its label, by attribute.
+            Function that returns the new label of a category, by attribute.
         """
         attributes, columns, changed = [], [], False
         for position, attribute in enumerate(self.domain.attributes):
@@ -137,12 +144,12 @@ class Population:
         )
 
     def whole_counts(self, problem: str) -> NDArray[np.int64]:
-        """Return the counts as whole people.
+        """Return the counts as integers.
 
         Raises
         ------
         InputError
-            With the given problem, if they are expected counts.
+            If the counts are expected counts; `problem` is the message.
         """
         if not np.issubdtype(self.counts.dtype, np.integer):
             raise InputError(problem, where=self.name, expected="counts of whole people")
@@ -150,11 +157,11 @@ class Population:
 
     @property
     def total(self) -> float:
-        """People in all cells."""
+        """Number of people in all cells."""
         return float(self.counts.sum())
 
     def marginal(self, names: Sequence[str]) -> Population:
-        """Return the population counted by some of its attributes, in the order given."""
+        """Return the population counted by a subset of its attributes, in the given order."""
         if tuple(names) == self.domain.names:
             return self
         columns = [self.domain.position(name) for name in names]

@@ -1,7 +1,8 @@
-"""Iterative proportional fitting: the table closest to a given one that has given margins.
+"""Iterative proportional fitting.
 
-Own code rather than a dependency: ipfn loops over the cells of each margin in Python and has had no release since 2021;
-humanleague is compiled C++; neither names margins that contradict each other or cannot be met.
+It finds the table with given margins that is closest to a given table. This is not a dependency because ipfn loops over
+the cells of each margin in Python and has had no release since 2021, humanleague is compiled C++, and neither names the
+margins that contradict each other or cannot be met.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Margin:
-    """Required sums of a table over all axes but some.
+    """Required sums of a table over all axes except the given ones.
 
     Parameters
     ----------
     name : str
-        Name in messages.
+        Name of the margin in messages.
     axes : tuple of int
-        Axes of the table that are kept.
+        Axes of the table that the margin keeps.
     target : ndarray of float64
-        Sums, 0 or more; one axis for each of `axes`, in their order.
+        Required sums, 0 or more; its axes correspond to `axes`.
     """
 
     name: str
@@ -38,27 +39,30 @@ class Margin:
     target: Floats
 
     def sums(self, table: Floats) -> Floats:
-        """Return the sums of a table to be compared with `target`, same shape."""
+        """Return the sums of a table that correspond to `target`, same shape."""
         others = tuple(axis for axis in range(table.ndim) if axis not in self.axes)
         return np.asarray(table.sum(axis=others).transpose(np.argsort(np.argsort(self.axes))))
 
     def spread(self, values: Floats, ndim: int) -> Floats:
-        """Return values of the margin's shape as an array that broadcasts over a table of `ndim` axes."""
+        """Reshape a margin's array so that it broadcasts over a table.
+
+        The table has `ndim` axes.
+        """
         ordered = values.transpose(np.argsort(self.axes))
         return np.asarray(np.expand_dims(ordered, [axis for axis in range(ndim) if axis not in self.axes]))
 
 
 @dataclass(frozen=True)
 class FittedTable:
-    """A table fitted to margins.
+    """The result of fitting a table to margins.
 
     Parameters
     ----------
     table : ndarray of float64
     rounds : int
-        Number of times the table was scaled to all margins in turn.
+        Number of rounds; in each round, the table is scaled to all margins in turn.
     error : float
-        Largest difference between a margin's sum and its target, as a share of the people.
+        Largest absolute difference between a sum and its target, divided by the number of people.
     worst : str
         Name of the margin with this difference.
     converged : bool
@@ -78,37 +82,40 @@ class FittedTable:
 def fit_margins(
     start: Floats, margins: Sequence[Margin], domain: Domain, *, tolerance: float = 1e-9, max_rounds: int = 1000
 ) -> FittedTable:
-    """Scale a table to its margins in turn until it meets them all.
+    """Return a table fitted to all margins.
+
+    The table is scaled to one margin after the other.
 
     Parameters
     ----------
     start : ndarray of float64
-        Association of the axes, such as counts of a sample, or ones; 0 or more. A cell of 0 stays 0. The odds ratios of
-        the result are those of `start`.
+        Starting table, such as counts of a sample, or ones; values of 0 or more. It determines the association of the
+        axes: the result has the odds ratios of `start`, and a cell of 0 stays 0.
     margins : sequence of Margin
-        At least one. Their targets have the same total, and any two have the same sums over the axes they share.
+        One or more margins. All targets must have the same total, and any two margins must have the same sums over
+        their common axes.
     domain : Domain
-        Of the table, for messages.
+        Domain of the table, for messages.
     tolerance : float
-        Error to stop at, as a share of the people. Margins that differ by more contradict each other.
+        Largest accepted error, divided by the number of people. Margins with larger differences contradict each other.
     max_rounds : int
-        Rounds to stop after if the error is still larger.
+        Maximum number of rounds.
 
     Returns
     -------
     FittedTable
-        Not converged if no table with the zeros of `start` meets the margins, or it takes more rounds.
+        Not converged if no table with the zeros of `start` has these margins, or convergence needs more rounds.
 
     Raises
     ------
     InputError
-        If a margin or `start` has no people, margins contradict each other (names both), or a margin has people in a
-        place where every cell is 0 in `start` or by another margin.
+        If a margin or `start` has no people, margins contradict each other (the message names both), or a margin has
+        people in an entry for which every cell is 0 in `start` or according to another margin.
 
     Notes
     -----
     The result is the table with these margins that has the least Kullback-Leibler divergence from `start` (Deming and
-    Stephan 1940; Csiszar 1975). Nothing is divided by 0: a sum of 0 is only ever met with a target of 0.
+    Stephan 1940; Csiszar 1975). A sum of 0 occurs only with a target of 0, so there is no division by 0.
     """
     table = np.array(start, dtype=np.float64)
     if not table.sum() > 0:
@@ -134,10 +141,13 @@ def fit_margins(
 
 
 def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain) -> None:
-    """Check that two margins have the same sums over the axes they share; over none, the same total."""
+    """Check that two margins have the same sums over their common axes.
+
+    If there are none, they must have the same total.
+    """
     shared = tuple(axis for axis in one.axes if axis in other.axes)
     for axes in ((), shared) if shared else ((),):
-        # Each margin is a table of its own, whose axes have positions in `axes`.
+        # Axis i of a margin's target is axis `axes[i]` of the table.
         first, second = (
             Margin("", tuple(margin.axes.index(axis) for axis in axes), margin.target).sums(margin.target)
             for margin in (one, other)
@@ -155,7 +165,10 @@ def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain)
 
 
 def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain) -> None:
-    """Set the cells of empty margins to 0, and check that every other place of a margin has a cell left."""
+    """Set cells with a margin of 0 to 0.
+
+    Check that every positive margin still has a positive cell.
+    """
     for margin in margins:
         table *= margin.spread((margin.target > 0).astype(np.float64), table.ndim)
     for margin in margins:

@@ -26,14 +26,14 @@ Delimiter = Annotated[str, Field(min_length=1, max_length=1), AfterValidator(_en
 
 
 class RecipeHead(Section):
-    """Keys of every recipe."""
+    """The keys that every recipe has."""
 
     title: str = Field(default="", description="title shown by `reidsim list`")
     source: str = Field(default="", description="origin of the figures")
 
 
 class CountsRecipe(RecipeHead):
-    """People counted in a CSV or Parquet file, one row per cell or person."""
+    """Recipe for a CSV or Parquet file with one row per person, or one row per cell with a count."""
 
     kind: Literal["counts"] = Field(description="kind of recipe")
     file: str = Field(description="CSV file with a header, or Parquet file")
@@ -62,7 +62,7 @@ class CountsRecipe(RecipeHead):
 
 
 class Areas(Section):
-    """Areas and their people."""
+    """The file with the number of people of each area."""
 
     attribute: str = Field(description="name of the area attribute")
     file: str = Field(description="CSV file with one row per area")
@@ -71,14 +71,14 @@ class Areas(Section):
 
 
 class Hispanic(Section):
-    """Adults counted without their race, and how they spread over races."""
+    """Hispanic adults, who are counted without race, and their distribution over races."""
 
     column: str = Field(description="column of the area file with the number of these adults")
     percent: dict[str, Percent] = Field(description="percentage of these adults in each race; scaled to a sum of 100")
 
 
 class Race(Section):
-    """Columns of adults that make up each race."""
+    """The columns of adults that belong to each race."""
 
     attribute: str = Field(description="name of the race attribute")
     adults: dict[str, list[str]] = Field(
@@ -88,7 +88,7 @@ class Race(Section):
 
 
 class Tail(Section):
-    """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last age of the figures."""
+    """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last single age in the data."""
 
     linear: Annotated[float, Field(ge=0)] = Field(
         description="coefficient in the weight exp(-linear k - quadratic k^2) of the k-th year above the last "
@@ -98,7 +98,7 @@ class Tail(Section):
 
 
 class Age(Section):
-    """Single years of age; the last row of the file holds all people of that age and over."""
+    """Single years of age; the last row of the file counts all people of this age and older."""
 
     attribute: str = Field(description="name of the age attribute")
     file: str = Field(description="CSV file with one row per year of age, without gaps")
@@ -108,16 +108,16 @@ class Age(Section):
 
 
 class Sex(Section):
-    """Columns of the age file for each sex and race."""
+    """The columns of the age file for each sex and race."""
 
     attribute: str = Field(description="name of the sex attribute")
     columns: dict[str, dict[str, list[str]]] = Field(description="columns of the age file, by sex and race")
 
 
 class CensusCellsRecipe(RecipeHead):
-    """People by area, race, sex and age from figures by area and figures by age.
+    """Recipe of people by area, race, sex and age, combined from counts by area and counts by age.
 
-    An area without adults has the race mix of all areas together.
+    An area without adults gets the distribution of races of all areas together.
     """
 
     kind: Literal["census-cells"] = Field(description="kind of recipe")
@@ -129,7 +129,7 @@ class CensusCellsRecipe(RecipeHead):
 
 
 class Sf1Recipe(RecipeHead):
-    """The real 2010 Census Summary File 1: a geography file and the segments with tables PCT12A to PCT12G."""
+    """Recipe for the 2010 Census Summary File 1: a geography file and the segments with tables PCT12A to PCT12G."""
 
     kind: Literal["sf1"] = Field(description="kind of recipe")
     folder: str = Field(description="folder with the unzipped files")
@@ -148,7 +148,7 @@ class Sf1Recipe(RecipeHead):
 
 
 class RegistryRecipe(RecipeHead):
-    """A registry of people drawn at random from another population."""
+    """Recipe of a registry of people drawn at random from another population."""
 
     kind: Literal["registry"] = Field(description="kind of recipe")
     population: str = Field(description="population with whole numbers of people")
@@ -157,7 +157,7 @@ class RegistryRecipe(RecipeHead):
 
 
 class VoterFileRecipe(RecipeHead):
-    """The real voter registration file of North Carolina."""
+    """Recipe for the voter registration file of North Carolina."""
 
     kind: Literal["voter-file"] = Field(description="kind of recipe")
     file: str = Field(description="path of the voter registration file")

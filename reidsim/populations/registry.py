@@ -1,4 +1,4 @@
-"""Identified registries: simple random samples of a population, counted by cell."""
+"""Identified registries: simple random samples of a population, by cell."""
 
 from __future__ import annotations
 
@@ -12,35 +12,37 @@ from reidsim.random_counts import draw_multivariate_hypergeometric
 def draw_registry(
     population: Population, size: int, rng: np.random.Generator, *, name: str = "registry", source: str = ""
 ) -> Population:
-    """Draw a registry: `size` different people of a population, every set of that many being equally likely.
+    """Return a registry: a simple random sample of `size` people.
+
+    People are drawn without replacement.
 
     Parameters
     ----------
     population : Population
-        In whole people.
+        A population with integer counts.
     size : int
-        People in the registry.
+        Number of people in the registry.
     rng : numpy.random.Generator
     name, source : str
-        Of the registry.
+        Name and source of the registry.
 
     Returns
     -------
     Population
-        Over the cells with a drawn person; its counts (int64) sum to `size`, and no cell has more people than in
-        `population`. The share of the population that it lists, ``size`` over
-        ``population.total``, is the prior of Xia et al. 2015 that a person is in the registry.
+        The cells with a drawn person; the counts (int64) sum to `size`, and no cell has more people than in
+        `population`. The share ``size / population.total`` is the prior probability of Xia et al. 2015 that a person
+        is in the registry.
 
     Raises
     ------
     InputError
-        If `size` is not from 1 to the people of the population, or the population has expected counts.
+        If `size` is less than 1 or exceeds the population, or the population has expected counts.
 
     Notes
     -----
-    The counts of all cells together are multivariate hypergeometric, so a cell of n people out of N has
-    ``n size / N`` in the registry on average, with variance ``n (size/N) (1 - size/N) (N - n) / (N - 1)``. Xia et
-    al. (CIKM 2015, section 6.2) take their registry for such a sample.
+    The counts of all cells have a multivariate hypergeometric distribution: a cell with n of N people has on average
+    ``n size / N`` people in the registry, with variance ``n (size/N) (1 - size/N) (N - n) / (N - 1)``. Xia et al. (CIKM
+    2015, section 6.2) assume that their registry is such a sample.
     """
     counts = population.whole_counts("a registry cannot be drawn from expected counts")
     people = int(counts.sum())

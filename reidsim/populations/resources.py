@@ -1,7 +1,7 @@
-"""External resources: a file about some people of a population, one row each, such as a genealogy database.
+"""External resources: files about some people of a population.
 
-The records, which the adversary sees, and the person behind each record are kept apart: an adversary model uses the
-records alone, payoffs are computed with both.
+A file has one row per person; an example is a genealogy database. The records, which the adversary sees, are stored
+separately from the true person of each record. Adversary models use only the records; payoffs are computed from both.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ class CoverageByGroup(Section):
     )
 
     def chances(self, codes: NDArray[np.integer], categories: Sequence[str]) -> Floats:
-        """Return the probability of each person, shape (n_people,), from the codes of the attribute.
+        """Return each person's probability to be listed, shape (n_people,).
+
+        `codes` are the codes of the attribute.
 
         Raises
         ------
         InputError
-            If a key is no value and no range, a value has two shares, or somebody has no value or no share.
+            If a key is neither a value nor a range, a value has two shares, or a person has no value or no share.
         """
         shares = np.full(len(categories), np.nan)
         for key, share in self.shares.items():
@@ -61,14 +63,14 @@ class CoverageByGroup(Section):
         return np.asarray(shares[codes])
 
 
-# One attribute, or several whose shares are multiplied.
+# One share for all, shares by one attribute, or shares by several attributes, which are multiplied.
 Coverage = Share | CoverageByGroup | Annotated[tuple[CoverageByGroup, ...], Field(min_length=1)]
 
 
 class ResourceRecipe(RecipeHead):
-    """A file about people of a population, such as a genealogy database.
+    """Recipe of a file about some people of a population, such as a genealogy database.
 
-    At least one of ``size`` and ``coverage`` is needed.
+    At least one of ``size`` and ``coverage`` is required.
     """
 
     kind: Literal["resource"] = Field(description="kind of recipe")
@@ -106,15 +108,15 @@ class ExternalResource:
     Parameters
     ----------
     records : Individuals
-        The adversary's view; missing values are ``UNKNOWN``.
+        The records, which the adversary sees; missing values are ``UNKNOWN``.
     person : ndarray of int64, shape (n_records,)
-        The truth: row of the population that each record is about. Nobody has two records.
+        True person of each record, as a row of the population. No person has two records.
     n_people : int
-        People of the population.
+        Number of people in the population.
     price : float
-        Paid once, in currency units.
+        Price in currency units, paid once.
     buyers : tuple of str
-        Kinds of adversary who may have it; ``"anyone"`` for all.
+        Kinds of adversary who may buy the resource; ``"anyone"`` for all.
     """
 
     records: Individuals
@@ -133,11 +135,14 @@ class ExternalResource:
 
     @property
     def coverage(self) -> float:
-        """Share of the population that has a record."""
+        """Share of the population with a record."""
         return self.records.n_people / self.n_people
 
     def record_of(self) -> NDArray[np.int64]:
-        """Return the record of each person of the population, -1 for people without one, shape (n_people,)."""
+        """Return the record of each person of the population, shape (n_people,).
+
+        The result is -1 for people without a record.
+        """
         record = np.full(self.n_people, -1, dtype=np.int64)
         record[self.person] = np.arange(len(self.person))
         return record
@@ -149,7 +154,7 @@ def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Gener
     Raises
     ------
     InputError
-        If an attribute or value does not exist, or nobody can be listed.
+        If an attribute or value does not exist, or no person can be listed.
     """
     chance = np.ones(world.n_people)
     if isinstance(recipe.coverage, float):
@@ -172,12 +177,15 @@ def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Gener
 
 
 def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
-    """Draw the people who have a record: each by chance, or exactly `size` of them.
+    """Return the people who get a record.
+
+    Each gets one with a probability, or exactly `size` people get one.
 
     Parameters
     ----------
     chance : ndarray of float64, shape (n_people,)
-        Probability that a person has a record, independent of others; with `size`, the weight of being drawn.
+        Probability that a person has a record, independent of other people; with `size`, weight of the person in the
+        draw.
     rng : numpy.random.Generator
     size : int, optional
         Number of records.
@@ -190,7 +198,7 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
     Raises
     ------
     InputError
-        If too few people can be drawn, or nobody was.
+        If fewer than `size` people can be drawn, or no person was drawn.
     """
     possible = np.flatnonzero(chance > 0)
     if size is None:
@@ -203,7 +211,7 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
     weights = chance[possible]
     if (weights == weights[0]).all():
         return rng.permutation(possible)[:size].astype(np.int64)
-    # Exponential clocks that run at each person's weight: the first to ring are a weighted draw without replacement.
+    # Exponential times with each person's weight as rate: the smallest are a weighted draw without replacement.
     rings = rng.standard_exponential(len(possible)) / weights
     order = np.argsort(rings, kind="stable")[:size]
     return rng.permutation(possible[order]).astype(np.int64)
@@ -212,10 +220,10 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
 def with_values_missing(
     codes: NDArray[np.int32], missing: Mapping[int, float], rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Return a copy of a file's codes in which shares of the values of some columns are missing.
+    """Return a copy of a file's codes with a share of some values missing.
 
-    Columns of the same share lose values together: exactly ``int(records x columns x share)`` of them, every set of
-    that many being equally likely (as in the genealogy database of Wan et al. 2021).
+    Columns with the same share are treated together: exactly ``int(records x columns x share)`` of their values become
+    missing, and every set of this many values is equally likely (as in the genealogy database of Wan et al. 2021).
 
     Parameters
     ----------

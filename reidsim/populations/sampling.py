@@ -20,7 +20,7 @@ def complete_records(
     among: NDArray[np.bool_] | None = None,
     row_numbers: NDArray[np.integer] | None = None,
 ) -> Codes:
-    """Draw the unknown attributes of records from the population, given the known ones.
+    """Draw the unknown attributes of records, given the known attributes.
 
     Each record is completed with a cell that agrees with its known values, drawn with probability proportional to
     the people in the cell.
@@ -32,9 +32,9 @@ def complete_records(
         Codes over ``population.domain``; ``UNKNOWN`` (-1) for values to draw.
     rng : numpy.random.Generator
     among : ndarray of bool, shape (n_cells,), optional
-        Cells that may be drawn (all, if not given).
+        Mask of the cells that may be drawn; default: all cells.
     row_numbers : ndarray of int, shape (n_records,), optional
-        Numbers of the records in messages (1, 2, ..., if not given).
+        Numbers of the records in messages; default: 1, 2, ...
 
     Returns
     -------
@@ -43,7 +43,7 @@ def complete_records(
     Raises
     ------
     InputError
-        If nobody in the population agrees with the known values of a record.
+        If no person in the population agrees with the known values of a record.
     """
     completed = codes.copy()
     names = np.arange(1, len(codes) + 1) if row_numbers is None else row_numbers

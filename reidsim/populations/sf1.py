@@ -1,6 +1,7 @@
-"""People of each ZCTA by single year of age, sex and race from the 2010 Census Summary File 1: recipes of kind ``sf1``.
+"""Population of recipes of kind ``sf1``, from the 2010 Census.
 
-Layout: 2010 Census Summary File 1, technical documentation SF1/10-4 (RV), chapters 2 and 6.
+It has people by ZCTA, single year of age, sex and race. Layout: 2010 Census Summary File 1, technical documentation
+SF1/10-4 (RV), chapters 2 and 6.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from reidsim.populations.recipe import Sf1Recipe, Tail
 
 Integers = NDArray[np.int64]
 
-# Segment (file number) of each table, as in the Census Bureau's packing list of a state's zip file ("pct12a|20:209|"
-# and so on) and its table of data field descriptors. Each table is alone in its segment.
+# Segment (file number) of each table, from the Census Bureau's packing list of a state's zip file (such as
+# "pct12a|20:209|") and its table of data field descriptors. Each segment contains only this table.
 SEGMENTS = {"PCT12A": 20, "PCT12B": 21, "PCT12C": 22, "PCT12D": 23, "PCT12E": 24, "PCT12F": 25, "PCT12G": 26}
 
 # White, Black, American Indian and Alaska Native, Asian, Pacific Islander, some other race, two or more races.
@@ -35,20 +36,20 @@ TABLES_BY_RACE = {
 }
 SEXES = ("Male", "Female")
 
-# FILEID, STUSAB, CHARITER, CIFSN and LOGRECNO come before the cells in every line of a segment.
+# Number of fields (FILEID, STUSAB, CHARITER, CIFSN, LOGRECNO) before the cells in every line of a segment.
 _LINKING_FIELDS = 5
-# Total, then for each sex its total and 103 ages: 0 to 99 singly, 100-104, 105-109, 110 and over.
+# Cells of a table: the total, then for each sex its total and 103 ages: single years 0 to 99, 100-104, 105-109, 110+.
 _SINGLE_AGES = 100
 _GROUPED_AGES = (100, 105, 110)
 _AGES = _SINGLE_AGES + len(_GROUPED_AGES)
 _CELLS = 1 + len(SEXES) * (1 + _AGES)
-# Digits of a cell at most, by the data dictionary of the technical documentation.
+# Maximum number of digits of a cell, from the data dictionary of the technical documentation.
 _CELL_DIGITS = 9
 
-# The tail weights of a recipe count years from here.
+# The tail weights of a recipe count years from this age.
 _TAIL_AGE = 90
 
-# Fields of the geographic header (technical documentation, figure 2-5), whose positions are documented from 1.
+# Fields of the geographic header (technical documentation, figure 2-5, where positions start at 1).
 _SUMLEV, _GEOCOMP, _LOGRECNO, _ZCTA5, _POP100 = (
     slice(start - 1, start - 1 + length) for start, length in ((9, 3), (12, 2), (19, 7), (172, 5), (319, 9))
 )
@@ -56,7 +57,7 @@ _STATE_ZCTA, _WHOLE_AREA = "871", "00"
 
 
 class _Zcta(NamedTuple):
-    """A ZCTA in the geographic header; `people` is the header's own count (POP100)."""
+    """A ZCTA in the geographic header; `people` is the count in the header (POP100)."""
 
     zcta: str
     logrecno: str
@@ -67,12 +68,12 @@ class _Zcta(NamedTuple):
 
 
 def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
-    """Read the people of a state from tables PCT12A to PCT12G of the 2010 Census Summary File 1.
+    """Return the people of a state from tables PCT12A to PCT12G.
 
-    Nothing is estimated but the single years of people aged 100 and over: those of one ZCTA, race and sex aged
-    100-104, 105-109 or 110 and over are spread over the years, in whole people by largest remainders, with the
-    recipe's tail weights. Asian and Pacific Islander are one race (API); some other race and two or more races are
-    another (Other).
+    The tables are in the 2010 Census Summary File 1. Only the single years of people aged 100 and over are estimated:
+    the people of one ZCTA, race and sex aged 100-104, 105-109 or 110 and over are distributed over single years with
+    the recipe's tail weights, in whole people by largest remainders. Asian and Pacific Islander are combined into one
+    race (API), as are some other race and two or more races (Other).
 
     Parameters
     ----------
@@ -84,15 +85,15 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
     Returns
     -------
     Population
-        Over (age, race, sex, zip), counts of dtype int64; ``zip`` has the ZCTAs with people, in order. A ZCTA that
-        crosses the state's border counts with the part inside.
+        Population over (age, race, sex, zip) with counts of dtype int64; ``zip`` has the ZCTAs with people, in order.
+        Of a ZCTA that crosses the state's border, only the part inside the state is included.
 
     Raises
     ------
     InputError
-        If the folder or one of its eight files is missing, a line is cut short or has a cell that is not a whole
+        If the folder or one of its eight files is missing, a line is truncated or has a cell that is not a whole
         number, a ZCTA has no line in a segment, the cells of a table do not add up to its totals, or the seven tables
-        do not add up to the people of the geographic header. Names the file and the line or LOGRECNO.
+        do not add up to the people of the geographic header. The message names the file and the line or LOGRECNO.
     """
     files = data_file(recipe.folder, folder, "populations")
     if not files.is_dir():
@@ -103,7 +104,7 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
     for race, tables in enumerate(TABLES_BY_RACE.values()):
         for table in tables:
             by_race[:, race] += _read_table(files / f"{recipe.state}000{SEGMENTS[table]}2010.sf1", table, records)
-    # Every table adds up within itself, so that a table in the place of another is detected only here.
+    # The totals within each table are consistent, so exchanged tables are detected only here.
     for record, people in zip(records, by_race.sum(axis=(1, 2, 3)).tolist(), strict=True):
         if people != record.people:
             problem, expected = (
@@ -144,8 +145,11 @@ def _read_header(path: Path) -> list[_Zcta]:
 
 
 def _read_table(path: Path, table: str, records: list[_Zcta]) -> Integers:
-    """Return a table's people by ZCTA, sex and age, shape (n_records, 2, 103), after a check of its totals."""
-    # Segments also have lines for tracts, places and other areas: only lines of ZCTAs are parsed.
+    """Return a table's people by ZCTA, sex and age, shape (n_records, 2, 103).
+
+    Check its totals.
+    """
+    # Segments also have lines for tracts, places and other areas; only the lines of ZCTAs are parsed.
     rows = {record.logrecno: row for row, record in enumerate(records)}
     cells = np.zeros((len(records), _CELLS), dtype=np.int64)
     for number, line in _lines(path):
@@ -188,12 +192,15 @@ def _whole_number(text: str, problem: str, path: Path, where: str) -> int:
 
 
 def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
-    """Spread the grouped ages of (n, 5, 2, 103) over single years, in whole people: (n, 5, 2, oldest + 1)."""
+    """Return people by single year of age, shape (n, 5, 2, oldest + 1).
+
+    `by_race`, shape (n, 5, 2, 103), has grouped ages.
+    """
     parts = [by_race[..., :_SINGLE_AGES]]
     ends = (*_GROUPED_AGES[1:], oldest + 1)
     for group, (start, end) in enumerate(zip(_GROUPED_AGES, ends, strict=True)):
         people = by_race[..., _SINGLE_AGES + group]
-        # The weights from a later year on are those of a steeper tail: the first is 1 again and cannot underflow.
+        # Weights from a later year on equal the weights of a steeper tail whose first weight is 1, without underflow.
         steeper = Tail(linear=tail.linear + 2 * tail.quadratic * (start - _TAIL_AGE), quadratic=tail.quadratic)
         shares = tail_weights(steeper, end - start)
         spread = largest_remainders(people.ravel().astype(np.float64), shares[None, :])
@@ -202,7 +209,10 @@ def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers; one character is one byte, as fixed positions require."""
+    """Yield the numbered lines of a file.
+
+    Each character is one byte, because fields have fixed byte positions.
+    """
     try:
         with path.open(encoding="latin-1") as file:
             for number, line in enumerate(file, start=1):

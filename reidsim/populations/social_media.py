@@ -1,4 +1,7 @@
-"""Probabilities that attributes of a person can be learned from social media: recipes of kind ``social-media``."""
+"""Recipes of kind ``social-media``.
+
+They give probabilities that attributes of a person can be learned from social media.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ _BASES = ("source", "assumed", "calibrated")
 
 
 class Figure(Section):
-    """A probability and its basis: published, assumed, or calibrated to a published result."""
+    """A probability with its basis.
+
+    It is published, assumed, or calibrated to a published result.
+    """
 
     probability: Annotated[float, Field(ge=0, le=1)] = Field(description="probability")
     source: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="publication of the figure")
@@ -58,16 +64,16 @@ class AgeFigure(Figure):
 
     @property
     def bounds(self) -> tuple[int, float]:
-        """First and last age; infinity if the range is open."""
+        """First and last age of the range; the last is infinity if the range is open."""
         first, last = number_range(self.ages) or (0, None)
         return first, np.inf if last is None else last
 
 
 class FiguresByAge(Section):
-    """A probability for people of all ages together, by age group, or both.
+    """A probability for all ages together, by age group, or both.
 
-    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. With age groups, the figure
-    is 0 outside them.
+    Each probability has exactly one of ``source``, ``assumed`` and ``calibrated``. If there are age groups, the
+    probability is 0 for ages outside them.
     """
 
     overall: Figure | None = Field(default=None, description="figure for people of all ages together")
@@ -83,7 +89,10 @@ class FiguresByAge(Section):
         return self
 
     def at(self, ages: Ages) -> Floats:
-        """Return the probability at each age, of the shape of `ages`; NaN at ages outside all groups."""
+        """Return the probability at each age, same shape as `ages`.
+
+        The result is NaN for ages outside all groups.
+        """
         if self.overall is not None and not self.by_age:
             return np.full(ages.shape, self.overall.probability)
         found = np.full(ages.shape, np.nan)
@@ -94,7 +103,7 @@ class FiguresByAge(Section):
 
 
 class SocialMediaRecipe(RecipeHead):
-    """For each attribute, the probability that it can be learned from a person's posts."""
+    """Recipe of the probability that each attribute can be learned from a person's posts."""
 
     kind: Literal["social-media"] = Field(description="kind of recipe")
     platform: str = Field(description="name of the social-media platform")
@@ -127,7 +136,9 @@ class SocialMediaModel:
         return tuple(self.recipe.attributes)
 
     def use(self, age: int | Ages | None = None) -> Floats:
-        """Return the probability that a person uses the platform; 1 if the other figures already contain it.
+        """Return the probability that a person uses the platform.
+
+        It is 1 if the other probabilities include it.
 
         Parameters
         ----------
@@ -150,8 +161,8 @@ class SocialMediaModel:
     def learnable(self, attribute: str, age: int | Ages | None = None) -> Floats:
         """Return the probability that an attribute of a person can be learned.
 
-        It is the probability that the person uses the platform times that of learning the attribute about a user. The
-        events of two attributes of one person are independent given use only.
+        It is the probability that the person uses the platform, times the probability that the attribute of a user can
+        be learned. For two attributes of one person, the events are independent only conditional on use.
 
         Parameters
         ----------
@@ -186,12 +197,15 @@ class SocialMediaModel:
 
 
 def load_social_media(recipe: str | Path) -> SocialMediaModel:
-    """Load a social-media model from a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
+    """Return the social-media model of a recipe.
+
+    It is a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
 
     Raises
     ------
     InputError
-        If the recipe cannot be used; a figure without ``source``, ``assumed`` or ``calibrated`` is an error.
+        If the recipe cannot be used, for example because a probability has no ``source``, ``assumed`` or
+        ``calibrated``.
     """
     path = resolve(recipe, "populations", "social-media recipe")
     return SocialMediaModel(validated(SocialMediaRecipe, read_toml(path), path), name=path.stem)

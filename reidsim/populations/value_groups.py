@@ -1,4 +1,4 @@
-"""Groups of an attribute's values in recipes, such as age groups."""
+"""Groups of attribute values in recipes, such as age groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reidsim.errors import InputError, listed, locating, nearest
 from reidsim.populations.domain import Attribute
 from reidsim.wording import whole_number
 
-# Members of a group: values, ranges of whole numbers ("18..24", "75..", "..17"), or the rest.
+# Members of a group: values, ranges of integers ("18..24", "75..", "..17"), or "otherwise" for all other values.
 Members = Annotated[tuple[str, ...], Field(min_length=1)]
 Groups = dict[str, Members]
 
@@ -29,7 +29,7 @@ _TOO_MANY_COMBINATIONS = 10**7
 
 @dataclass(frozen=True)
 class GroupedAttribute:
-    """An attribute and the group of each of its values.
+    """An attribute with a partition of its values into groups.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class GroupedAttribute:
     labels : tuple of str
         Names of the groups.
     codes : ndarray of int32, shape (n_values,)
-        Position in `labels` of each value's group.
+        Group of each value, as an index into `labels`.
     """
 
     attribute: Attribute
@@ -46,14 +46,19 @@ class GroupedAttribute:
 
     @classmethod
     def of(cls, attribute: Attribute, groups: Mapping[str, Sequence[str]] | None = None) -> GroupedAttribute:
-        """Group the values of an attribute as `group_codes` does; without groups, each value is one."""
+        """Return an attribute grouped by `group_codes`.
+
+        Without `groups`, each value is its own group.
+        """
         if groups is None:
             return cls(attribute, attribute.categories, np.arange(attribute.size, dtype=np.int32))
         return cls(attribute, tuple(groups), group_codes(attribute, groups))
 
 
 class Combinations:
-    """All combinations of the groups of some attributes, numbered; the first attribute is the most significant.
+    """Numbering of all combinations of groups of some attributes.
+
+    The last attribute changes fastest.
 
     Parameters
     ----------
@@ -75,7 +80,10 @@ class Combinations:
             raise InputError(problem, where=where, found=self.size, expected=expected, hint=hint)
 
     def of_codes(self, columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
-        """Return the combination of each of `n` people from their codes, one column per attribute."""
+        """Return the combination number of each of `n` people, given their codes.
+
+        Codes have one column per attribute.
+        """
         numbers = np.zeros(n, dtype=np.int64)
         for g, codes in zip(self.grouped, columns, strict=True):
             numbers *= len(g.labels)
@@ -83,7 +91,10 @@ class Combinations:
         return numbers
 
     def of_labels(self, columns: Sequence[pd.Series[str]], n: int) -> NDArray[np.int64]:
-        """Return the combination of each of `n` rows of a table from their group names; -1 if one is unknown."""
+        """Return the combination number of each of `n` rows of a table, given group names.
+
+        The result is -1 if one is unknown.
+        """
         numbers = np.zeros(n, dtype=np.int64)
         unknown = np.zeros(n, dtype=np.bool_)
         for g, column in zip(self.grouped, columns, strict=True):
@@ -94,14 +105,17 @@ class Combinations:
 
     @property
     def possible(self) -> NDArray[np.bool_]:
-        """Combinations of groups that all have a value, shape (size,)."""
+        """Mask of the combinations in which every group contains a value, shape (size,)."""
         possible = np.ones(1, dtype=np.bool_)
         for g in self.grouped:
             possible = np.outer(possible, np.isin(np.arange(len(g.labels)), g.codes)).ravel()
         return possible
 
     def label(self, number: int) -> str:
-        """Return the name of a combination in messages, such as ``"sex = Male, age = 18-24"``."""
+        """Return the name of a combination for messages.
+
+        An example is ``"sex = Male, age = 18-24"``.
+        """
         groups = np.unravel_index(number, self.shape)
         return ", ".join(
             f"{g.attribute.name} = {g.labels[group]}" for g, group in zip(self.grouped, groups, strict=True)
@@ -109,21 +123,24 @@ class Combinations:
 
 
 def values_in_order(column: pd.Series[str]) -> tuple[str, ...]:
-    """Return the distinct values of a column: whole numbers by size, anything else in the order of the file."""
+    """Return the distinct values of a column, in order.
+
+    Integers are in numerical order, other values in the order of the file.
+    """
     values = [str(value) for value in column.unique()]
     numbers = {v: number for v in values if v.isdecimal() and (number := whole_number(v)) is not None}
     return tuple(sorted(values, key=numbers.__getitem__)) if len(numbers) == len(values) else tuple(values)
 
 
 def number_range(text: str) -> tuple[int, int | None] | None:
-    """Return the first and last whole number of a range; None if the text is no range.
+    """Return the first and last integer of a range; None if the text is not a range.
 
     ``"18..24"`` gives (18, 24), ``"..17"`` gives (0, 17), ``"75.."`` gives (75, None).
 
     Raises
     ------
     InputError
-        If the last number is below the first.
+        If the last number is smaller than the first.
     """
     match = _RANGE.fullmatch(text.strip())
     if match is None or text.strip() == "..":
@@ -135,25 +152,24 @@ def number_range(text: str) -> tuple[int, int | None] | None:
 
 
 def group_codes(attribute: Attribute, groups: Mapping[str, Sequence[str]]) -> NDArray[np.int32]:
-    """Return the group that each value of an attribute belongs to.
+    """Return the group of each value of an attribute.
 
     Parameters
     ----------
     attribute : Attribute
     groups : mapping of str to sequence of str
-        Members of each group: values of the attribute; ranges of whole numbers, ``"18..24"`` or open
-        ``"75.."`` and ``"..17"``, which hold the values that fall in them; ``"otherwise"``, for the values of no other
-        group.
+        Members of each group: values of the attribute; ranges of integers such as ``"18..24"``, ``"75.."`` and
+        ``"..17"``; or ``"otherwise"`` for the values that belong to no other group.
 
     Returns
     -------
     ndarray of int32, shape (n_values,)
-        Positions in `groups`; a group may be empty.
+        Index of each value's group in `groups`; a group may be empty.
 
     Raises
     ------
     InputError
-        If a member is no value of the attribute, or a value belongs to two groups or to none.
+        If a member is not a value of the attribute, or a value belongs to two groups or to no group.
     """
     where = f"groups of {attribute.name!r}"
     codes = np.full(attribute.size, -1, dtype=np.int32)
@@ -181,7 +197,7 @@ def group_codes(attribute: Attribute, groups: Mapping[str, Sequence[str]]) -> ND
 
 
 def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
-    """Return the positions of the values that a value or a range of whole numbers denotes.
+    """Return the positions of the values denoted by a value or by a range of integers.
 
     Parameters
     ----------
@@ -189,12 +205,12 @@ def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
     member : str
         A value, or a range such as ``"18..24"``.
     where : str
-        Place named in errors.
+        Location to name in error messages.
 
     Raises
     ------
     InputError
-        If it is neither.
+        If `member` is neither a value nor a range.
     """
     if member in attribute.categories:
         return [attribute.categories.index(member)]
@@ -208,6 +224,6 @@ def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
 
 
 def within(value: str, bounds: tuple[int, int | None]) -> bool:
-    """Return whether a value is a whole number in a range."""
+    """Return whether a value is an integer within a range."""
     number = whole_number(value)
     return number is not None and number >= bounds[0] and (bounds[1] is None or number <= bounds[1])

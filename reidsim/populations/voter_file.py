@@ -1,4 +1,7 @@
-"""The voter registration file of North Carolina, as the State Board of Elections distributes it."""
+"""Read the voter registration file of North Carolina.
+
+It is distributed by the State Board of Elections.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,18 @@ from reidsim.populations.population import Population
 from reidsim.populations.recipe import VoterFileRecipe
 from reidsim.tables import require_columns
 
-# Age at the end of the year: the column's name from 9 February 2022, and the one before.
+# Names of the column with the age at the end of the year: since 9 February 2022, and before.
 AGE_COLUMNS = ("age_at_year_end", "birth_age")
 
-# Codes of the file and their census terms.
+# Codes in the file and the corresponding census terms.
 RACES = {"W": "White", "B": "Black", "I": "AIAN", "A": "API", "P": "API", "O": "Other", "M": "Other"}
 SEXES = {"M": "Male", "F": "Female"}
 _UNDESIGNATED = "U"
 
 _OLDEST = 120
-# The layout has three; more digits leave room for numbers that denote an unknown age.
+# Maximum number of digits of an age; the layout has three, but numbers that denote an unknown age may be longer.
 _AGE_DIGITS = 9
-# Categories of all attributes but the last, the ZIP code, which is read as a number.
+# Categories of all attributes except the last, the ZIP code, which is read as a number.
 _CATEGORIES = {
     "age": tuple(str(age) for age in range(_OLDEST + 1)),
     "race": tuple(dict.fromkeys(RACES.values())),
@@ -42,26 +45,28 @@ _CATEGORIES = {
 _ATTRIBUTES = (*_CATEGORIES, "zip")
 _SHAPE = (*(len(labels) for labels in _CATEGORIES.values()), 100_000)
 
-# Reasons that a value has no code; the code is then the negative position.
+# Reasons why a value has no code; its code is then the negative index of the reason.
 _REASONS = ("", "missing", "implausible", "unreadable", "removed", "not kept")
 _MISSING, _IMPLAUSIBLE, _UNREADABLE, _REMOVED, _NOT_KEPT = range(-1, -6, -1)
 
 
 @dataclass(frozen=True)
 class VoterFileReport:
-    """The number of rows of a voter file that became people, and the reasons of the others.
+    """The numbers of kept and dropped rows of a voter file.
+
+    Dropped rows are counted by reason.
 
     Parameters
     ----------
     rows : int
-        Rows below the header, kept or dropped.
+        Number of rows below the header.
     kept : int
-        People in the population.
+        Number of people in the population.
     left_out : Counter of str
-        Dropped rows by reason, each row once, under the first that applies: "status removed" or "status not kept"; then
-        age, race, sex or zip, in this order, "missing" (blank, undesignated, an age that denotes unknown),
-        "implausible" (an age above 120) or "unreadable" (not in the documented form); then, of rows with all four
-        values, the first value that is "not in the population".
+        Number of dropped rows by reason. A row counts under the first reason that applies: "status removed" or "status
+        not kept"; then, for age, race, sex and zip in this order, "missing" (blank, undesignated, or an age that
+        denotes unknown), "implausible" (an age above 120) or "unreadable" (not in the documented form); then, for rows
+        with all four values, the first value that is "not in the population".
     """
 
     rows: int
@@ -83,47 +88,48 @@ def read_voter_file(
     source: str = "",
     block_size: int = 1 << 24,
 ) -> tuple[Population, VoterFileReport]:
-    """Count the voters of North Carolina's registration file by age, race, sex and ZIP code.
+    """Return the voters of North Carolina by age, race, sex and ZIP code.
 
-    Only voters with all four values are kept, as Xia et al. 2015 (section 6.1) kept the records without missing
-    values. Memory is for one block of the file and a few bytes per voter.
+    They are counted in the registration file. Only voters with all four values are kept, like the records without
+    missing values in Xia et al. 2015 (section 6.1). The function needs memory for one block of the file and a few bytes
+    per voter.
 
     Parameters
     ----------
     path : Path
-        ``ncvoter_Statewide.txt`` or a county's ``ncvoterNN.txt``, in the layout from 12 February 2022 or the one
-        before: tab separated, latin-1, with a header line. Quotes and white space around a value are dropped; quotes
-        inside one and backslashes mean nothing.
+        ``ncvoter_Statewide.txt`` or a county's ``ncvoterNN.txt``, in the layout from 12 February 2022 or the previous
+        layout: tab separated, latin-1, with a header line. Quotes and white space around a value are dropped; quotes
+        inside a value and backslashes have no special meaning.
     statuses : collection of str
-        Status codes of the voters to keep, of A (active), I (inactive), S (temporary) and D (denied). Removed voters
+        Status codes of the voters to keep: A (active), I (inactive), S (temporary) or D (denied). Removed voters
         (status R, or address ``REMOVED``) are always dropped.
     ages_missing : collection of int
-        Ages that denote an unknown one.
+        Ages that denote an unknown age.
     within : Domain, optional
-        Its attributes age, race, sex and zip give the categories and their order; other voters are
-        dropped. Without it: ages 0 to 120; White, Black, AIAN, API, Other; Male, Female; the ZIP codes that occur.
+        Domain whose attributes age, race, sex and zip define the categories and their order; voters outside are
+        dropped. Default: ages 0 to 120; White, Black, AIAN, API, Other; Male, Female; the ZIP codes that occur.
     name, source : str
-        Of the population.
+        Name and source of the population.
     block_size : int
-        Bytes read at a time.
+        Number of bytes to read at a time.
 
     Returns
     -------
     population : Population
-        Over age, race, sex and zip; counts of dtype int64.
+        Population over age, race, sex and zip, with counts of dtype int64.
     report : VoterFileReport
 
     Raises
     ------
     InputError
-        If the file cannot be read, has no rows, lacks a column or names it twice, or has a line with more or fewer
-        fields than its header (names the line); if no voter is kept; if `within` lacks an attribute.
+        If the file cannot be read, has no rows, lacks a column or has it twice, or has a line with more or fewer fields
+        than its header (the message names the line); if no voter is kept; or if `within` lacks an attribute.
 
     Notes
     -----
     Layout: ``layout_ncvoter.txt`` of the North Carolina State Board of Elections (11 February 2022). Asian and Pacific
-    Islander are one race here (API), other and two or more races another (Other). ZIP codes of nine digits are cut to
-    five.
+    Islander are combined into one race (API), as are other and two or more races (Other). ZIP codes with nine digits
+    are truncated to five.
     """
     if within is not None:
         positions = sorted(within.position(attribute) for attribute in _ATTRIBUTES)
@@ -157,7 +163,7 @@ def read_voter_file(
 
 
 def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain | None, *, name: str) -> Population:
-    """Count the voters of a recipe of kind ``voter-file``; see `read_voter_file`."""
+    """Return the population of a recipe of kind ``voter-file``; see `read_voter_file`."""
     path = folder / recipe.file
     voters, report = read_voter_file(
         path, statuses=recipe.statuses, ages_missing=recipe.ages_missing, within=within, name=name
@@ -168,10 +174,13 @@ def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain 
 def _read_rows(
     file: BinaryIO, path: Path, statuses: Collection[str], ages_missing: Collection[int], block_size: int
 ) -> tuple[NDArray[np.int32], Counter[str]]:
-    """Return the cell of each row with all values, as its number in ``_SHAPE``, and count the other rows by reason."""
+    """Return the cell of each kept row, and the number of dropped rows by reason.
+
+    Cells are numbered within ``_SHAPE``.
+    """
     header = _read_header(file, path)
     age = next(column for column in AGE_COLUMNS if column in header)
-    # Columns, their subjects and readers, in the order in which they can be the reason to drop a row.
+    # Columns with their attributes and parsers, in the order in which they are checked for reasons to drop a row.
     columns: list[tuple[str, str, Callable[[str], int]]] = [
         ("status_cd", "status", partial(_status, kept=statuses)),
         ("res_street_address", "status", _address),
@@ -187,7 +196,7 @@ def _read_rows(
     keys = [np.empty(0, dtype=np.int32)]
     left_out: Counter[str] = Counter()
     for block in _blocks(file, path, len(header), block_size):
-        # Quotes are characters like any other here, so that none of them can join values or lines.
+        # Quotes are read as ordinary characters; otherwise an unbalanced quote could join values or lines.
         frame = pd.read_csv(
             io.BytesIO(block),
             sep="\t",
@@ -214,7 +223,10 @@ def _read_rows(
 
 
 def _read_header(file: BinaryIO, path: Path) -> list[str]:
-    """Read the first line; return the names of the columns, an age column among them."""
+    """Read the header line and return the column names.
+
+    One of them must be an age column.
+    """
     line = file.readline().decode("latin-1")
     if not line:
         raise InputError("the file is empty", source=path, expected="a header line, then a line per voter")
@@ -226,7 +238,10 @@ def _read_header(file: BinaryIO, path: Path) -> list[str]:
 
 
 def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[bytes]:
-    """Yield the lines after the header, about `size` bytes at a time; all of them have `n_fields` fields."""
+    """Yield blocks of about `size` bytes of the lines after the header.
+
+    Check that each line has `n_fields` fields.
+    """
     line = 2
     while block := file.read(size):
         block += file.readline()
@@ -246,9 +261,10 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
 
 
 def _recode(codes: Codes, categories: Mapping[str, tuple[str, ...]], domain: Domain) -> tuple[Codes, NDArray[np.bool_]]:
-    """Return the cells' codes over `domain` and which cells are outside it, shape (4, n_cells), at the first attribute.
+    """Return the cells' codes over `domain`, and the cells outside it.
 
-    A cell with two values outside the domain is marked once, so that people are counted once.
+    The second result is a mask by attribute, shape (4, n_cells). A cell with several values outside the domain is
+    marked only for the first attribute, so that its people are counted once.
     """
     recoded = np.empty_like(codes)
     outside = np.zeros(codes.T.shape, dtype=np.bool_)
@@ -260,7 +276,7 @@ def _recode(codes: Codes, categories: Mapping[str, tuple[str, ...]], domain: Dom
 
 
 def _codes(values: pd.Series[str], read: Callable[[str], int]) -> Codes:
-    """Return the code of each value; equal values are read once."""
+    """Return the code of each value; equal values are parsed once."""
     which, distinct = pd.factorize(values)
     return np.array([read(_bare(value)) for value in distinct], dtype=np.int32)[which]
 

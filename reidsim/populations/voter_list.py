@@ -1,4 +1,7 @@
-"""The voter list of a state drawn from a population counted by cell: recipes of kind ``voter-list``."""
+"""Population of recipes of kind ``voter-list``: a state's voter list.
+
+The list is drawn from a population.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _FACTS = ("sex", "race", "ethnicity", "party")
 
 
 class ListedAttributes(Section):
-    """Attributes of the population that a voter list may carry."""
+    """The population's attributes that a voter list may contain."""
 
     age: str | None = Field(default=None, description="attribute of the population with this information")
     year_of_birth: str | None = Field(default=None, description="attribute of the population with this information")
@@ -51,7 +54,7 @@ class ListedAttributes(Section):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Attributes of the population that are named, in the order of the keys."""
+        """Names of the population's attributes that are set, in the order of the keys."""
         names = (self.age, self.year_of_birth, *(getattr(self, fact) for fact in _FACTS), self.state)
         return (*(name for name in names if name is not None), *self.address)
 
@@ -70,7 +73,10 @@ class ProfileOverrides(Section):
     registered_share: Share | None = Field(default=None, description="probability that an adult is in the list")
 
     def applied_to(self, profile: VoterProfile) -> VoterProfile:
-        """Return a profile with these facts, which are no longer assumptions of the table."""
+        """Return a profile with these facts replaced.
+
+        They no longer count as assumptions of the table.
+        """
         changes = {fact: value for fact, value in self if value is not None}
         if changes.get("birth") == "none":
             changes["birth"] = None
@@ -79,7 +85,7 @@ class ProfileOverrides(Section):
 
 
 class Coverage(Section):
-    """Share of adults who are listed by group, in a CSV file, instead of one share for all."""
+    """A CSV file with the share of listed adults by group, instead of one share for all adults."""
 
     file: str = Field(description="CSV file with one row per combination of values or groups")
     share: str = Field(description="column of the file with the shares")
@@ -91,10 +97,10 @@ class Coverage(Section):
 
 
 class VoterListRecipe(RecipeHead):
-    """A voter list of a state: registered adults, with the attributes that the state's list carries.
+    """Recipe of a state's voter list: registered adults, with the attributes that the state's list contains.
 
-    Exactly one of ``attributes.age`` and ``attributes.year_of_birth`` is needed. Attributes that are not named are not
-    in the list.
+    Exactly one of ``attributes.age`` and ``attributes.year_of_birth`` is required. An attribute that is not named in
+    ``attributes`` is not in the list.
     """
 
     kind: Literal["voter-list"] = Field(description="kind of recipe")
@@ -122,34 +128,34 @@ class VoterListRecipe(RecipeHead):
 def voter_list_population(
     recipe: VoterListRecipe, population: Population, folder: Path, *, name: str, expected: bool, seed: int
 ) -> Population:
-    """Draw the voter list of a recipe from its population.
+    """Return the voter list of a recipe, drawn from its population.
 
-    Every adult of the state is listed independently of the others, with the state's registered share or that of the
-    adult's group.
+    Each adult of the state is listed independently, with probability equal to the state's registered share or to the
+    share of the adult's group.
 
     Parameters
     ----------
     recipe : VoterListRecipe
     population : Population
-        The one that the recipe names.
+        The population that the recipe names.
     folder : Path
-        Where the recipe's files are.
+        Folder of the recipe's files.
     name : str
     expected : bool
-        Keep expected counts (float64) instead of drawing.
+        Whether to return expected counts (float64) instead of a draw.
     seed : int
-        Of the draw, which is independent of a population's drawn with the same seed.
+        Seed of the draw. The draw is independent of a population that was drawn with the same seed.
 
     Returns
     -------
     Population
-        Over the attributes of the state's list, in the order of `population`.
+        Population over the attributes of the state's list, in the order of `population`.
 
     Raises
     ------
     InputError
-        If the state is unknown, the population lacks an attribute, the list would have no attribute or nobody, or
-        whole people are drawn from expected counts.
+        If the state is unknown, the population lacks an attribute, the list would have no attribute or no people, or
+        a draw is requested from a population with expected counts.
     """
     with locating(where="state"):
         profile = recipe.overrides.applied_to(voter_profile(recipe.state))
@@ -179,7 +185,7 @@ def voter_list_population(
 
 
 def carried_attributes(attributes: ListedAttributes, profile: VoterProfile) -> frozenset[str]:
-    """Return the attributes of the population that a state's list has."""
+    """Return the population's attributes that a state's list contains."""
     carried = [attributes.state]
     if profile.birth is not None:
         carried.append(attributes.age or attributes.year_of_birth)
@@ -191,14 +197,14 @@ def carried_attributes(attributes: ListedAttributes, profile: VoterProfile) -> f
 def adult_cells(
     population: Population, attributes: ListedAttributes, profile: VoterProfile, reference_year: int | None = None
 ) -> NDArray[np.intp]:
-    """Return the positions of the cells whose people are of the list's state and of voting age.
+    """Return the positions of the cells with people of voting age in the list's state.
 
-    By year of birth, people are of voting age if they turn 18 by the end of the reference year.
+    If the population has years of birth, people are of voting age if they turn 18 by the end of the reference year.
 
     Raises
     ------
     InputError
-        If ages or years of birth are not whole numbers (the last may end in ``+``), the state is no value of the
+        If ages or years of birth are not integers (the last one may end in ``+``), the state is not a value of the
         population, or there is no such cell.
     """
     name = attributes.age or cast("str", attributes.year_of_birth)
@@ -233,7 +239,10 @@ def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
 
 
 def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, folder: Path) -> Floats:
-    """Return the share of listed adults for each cell, by its row of the coverage file."""
+    """Return the share of listed adults of each cell.
+
+    It is in the row of the coverage file for the cell's group.
+    """
     frame, path = read_figures(coverage.file, folder, [*coverage.columns.values(), coverage.share])
     shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
     refuse_rows(shares > 1, "not a share", source=path, column=coverage.share, found=frame[coverage.share])
@@ -241,7 +250,7 @@ def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, f
     grouped = [GroupedAttribute.of(population.domain[name], coverage.groups.get(name)) for name in coverage.columns]
     combinations = Combinations(grouped)
     rows = combinations.of_labels([frame[column] for column in coverage.columns.values()], len(frame))
-    # Rows of groups that the population does not have are skipped.
+    # Rows for groups without people in the population are skipped.
     known = np.flatnonzero(rows >= 0)
     repeated = np.setdiff1d(known, known[np.unique(rows[known], return_index=True)[1]])
     if len(repeated):

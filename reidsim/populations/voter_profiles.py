@@ -1,4 +1,4 @@
-"""The voter list of each state: its attributes, its price, and the share of adults that it lists."""
+"""Profiles of the states' voter lists: attributes, price, and coverage."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from reidsim.tables import read_table
 
 Birth = Literal["full", "year", "age"]
 
-# Attributes that a list has or lacks, and their columns in the bundled table.
+# Attributes that a list may have, and their columns in the bundled table.
 _FLAGS = {"sex": "sex", "race": "race", "ethnicity": "ethnicity", "party": "party", "address": "name_and_address"}
 _BIRTHS = ("full", "year", "age", "none")
 _REGISTERED, _ADULTS = "registered_eavs2018", "vap_2020"
 
 
 class Assumption(NamedTuple):
-    """A fact that was not found or is no plain answer, the value assumed instead, and the reason."""
+    """An assumed value, with the reason for the assumption.
+
+    The fact was not found or had no clear answer.
+    """
 
     fact: str
     found: str
@@ -33,24 +36,25 @@ class Assumption(NamedTuple):
 
 @dataclass(frozen=True)
 class VoterProfile:
-    """The voter list of one state.
+    """The profile of one state's voter list.
 
     Parameters
     ----------
     state, abbreviation : str
-        Such as ``"Tennessee"`` and ``"TN"``; the District of Columbia counts as a state.
+        Name and postal abbreviation, such as ``"Tennessee"`` and ``"TN"``; the District of Columbia counts as a state.
     birth : {"full", "year", "age"} or None
-        Whether the list has the date of birth, its year, the age, or none of them.
+        Whether the list has the full date of birth, the year of birth, the age, or none of them.
     sex, race, ethnicity, party, address : bool
-        Whether the list has them.
+        Whether the list has this attribute.
     price : float
-        US dollars (EAC 2020).
+        Price in US dollars (EAC 2020).
     access : str
-        Who may obtain the list, in the words of EAC 2020.
+        People who may obtain the list, in the words of EAC 2020.
     registered_share : float
-        Probability that an adult is listed: people registered in 2018 over people of voting age in 2020.
+        Probability that an adult is listed: number of people registered in 2018 divided by the number of people of
+        voting age in 2020.
     assumptions : tuple of Assumption
-        Facts that are assumed.
+        The facts above that are assumptions.
     """
 
     state: str
@@ -68,7 +72,7 @@ class VoterProfile:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Attributes of the list besides the name and the state."""
+        """Attributes of the list other than the name and the state."""
         return (*(() if self.birth is None else ("birth",)), *(flag for flag in _FLAGS if getattr(self, flag)))
 
 
@@ -78,7 +82,7 @@ def voter_profile(state: str) -> VoterProfile:
     Raises
     ------
     InputError
-        If there is no such state; names the nearest.
+        If there is no such state; the message names the state with the most similar name.
     """
     profiles = voter_profiles()
     names = {**{profile.abbreviation: profile for profile in profiles.values()}, **profiles}
@@ -90,7 +94,10 @@ def voter_profile(state: str) -> VoterProfile:
 
 @lru_cache(maxsize=1)
 def voter_profiles() -> Mapping[str, VoterProfile]:
-    """Return the profiles of the 50 states and the District of Columbia by name, in alphabetical order."""
+    """Return the profiles of all states by name, in alphabetical order.
+
+    They cover the 50 states and the District of Columbia.
+    """
     figures = bundled_folder("populations") / "figures"
     table = read_table(figures / "voter-lists-by-state.csv.gz", comment="#")
     assumed = read_table(figures / "voter-lists-assumed.csv.gz", comment="#")
@@ -102,7 +109,10 @@ def voter_profiles() -> Mapping[str, VoterProfile]:
 
 
 def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float) -> VoterProfile:
-    """Return the profile of a row of the table; facts without a plain answer are taken from `instead`."""
+    """Return the profile in a row of the table.
+
+    Facts without a clear answer are taken from `instead`.
+    """
     assumptions: list[Assumption] = []
 
     def answer(fact: str, found: str, is_plain: bool) -> str:

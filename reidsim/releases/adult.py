@@ -25,7 +25,7 @@ RACES = {
 
 
 def read_adult(path: Path) -> pd.DataFrame:
-    """Read ``adult.data`` or ``adult.test``.
+    """Return the records in ``adult.data`` or ``adult.test``.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def read_adult(path: Path) -> pd.DataFrame:
     InputError
         If the file has another number of columns or another race.
     """
-    # adult.test opens with a line that starts with a bar.
+    # The first line of adult.test starts with a bar and is not a record.
     frame = read_table(path, header=False, comment="|")
     if frame.shape[1] != len(COLUMNS):
         raise InputError(

@@ -29,21 +29,21 @@ _SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
 _YEAR_AND_MONTH = re.compile(r"(\d{4})-(\d{2})")
 _YEAR = re.compile(r"(\d{4})(?:[.,]0+)?")
 
-# Months in English and German; three letters or more are enough.
+# Names of months in English and German; abbreviations need at least three letters.
 _MONTHS = (
     ("january", "januar", "jänner"), ("february", "februar"), ("march", "märz", "maerz", "mrz"), ("april",),
     ("may", "mai"), ("june", "juni"), ("july", "juli"), ("august",), ("september",), ("october", "oktober"),
     ("november",), ("december", "dezember"),
 )  # fmt: skip
 
-# A level of a hierarchy of dates: a month, a year, or a number of years.
+# Names of levels in a hierarchy of dates: a month, a year, or a number of years.
 _LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
 # Label of the group of values that are no date, at every level.
 NOT_A_DATE = "not a date"
 
 
 class Day(NamedTuple):
-    """A date, as far as a text determines it.
+    """A date, or the part of a date that a text determines.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def _day(
 
 
 def has_short_year(text: str) -> bool:
-    """Return whether a text is a date whose year has two digits."""
+    """Return whether a text is a date with a two-digit year."""
     return (read := read_day(text, two_digit_years_from=2000)) is not None and read.short_year
 
 

@@ -1,8 +1,8 @@
 """Set of original values that a cell of a released file may stand for.
 
-Cells are values and labels of the scenario's hierarchy, ``*``, intervals as ARX, sdcMicro and this package write them
-(``[20, 30[``, ``[20,30)``, ``(20,30]``, ``20-29``, ``>=90``, ``90+``), sets (``{a, b}``), and values with masked
-characters (``372**``). A label for several groups denotes all of them.
+A cell can be a value or a label of the scenario's hierarchy, ``*``, an interval in the notation of ARX, sdcMicro or
+this package (``[20, 30[``, ``[20,30)``, ``(20,30]``, ``20-29``, ``>=90``, ``90+``), a set (``{a, b}``), or a value with
+masked characters (``372**``). A label that several groups share denotes the values of all these groups.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 
 Members = NDArray[np.bool_]
 
-# Suppressed cells in files of other programs, besides a star.
+# Notations of suppressed cells in files of other programs, in addition to a star.
 _MISSING = ("", "NA")
 _SET = re.compile(r"\{(.*)\}", re.DOTALL)
 
@@ -63,11 +63,11 @@ class CellReader:
         if found := _SET.fullmatch(text):
             elements = [self.read(element) for element in re.split(r"[,;]", found[1])]
             readable = [members for members in elements if members is not None]
-            # An element that cannot be read may denote any value.
+            # An element that cannot be read could denote any value, so the whole set counts as not readable.
             return np.flatnonzero(np.any(readable, axis=0)) if len(readable) == len(elements) else np.arange(0)
         fitting = self._reader.fitting(text)
         start = text.rstrip(SUPPRESSED)
         if not len(fitting) and start != text and SUPPRESSED not in start:
-            # Stars at the end may mask more characters than a value has.
+            # The number of stars at the end may exceed the number of masked characters.
             fitting = np.flatnonzero([category.startswith(start) for category in self._categories])
         return fitting

@@ -40,7 +40,7 @@ def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = Non
     Returns
     -------
     ndarray of bool, shape (n, n_attributes)
-        True where the value is shared.
+        True for cells that are shared, False for suppressed cells.
 
     Raises
     ------
@@ -63,11 +63,11 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
     n, n_attributes = values.shape
     shared = np.ones((n, n_attributes), np.bool_)
     cluster_of = np.full(n, -1, np.int64)
-    # Each cluster by its first record, and the attributes in which its records agree.
+    # For each cluster, the values of its first record and the attributes in which its records agree.
     seeds = np.zeros(n, np.int64)
     same = np.ones((n, n_attributes), np.bool_)
     sizes = np.zeros(n, np.int64)
-    # Candidates for the nearest record, and their values by attribute; some of them are in clusters already.
+    # Candidates for the nearest record and their values by attribute; some candidates may already be in clusters.
     rows, columns = np.arange(n), np.ascontiguousarray(values.T)
     n_clusters, left = 0, n
     for seed in range(n):

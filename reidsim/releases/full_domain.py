@@ -14,7 +14,7 @@ from reidsim.releases.strategy_space import Strategies
 def released_table(
     lattice: GeneralizationLattice, strategies: Strategies, cell_of_record: NDArray[np.intp]
 ) -> pd.DataFrame:
-    """Return the quasi-identifiers as released, in the order of the records.
+    """Return the released quasi-identifiers, in the order of the records.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
         Labels; a record with ``*`` in every column is suppressed. (A record kept at a top node of ``*`` alone looks the
         same, and has no utility either, unless attributes are excluded from the information loss.)
     person : ndarray of int, shape (n_records,), optional
-        Person of each record: then the size of a class is the number of different people in it. One person per record,
-        if not given.
+        Person of each record; the size of a class is the number of different people in it. Default: each record is
+        another person.
 
     Returns
     -------

@@ -18,7 +18,7 @@ SUPPRESSED = "*"
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Nested groupings of the categories of an attribute; level 0 keeps every value.
+    """Nested partitions of the categories of an attribute; level 0 keeps every value.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1)
     rows : sequence of sequence of str
         One row per value, one column per level; the first column holds the values.
     first_row : int
-        Number of the first row in messages: 2 if the file has a header before it.
+        Number of the first row in messages: 2 if the file has a header.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Hierarchy files as ARX writes them: one row per value, one column per level."""
+"""Hierarchy files in the format of ARX: one row per value, one column per level."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def check_header(
 ) -> None:
     """Check that the first row of a hierarchy file is a header if this is declared.
 
-    A header counted as a value changes the information loss of every record, and a value taken for a header is lost.
+    It must be one if and only if `header` is true. A header that is treated as a value would change the information
+    loss of every record; a value that is treated as a header would be lost.
 
     Parameters
     ----------

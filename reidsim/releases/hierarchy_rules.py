@@ -20,10 +20,10 @@ def interval_levels(
     Parameters
     ----------
     attribute : Attribute
-        Categories are whole numbers; a trailing ``+`` (``"90+"``) is allowed. An empty category, a missing value, is
-        a group of its own.
+        Categories are integers; a trailing ``+`` (``"90+"``) is allowed. The empty category (a missing value) has a
+        separate group.
     widths : sequence of int
-        Width of the intervals at each level; each a multiple of the one before, so that levels nest.
+        Width of the intervals at each level; each width is a multiple of the previous one, so that levels are nested.
     start : int, optional
         Lowest number of the first interval; the smallest category, if not given.
     absorb_remainder : bool
@@ -68,9 +68,9 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
     Parameters
     ----------
     attribute : Attribute
-        Categories all of one length; an empty category, a missing value, is a group of its own.
+        Categories of equal length. The empty category (a missing value) has a separate group.
     digits : sequence of int
-        Characters kept at each level, decreasing.
+        Number of characters kept at each level, in descending order.
     pool : sequence of str
         Prefixes of equal length whose codes are grouped with each other (and with no others) at every level that keeps
         no more characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
@@ -104,7 +104,8 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
     levels = []
     for kept in digits:
         pooled = sorted({_masked(prefix[:kept], length) for prefix in pool})
-        # In brackets even if alone, so that codes outside the pool with the same prefix keep a group of their own.
+        # The label has brackets even for a single prefix, to distinguish it from codes outside the pool with this
+        # prefix.
         pooled_label = f"[{', '.join(pooled)}]"
         in_pool = tuple(prefix for prefix in pool if kept <= len(prefix))
         levels.append(

@@ -20,7 +20,7 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Limit on the number of strategies, which are 64-bit numbers with room for arithmetic.
 MOST_NUMBERED = 2**62
-# Losses above this count as 1, so that rounding leaves no benefit of 1e-16 to a suppressed record.
+# Losses above this count as 1; otherwise rounding could leave a suppressed record a benefit of 1e-16.
 NO_BENEFIT = 1.0 - 1e-12
 
 
@@ -205,7 +205,7 @@ class GeneralizationLattice:
     def average_utility(self, strategy: int) -> float:
         """Return the mean utility over all records."""
         lost = 0.0
-        # A loop, as the rounding of `sum` depends on the version of Python.
+        # A loop, because the rounding of `sum` depends on the version of Python.
         for losses, level in zip(self._average_losses, self.levels(strategy), strict=True):
             lost += losses[level]
         return 1.0 - lost
@@ -232,12 +232,12 @@ class GeneralizationLattice:
         return ",".join(map(str, self.levels(strategy)))
 
     def released(self, strategies: Strategies, rows: Rows) -> pd.DataFrame:
-        """Return the labels under which records are released.
+        """Return the released labels of records.
 
         Parameters
         ----------
         strategies : ndarray of int, shape (n,)
-            Strategy of each row; negative where the record is withheld (its values are missing).
+            Strategy of each row; negative for withheld records, whose released values are missing.
         rows : ndarray of int, shape (n,)
             Record of each row.
 

@@ -1,12 +1,12 @@
 """m-invariance of repeated releases (Xiao and Tao 2007).
 
-Records form groups of at least m with different sensitive values, the signature of the group. A record in several
-releases is in groups with the same signature in all of them. So the intersection of its groups over time still holds
-m sensitive values, and none is more likely than 1/m. Where no new record has a value that a signature needs, a
-counterfeit record is added.
+A record's group always has the same sensitive values. Each group has at least m records with different sensitive
+values; the set of these values is the signature of the group. A record that is in several releases is always in a group
+with the same signature. Therefore the intersection of its groups over time still contains m sensitive values, each with
+a probability of at most 1/m. If no new record has a value that a signature needs, a counterfeit record is added.
 
-The algorithm is that of the paper's Section 4.3: division of the staying records into buckets by signature, balancing,
-assignment of new records, and splitting of buckets by halves of the least total perimeter.
+The algorithm is from Section 4.3 of the paper: divide the remaining records into buckets by signature, balance the
+buckets, assign new records, and split buckets into halves with the least total perimeter.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def m_invariant_groups(
     schedule : ndarray of bool, shape (n_releases, n)
         Whether each record is in each release. A record that was not in the release before counts as new.
     sensitive : ndarray of int64, shape (n,)
-        The sensitive value of each record, from 0 on.
+        Sensitive value of each record, numbered from 0.
     codes : ndarray of int, shape (n, n_attributes)
         Quasi-identifiers. Records of a group have close codes, which count as numbers.
     m : int
@@ -99,7 +99,7 @@ def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Inte
     ----------
     grouping : Grouping
     sensitive : ndarray of int64, shape (n,)
-        The sensitive value of each record.
+        Sensitive value of each record.
     """
     members: dict[int, list[int]] = {}
     for row in np.flatnonzero(grouping.group >= 0).tolist():
@@ -139,7 +139,7 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
     members = members[np.argsort(grouping.group[members], kind="stable")]
     groups = grouping.group[members]
     start = np.flatnonzero(np.diff(groups, prepend=-1))
-    # Groups of counterfeits alone have no members.
+    # Groups that consist only of counterfeits have no members here.
     each = np.cumsum(np.diff(groups, prepend=-1) != 0) - 1
     numbers = np.zeros(len(start), dtype=np.int64)
     for position, (hierarchy, stride) in enumerate(zip(lattice.hierarchies, lattice.strides, strict=True)):
@@ -243,7 +243,7 @@ def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
     """
     total = sum(counts)
     for size in range(m, len(counts)):
-        # At most one in m of the remaining records may have the first value, or the first value that is not taken.
+        # At most 1/m of the remaining records may have the first value, or the first value that is not taken.
         for number in range(counts[size - 1], 0, -1):
             left = total - size * number
             if max(counts[0] - number, counts[size]) * m <= left:
@@ -262,14 +262,14 @@ def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
     half = columns.shape[1] // 2
     best, least = None, np.inf
     for attribute in range(positions.shape[1]):
-        # Counterfeits go wherever there is room.
+        # Counterfeits have no position; they fill the remaining places.
         place = np.where(columns == COUNTERFEIT, np.inf, positions[columns, attribute])
         ordered = np.take_along_axis(columns, np.argsort(place, axis=1, kind="stable"), axis=1)
         halves = ordered[:, :half], ordered[:, half:]
         perimeter = sum(_extent(each, positions) for each in halves)
         if perimeter < least:
             best, least = halves, perimeter
-    assert best is not None  # noqa: S101 - there is an attribute
+    assert best is not None  # noqa: S101 - there is at least one attribute
     return [group for each in best for group in _split(each, positions)]
 
 

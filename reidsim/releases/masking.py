@@ -34,7 +34,7 @@ class MaskingSpace:
     Parameters
     ----------
     attributes : tuple of str
-        Names, in the order of the strategy's digits.
+        Names of the attributes, in the order of the strategy's digits.
     weights : ndarray of float64, shape (n_attributes,) or (n_records, n_attributes)
         Weight of each attribute in the utility, 0 or more; one row per record if weights differ by record.
     n_records : int
@@ -127,7 +127,7 @@ class MaskingSpace:
         return np.asarray(self.levels(strategies) == 0)
 
     def generalized(self, attribute: int, level: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return values of an attribute as released at a level that is not masked.
+        """Return the released values of an attribute at a level other than masking.
 
         Values are unchanged at level 0, and group numbers at the levels above it. `attribute` is a position.
 
@@ -264,7 +264,8 @@ def minority_weights(
     alpha : float
         Degree of support: 0 for none, above 0 for rare values, below 0 for frequent values.
     unknown : tuple of int or None, optional
-        For each attribute the number that denotes an unknown value, None if all are known; None for all by default.
+        For each attribute, the number that denotes an unknown value, or None if all values are known; default: None for
+        all attributes.
 
     Returns
     -------
@@ -274,7 +275,7 @@ def minority_weights(
     Raises
     ------
     InputError
-        If alpha is not finite, or so large that a weight is not.
+        If alpha is not finite, or so large that a weight is not finite.
     """
     if not np.isfinite(alpha):
         raise InputError("degree of minority support out of range", found=alpha, expected="a finite number")

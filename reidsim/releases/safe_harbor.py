@@ -75,7 +75,7 @@ def safe_harbor_strategies(
                 else minimum_zip_levels(hierarchy, zip3_population or {})
             )
         except InputError as error:
-            # The error is about a value, or about all ZIP codes of an area.
+            # The error names a value, or the area of several ZIP codes.
             found = str(error.found)
             named = [value.startswith(found) if found else not value for value in hierarchy.attribute.categories]
             having = rows[np.array(named)[codes]]
@@ -162,7 +162,7 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
         raise InputError(problem, where=where, found=unknown[0])
     people = np.array([zip3_population[area] if area else 0 for area in areas.tolist()])
     restricted = (people <= RESTRICTED_AT_MOST) & present
-    # The people of an area are counted once, with the first of its codes.
+    # The people of an area are counted once, at the first of its codes.
     first_of_area = np.zeros(len(areas), dtype=np.bool_)
     first_of_area[np.unique(areas, return_index=True)[1]] = True
     first_of_area &= present

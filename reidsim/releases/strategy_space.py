@@ -1,4 +1,4 @@
-"""The interface of strategy spaces to solvers."""
+"""The interface of strategy spaces that solvers use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Strategies = NDArray[np.int64]
 
 
 class StrategySpace(Protocol):
-    """The strategies of each record of a release, numbered 0 .. size - 1.
+    """The strategies available for each record of a release.
 
     The number is the lattice order: solvers keep the lowest number among equal payoffs. A strategy has a lower number
     than the strategies that generalize it, and utility never rises from a strategy to its successors.
@@ -27,7 +27,7 @@ class StrategySpace(Protocol):
 
     @property
     def n_records(self) -> int:
-        """Number of records that the space was built for."""
+        """Number of records of the space."""
         ...
 
     @property
@@ -62,5 +62,5 @@ class StrategySpace(Protocol):
         ...
 
     def describe(self, strategy: int) -> str:
-        """Return the name of a strategy in results."""
+        """Return the name of a strategy for results."""
         ...

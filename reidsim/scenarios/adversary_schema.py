@@ -355,7 +355,7 @@ def check_adversaries(
     Raises
     ------
     InputError
-        Names the key.
+        If names, weights or keys are invalid; the message names the key.
     """
     for name, section in adversaries.items():
         if name in (*opponent_names(), TOGETHER):

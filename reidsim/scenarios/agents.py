@@ -49,7 +49,7 @@ def section_of(scenario: ScenarioHead, name: str) -> str:
 
 
 def meeting_of(agents: AgentsSection | None) -> Meeting:
-    """Return how adversaries are met.
+    """Return the rule that determines the adversaries present in a round.
 
     ``one-of``: one adversary per round. ``all``: each adversary with its own probability.
     """

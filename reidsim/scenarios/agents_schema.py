@@ -61,7 +61,7 @@ class LearningSection(Section):
         Raises
         ------
         InputError
-            Names the key.
+            If a prior covers only some adversaries, or unknown ones; the message names the key.
         """
         for key in ("prior", "prior_absent"):
             prior, where = getattr(self, key), f"agents.learning.{key}"
@@ -164,7 +164,7 @@ class AgentsSection(Section):
         Raises
         ------
         InputError
-            Names the key.
+            If there are too many adversaries or a prior does not match them; the message names the key.
         """
         if len(names) > _MOST_ADVERSARIES:
             expected = f"at most {_MOST_ADVERSARIES} in rounds of agents"

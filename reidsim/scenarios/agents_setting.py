@@ -109,7 +109,7 @@ def _profile(
 ) -> AdversaryProfile:
     """Return the profile of an adversary.
 
-    Its games are those of the study in which it is the only adversary.
+    The profile uses the games of the study in which this adversary is the only one.
     """
     both = economics_and_belief(study.scenario)
     if name in getattr(study.scenario, "adversaries", {}):

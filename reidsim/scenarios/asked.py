@@ -95,7 +95,7 @@ def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
 def gain_and_cost(run: Stored, adversary: Mapping[str, Any]) -> tuple[str, str]:
     """Return an adversary's gain and cost as text.
 
-    Amounts that the adversary does not have are those of the economics.
+    If the adversary has no own value, the value of the section ``economics`` is returned.
     """
     gain = number_text(adversary["gain"]) if "gain" in adversary else _gain(run)
     return gain, number_text(adversary.get("cost", section(run.content, "economics").get("cost")))

@@ -235,7 +235,7 @@ def load_attack_recipe(path: Path) -> AttackRecipe:
     Raises
     ------
     InputError
-        If the file cannot be used; names it.
+        If the file cannot be used; the message names it.
     """
     return validated(AttackRecipe, read_toml(path), path)
 

@@ -314,7 +314,7 @@ def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | N
     Raises
     ------
     InputError
-        Names the key.
+        If there are too many runs, or a key is both swept and uncertain; the message names the key.
     """
     numbers = {
         "sweep.values": 1 if sweep is None else sweep.n_points,

@@ -81,7 +81,7 @@ class EquipmentSection(Section):
     def amounts(self) -> dict[str, float]:
         """The adversary's own gain and cost, by name.
 
-        An amount is missing if it is that of the economics.
+        A value is missing if the value of the section ``economics`` applies.
         """
         return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
 

@@ -230,7 +230,7 @@ class Faces:
 class ManyPoints:
     """Fast evaluation of many payoff parameters without a run for each.
 
-    A base class of `Kind`; by default, a kind supports none of it.
+    A base class of `Kind`; by default, a kind does not support it.
     """
 
     def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
@@ -355,7 +355,10 @@ class RecordSharing:
     """
 
     def release_file(self, scenario: Any) -> str | None:
-        """Return the path of the shared file, as in the scenario; None without one."""
+        """Return the path of the file with the shared records, as written in the scenario.
+
+        The result is None if there is none.
+        """
         return None
 
     def shared_columns(self, scenario: Any) -> SharedColumns:

@@ -92,7 +92,7 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     Raises
     ------
     InputError
-        If a column does not exist, or a value is missing; names the row.
+        If a column does not exist, or a value is missing; the message names the row.
     """
     columns = key_columns(key)
     require_columns(frame, columns, Path(source))
@@ -129,7 +129,7 @@ def require_same(
     Raises
     ------
     InputError
-        Names the first row with a different value.
+        If records of one person have different values; the message names the first such row.
     """
     first = np.unique(of_record, return_index=True)[1][of_record]
 
@@ -153,7 +153,7 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
     Raises
     ------
     InputError
-        Names the second row of a person.
+        If a person has two rows; the message names the second one.
     """
     person = keys_of_records(frame, column, source)
     first = np.unique(person, return_index=True)[1][person]
@@ -174,7 +174,7 @@ def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
     Raises
     ------
     InputError
-        Names the column.
+        If such a column is shared; the message names the column.
     """
     release = content.get("release")
     for key in ("person", "household"):

@@ -110,7 +110,7 @@ def lists_of_people(
     Raises
     ------
     InputError
-        Names the resource and key.
+        If a list or its recipe cannot be used; the message names the resource and the key.
     """
     rules, read, prices, buyers = {}, {}, {}, {}
     for name, section in sections.items():

@@ -24,12 +24,12 @@ class PoliciesSection(Section):
     )
 
     def require_policies(self) -> None:
-        """Check that policies are listed, and none of them twice.
+        """Check that at least one policy is listed, and no policy twice.
 
         Raises
         ------
         InputError
-            Names the policy that is repeated.
+            If no policy is listed, or a policy is repeated; the message names the repeated policy.
         """
         if not self.policies:
             raise InputError("the list is empty", where="policies", found=[], expected="at least one policy")

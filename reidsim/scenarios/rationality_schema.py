@@ -73,7 +73,7 @@ class RationalitySection(Section):
         Raises
         ------
         InputError
-            Names the key.
+            If keys are inconsistent or not supported; the message names the key.
         """
         noisy, weighs = self.rationality in ("logit", "prospect-logit"), self.rationality.startswith("prospect")
         if noisy and self.precision is None:
@@ -108,7 +108,7 @@ class RationalitySection(Section):
         Raises
         ------
         InputError
-            If the adversary has no method ``weigh``; names the key `where`.
+            If the adversary has no method ``weigh``; the message names the key `where`.
         """
         if not self.errs:
             return adversary

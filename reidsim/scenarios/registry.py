@@ -42,7 +42,7 @@ def kind_named(name: object) -> Kind:
     Raises
     ------
     InputError
-        If no kind has this name; names the key ``game``.
+        If no kind has this name; the message names the key ``game``.
     """
     if not isinstance(name, str) or name not in kinds.names:
         raise kinds.unknown(name, where="game")
@@ -61,7 +61,7 @@ def made_kind(part: object, name: str) -> Kind:
     Raises
     ------
     InputError
-        If the object is not a kind; names the key ``game``.
+        If the object is not a kind; the message names the key ``game``.
     """
     with told_in_a_line("cannot be made", name, "game"):
         own = part() if isinstance(part, type) and issubclass(part, Kind) else part

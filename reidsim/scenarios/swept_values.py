@@ -44,7 +44,7 @@ def value_labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
     The suffix is empty if the text is the value itself.
 
     If all values are lists of different lengths, the text is the length and the suffix is " (how many)". Values that
-    are sections of the scenario become "given", numbered if there are several.
+    are sections of the scenario are shown as "given", with a number if there are several.
     """
     texts = column.astype(str)
     tables = [text for text in texts.unique() if text.startswith("{")]

@@ -183,7 +183,7 @@ def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScena
 
 
 def one_game(loaded: LoadedScenario[ScenarioHead]) -> LoadedScenario[ScenarioHead]:
-    """Return a scenario without rounds, or with one round if it cannot do without.
+    """Return a scenario without rounds, or with a single round if rounds are required.
 
     One round is needed if adversaries own or buy resources, or if all adversaries attack together: rounds define these
     adversaries.

@@ -213,7 +213,7 @@ def _lists_of_states(
     domain: Domain, persons: Codes, attribute: str | None
 ) -> tuple[tuple[VoterProfile, ...], Positions]:
     """Return the lists of the persons' states, and the list of each person."""
-    assert attribute is not None  # noqa: S101 - held by the schema, said for the type checker
+    assert attribute is not None  # noqa: S101 - ensured by the schema; for the type checker
     column = _column(domain, persons, attribute)
     first, list_of_person = distinct_rows([column], len(column))
     lists = []
@@ -289,7 +289,7 @@ def _ages(
     If only the year of birth is known, it is the age reached in the reference year.
     """
     name = age if year_of_birth is None else year_of_birth
-    assert name is not None  # noqa: S101 - held by the schemas, said for the type checker
+    assert name is not None  # noqa: S101 - ensured by the schemas; for the type checker
     _position(domain, name, "year_of_birth" if age is None else "age")
     column = _column(domain, persons, name)
     ages = np.zeros(domain[name].size, dtype=np.int64)

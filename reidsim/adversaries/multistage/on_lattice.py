@@ -33,7 +33,7 @@ class LatticeAttackLinker:
     Raises
     ------
     InputError
-        Under the conditions of `MultistageLinker`.
+        For the reasons given in `MultistageLinker`.
     """
 
     def __init__(self, attack: MultistageAttack, world: MultistageWorld, lattice: GeneralizationLattice) -> None:

@@ -1,1 +1,1 @@
-"""Effects of each quasi-identifier."""
+"""The effect of each quasi-identifier on a scenario's outcomes."""

@@ -1,4 +1,4 @@
-"""Effects of each quasi-identifier: outcomes with and without it, and its Shapley share."""
+"""The effect of each quasi-identifier on the outcomes, and its Shapley share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
-# Beyond, there are too many sets of columns to play them all.
+# Largest number of columns for exact shares; with n columns, 2^n sets of columns are played.
 MOST_EXACT = 10
 ORDERS = 50
 ATTRIBUTE_MEASURES: tuple[Measure, ...] = (PUBLISHER_PAYOFF, RISK, UTILITY)
@@ -28,16 +28,17 @@ ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone"
 
 @dataclass(frozen=True, eq=False)
 class AttributesResult(Result):
-    """Effects of each quasi-identifier of a scenario.
+    """The effect of each quasi-identifier on the outcomes of a scenario.
 
     Parameters
     ----------
     name : str
-        Scenario.
+        Name of the scenario.
     table : DataFrame
-        One row per policy, attribute and measure; columns `ATTRIBUTE_COLUMNS`: the measure with ``all`` columns,
-        ``without`` this one, with this one ``alone`` and with ``none``, the Shapley ``share`` of the column in the
-        difference between all and none, and its ``standard_error`` (0 where exact).
+        One row per policy, attribute and measure; columns `ATTRIBUTE_COLUMNS`: the measure with ``all``
+        quasi-identifiers, ``without`` this attribute, with this attribute ``alone`` and with ``none``; the Shapley
+        ``share`` of the attribute in the difference between all and none; and the ``standard_error`` of the share (0
+        if it is exact).
     manifest : dict
     warnings : tuple of str
     """
@@ -51,24 +52,24 @@ class AttributesResult(Result):
         return f"AttributesResult({self.name!r}: {', '.join(self.table['attribute'].unique())})"
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return its table."""
+        """Return the tables of the results folder, by name."""
         return {"attributes": self.table}
 
 
 def attributes_loaded(
     loaded: LoadedScenario[ScenarioHead], *, orders: int = ORDERS, progress: Progress | None = None
 ) -> AttributesResult:
-    """Play a scenario with and without each of its quasi-identifiers.
+    """Return the outcomes of a scenario with and without each quasi-identifier.
 
-    A column that is dropped is at the highest level of its hierarchy in every record. Shares are exact up to 10
-    columns, and averages over orders drawn by the scenario's seed beyond.
+    An omitted column is generalized to the top level of its hierarchy in every record. Shapley shares are exact for up
+    to 10 columns; for more columns, they are averages over random orders, drawn with the scenario's seed.
 
     Parameters
     ----------
     loaded : LoadedScenario
-        About a table.
+        A table scenario.
     orders : int
-        How many are drawn, where there are more than 10 columns.
+        Number of random orders, used if there are more than 10 columns.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
 
@@ -79,7 +80,7 @@ def attributes_loaded(
     Raises
     ------
     InputError
-        If the scenario is of another kind, or a file it names cannot be used.
+        If the scenario is of another kind, or a file that it names cannot be used.
     """
     kind, clock, report = begun(loaded, progress)
     study = kind.build(loaded)

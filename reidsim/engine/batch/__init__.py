@@ -1,7 +1,7 @@
-"""Batches: many runs of a scenario, none of them lost.
+"""Batches: many runs of a scenario, whose outcomes survive errors and interrupts.
 
-A design (replications, a sweep over keys, uncertain parameters) becomes tasks, an executor does them, a journal keeps
-the outcomes, and tables and statistics are computed from them.
+A design (replications, a sweep over keys, uncertain parameters) is turned into tasks. An executor runs the tasks, a
+journal stores their outcomes, and tables and statistics are computed from the outcomes.
 """
 
 from reidsim.engine.batch.design import Design, design_of, is_batch

@@ -1,4 +1,7 @@
-"""Run a scenario as a batch: in memory, or in a folder in which every run that ended is kept."""
+"""Run a scenario as a batch, in memory or in a folder.
+
+The folder keeps every finished run.
+"""
 
 from __future__ import annotations
 
@@ -74,13 +77,13 @@ class Ended:
     loaded : LoadedScenario
     design : Design
     tables : mapping of str to DataFrame
-        As `batch_tables` returns them; all tables of the folder if `stored`.
+        Tables from `batch_tables`; if `stored`, all tables of the folder.
     manifest : dict
     warnings : tuple of str
     report : callable
-        Receives the progress of the remaining work.
+        Called with the progress of the remaining work.
     stored : bool
-        Whether the batch was complete before, so that nothing was run.
+        Whether the folder already held the complete batch, so that no run was done.
     """
 
     loaded: LoadedScenario[ScenarioHead]
@@ -93,14 +96,16 @@ class Ended:
 
 
 class Job(ABC, Generic[R]):
-    """The kind of run that a batch repeats, and its result.
+    """Base class of batch jobs.
+
+    A job defines the work of one run and the result of the batch.
 
     Attributes
     ----------
     table : str
         Name of the table of runs in results folders.
     options : dict
-        Options besides the scenario, as plain data by command name; part of manifests and of the key of every run.
+        Command-line options, as plain data by command name; part of the manifest and of the key of every run.
     """
 
     table = "runs"
@@ -116,7 +121,7 @@ class Job(ABC, Generic[R]):
 
 
 class Keeping(TypedDict, total=False):
-    """Arguments of `run_job` about its folder, progress and figures."""
+    """Arguments of `run_job` that concern its folder, progress and figures."""
 
     folder: Path | None
     resume: bool
@@ -128,7 +133,10 @@ class Keeping(TypedDict, total=False):
 def run_batch_loaded(
     loaded: LoadedScenario[ScenarioHead], executor: Executor | None = None, **keeping: Unpack[Keeping]
 ) -> RunResult:
-    """Run every point and replication of a loaded scenario; see `reidsim.run_batch`."""
+    """Return the result of all points and replications of a loaded scenario.
+
+    See `reidsim.run_batch`.
+    """
     return run_job(ScenarioJob(), loaded, executor, **keeping)
 
 
@@ -143,7 +151,10 @@ def run_job(
     progress: Progress | None = None,
     illustrate: Illustrator | None = None,
 ) -> R:
-    """Do a job at every point and replication of a scenario, in memory or in a folder; see `reidsim.run_batch`."""
+    """Run a job at every point and replication of a scenario.
+
+    See `reidsim.run_batch` for the arguments.
+    """
     report = progress or (lambda task, done, total: None)
     clock, design = Clock(), design_of(loaded)
     check_points(loaded, design)
@@ -175,7 +186,7 @@ def run_job(
     with contextlib.ExitStack() as held:
         damaged = 0
         if folder is not None:
-            # A journal alone identifies its batch, if the manifest is damaged.
+            # If the manifest is damaged, the journal alone identifies the batch.
             are_same = partial(is_journal_of, folder / JOURNAL, {task.key for task in tasks}, files.digest)
             stored = held.enter_context(_opened(folder, manifest, are_same, go_on=resume or rerun_failed))
             if stored is not None:
@@ -207,7 +218,7 @@ def run_job(
         if damaged:
             warnings += (f"{counted(damaged, 'line')} of {JOURNAL} could not be read; their runs were repeated",)
         result = job.result(replace(ended, tables=tables, manifest=manifest, warnings=warnings))
-        # A job may have read the data once more.
+        # The job may have read the data files again for its result.
         files.require_unchanged(folder or loaded.path)
         if folder is not None:
             report("writing", 0, 1)
@@ -221,9 +232,10 @@ def run_job(
 def _opened(
     folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool], *, go_on: bool
 ) -> Iterator[dict[str, Any] | None]:
-    """Lock the folder of a new or resumed batch; remove a new folder in which no run has ended.
+    """Lock the folder of a new or resumed batch.
 
-    Yields the manifest if all runs of the batch are complete, so that its folder is not changed, else None.
+    Remove a new folder if no run has finished in it. Yields the manifest if the batch is already complete, so that the
+    folder needs no change; otherwise None.
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
@@ -247,14 +259,14 @@ def _opened(
 
 
 class ScenarioJob(Job[RunResult]):
-    """Plays the policies of a scenario, as `reidsim run` does."""
+    """The batch job that plays the policies of a scenario, like `reidsim run`."""
 
     def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CheckedWork:
         """Return the callable that does one run."""
         return ScenarioWork(loaded)
 
     def result(self, ended: Ended) -> RunResult:
-        """Return measures and statistics."""
+        """Return the result of the batch, with measures and statistics."""
         scenario, tables = ended.loaded.scenario, ended.tables
         if has_numbered_replications(scenario) and not is_batch(scenario):
             return _with_first_draw(ended)
@@ -264,7 +276,10 @@ class ScenarioJob(Job[RunResult]):
 
 
 def _with_first_draw(ended: Ended) -> RunResult:
-    """Return the result of replications that a single run draws itself, with the records of the first of them."""
+    """Return the result of replications that a single run could draw itself.
+
+    The records are from the first replication.
+    """
     tables = ended.tables
     single = run_once(ended.loaded.with_sections(replications=1), progress=ended.report)
     runs = tables["runs"].drop(columns="run", errors="ignore")

@@ -1,4 +1,4 @@
-"""The data files of a batch, named by its scenario and by recipes, and the check that they are unchanged."""
+"""The data files of a batch, and the check that they do not change."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from reidsim.scenarios.load import RECIPE_KEYS, LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml
 
-# Keys that name a recipe, of scenarios and of recipes, or hold keys that do.
+# Keys of scenarios and recipes that name a recipe, or whose section has such keys.
 _NAMES_OF_RECIPES = frozenset({key.rstrip(".*").rpartition(".")[2] for key in RECIPE_KEYS} | {"recipe", "population"})
 _RECIPE_FOLDERS = ("populations", RECIPES)
-# Files that come with reidsim and are read without being named.
+# Bundled files that are read although no scenario or recipe names them.
 _UNNAMED = ("us-2010-zip3.csv.gz", "ystr-loci.csv.gz", "voter-lists-by-state.csv.gz", "voter-lists-assumed.csv.gz")
 _UNNAMED_RECIPES = ("twitter-use-by-age",)
 
 
 class DataFiles:
-    """The files that runs of a batch read, at any point, as they were when it began.
+    """Hashes of all files that a batch reads, taken when it begins.
 
     Parameters
     ----------
     loaded : LoadedScenario
     design : Design
     options : mapping, optional
-        Options besides the scenario, which may name files, too.
+        Command-line options, which may also name files.
 
     Attributes
     ----------
     hashes : dict of str to str
-        SHA-256 by name, in alphabetical order: paths relative to the scenario's folder where they are below it;
-        ``bundled:`` and the path of bundled files; recipes and the files that they name in turn. A missing or
-        unreadable file has none: the runs that need it fail.
+        SHA-256 by file name, in alphabetical order. The name is the path relative to the scenario's folder if the file
+        is below it, ``bundled:`` plus the path for a bundled file, and otherwise the absolute path. Recipes, and the
+        files that recipes name, are included. A missing or unreadable file has no entry; the runs that need it fail.
     """
 
     def __init__(
         self, loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
     ) -> None:
         self._paths = _paths(loaded, design, options)
-        # Taken before the files are read, so that a change in between is noticed.
+        # Taken before the files are hashed, so that a change in between is detected.
         self._stamps = {name: _stamp(path) for name, path in self._paths.items()}
         self.hashes: dict[str, str] = {}
         for name, path in self._paths.items():
@@ -59,21 +59,23 @@ class DataFiles:
 
     @property
     def digest(self) -> str:
-        """A hash of all of them."""
+        """A hash over the hashes of all files."""
         return hashlib.sha256(json.dumps(self.hashes, sort_keys=True).encode()).hexdigest()[:16]
 
     def require_unchanged(self, source: Path) -> None:
-        """Check that the files hold the same data as when the batch began; a file is read only if its stamp changed.
+        """Check that no file has changed since the batch began.
+
+        Read a file only if its stamp changed.
 
         Parameters
         ----------
         source : Path
-            The batch, for the error.
+            Path of the batch, for the error message.
 
         Raises
         ------
         InputError
-            Names the files that changed or are gone.
+            If a file changed or is missing; the message names the files.
         """
         now = dict(self.hashes)
         for name in self.hashes:
@@ -89,7 +91,7 @@ class DataFiles:
 
 
 def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:
-    """Return the path of each file that runs of a batch read, by name."""
+    """Return the path of each file that the runs of a batch read, by name."""
     folder = loaded.folder.absolute()
     found: dict[str, list[Path]] = {}
     for name in _UNNAMED:
@@ -98,14 +100,17 @@ def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mappin
     _follow(at_point(loaded, design.values(0)).content, folder, folder, found)
     _follow(options or {}, folder, folder, found)
     for key in design.points.columns:
-        # A swept value can be a file, a name, or a section with either.
+        # A swept value can be a file name, the name of a recipe, or a section with such names.
         others = {repr(value): value for value in design.points[key] if isinstance(value, str | dict | list | tuple)}
         _follow({key: list(others.values())}, folder, folder, found)
     return {name: found[name][0] for name in sorted(found)}
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Return numbers that change when a file is written or replaced; None if it is gone."""
+    """Return file attributes that change when the file is written or replaced.
+
+    The result is None if it is missing.
+    """
     try:
         status = path.stat()
     except OSError:
@@ -114,13 +119,15 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
-    """Return the files that a scenario, its recipes, and values of its keys name, without bundled files.
+    """Return the files named by a scenario, its recipes, and values of its keys.
+
+    Bundled files are omitted.
 
     Parameters
     ----------
     loaded : LoadedScenario
     values : iterable of tuple
-        Key path and value.
+        Pairs of key path and value, in addition to the scenario's own.
     """
     folder = loaded.folder.absolute()
     found: dict[str, list[Path]] = {}
@@ -131,7 +138,10 @@ def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str
 
 
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the files whose content has changed; new files do not count."""
+    """Return the names of files whose content has changed or that are missing.
+
+    New files do not count.
+    """
     return [name for name, content in before.items() if now.get(name) != content]
 
 
@@ -141,14 +151,14 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
     Parameters
     ----------
     before, now : mapping of str to str
-        As `data_files` returns them.
+        SHA-256 by file name; see `DataFiles.hashes`.
     source : Path
-        The batch, for the error.
+        Path of the batch, for the error message.
 
     Raises
     ------
     InputError
-        Names the files that changed or are gone.
+        If a file changed or is missing; the message names the files.
     """
     changed = changed_files(before, now)
     if changed:
@@ -162,20 +172,22 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
 
 
 def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], key: str = "") -> None:
-    """Add every file that plain data name, and the files that recipes among them name, to `found`.
+    """Add every file named in `content` to `found`.
+
+    Files named in recipes are added recursively.
 
     Parameters
     ----------
     content : object
-        Of a scenario or recipe.
+        Content of a scenario or recipe, as plain data.
     base : Path
-        Where its relative paths start.
+        Folder to which relative paths in the content refer.
     home : Path
-        Folder of the scenario, by which files are named.
+        Folder of the scenario; file names are relative to it.
     found : dict
-        Paths of each file, by its name; filled.
+        Paths of each file, by file name; changed in place.
     key : str
-        Path of the content, since only some keys can name recipes.
+        Key path of the content; only some keys can name recipes.
     """
     if isinstance(content, Mapping):
         for path in _census_files(content, base):
@@ -193,7 +205,10 @@ def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], 
 
 
 def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
-    """Yield the paths that a text can mean."""
+    """Yield the paths to which a text may refer.
+
+    They are a bundled file, a relative path, or a recipe.
+    """
     if text.startswith(BUNDLED):
         for among in ("scenarios", "populations"):
             yield bundled_folder(among) / text.removeprefix(BUNDLED)
@@ -205,7 +220,7 @@ def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
 
 
 def _census_files(recipe: Mapping[str, Any], base: Path) -> list[Path]:
-    """Return the files of a recipe that names their folder alone."""
+    """Return the census files of a recipe that names only their folder and state."""
     if not {"folder", "state"} <= recipe.keys():
         return []
     folder = data_file(str(recipe["folder"]), base, "populations")
@@ -214,13 +229,16 @@ def _census_files(recipe: Mapping[str, Any], base: Path) -> list[Path]:
 
 
 def _note(path: Path, home: Path, found: dict[str, list[Path]]) -> bool:
-    """Add a path under its name; return whether it is a new file."""
+    """Add the path of an existing file to `found`, by file name.
+
+    Return whether the file is new there.
+    """
     try:
         if not path.is_file():
             return False
         name = _name(path.resolve(), home)
     except (OSError, ValueError):
-        # The text cannot be a path; it may be too long.
+        # The text is not a valid path; for example, it is too long.
         return False
     is_new = name not in found
     found.setdefault(name, []).append(path)

@@ -1,4 +1,4 @@
-"""The points of a batch, and the scenario at each of them."""
+"""The points of a batch, and the scenario at each point."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come
 
-# Sections about batches and results; they are no part of a single run.
+# Sections that concern batches and results, not a single run.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Points, and replications of each.
+    """The points of a batch, and the number of replications at each point.
 
     Parameters
     ----------
     points : DataFrame
-        One row per point, one column per key path. For each point of a sweep, in order, all its samples.
+        One row per point, one column per key path. All samples of the first point of the sweep come first, then all
+        samples of the second point, and so on.
     replications : int
-        Runs at each point.
+        Number of runs at each point.
     swept : tuple of str
-        Keys of the sweep; the other keys are uncertain.
+        Keys of the sweep; the other keys are uncertain parameters.
     samples : int
-        Points per point of the sweep.
+        Number of samples of the uncertain parameters at each point of the sweep.
     """
 
     points: pd.DataFrame
@@ -63,7 +64,10 @@ class Design:
         return {key: column[point] for key, column in self.columns.items()}
 
     def alike(self, free: Collection[str]) -> NDArray[np.int64]:
-        """Return for each point the first point with the same values of all keys that are not `free`."""
+        """Return the first point with the same values except for keys in `free`.
+
+        The result has one index per point.
+        """
         columns = [column for key, column in self.columns.items() if key not in free]
         if not columns:
             return np.zeros(len(self.points), dtype=np.int64)
@@ -73,33 +77,45 @@ class Design:
 
 
 def is_batch(scenario: ScenarioHead) -> bool:
-    """Return whether a scenario has several runs; a run of numbered replications draws them itself."""
+    """Return whether a scenario is run as a batch.
+
+    A single run can draw numbered replications itself.
+    """
     many = scenario.replications > 1 and not kind_of(scenario).numbers_draws
     return many or scenario.sweep is not None or scenario.uncertainty is not None
 
 
 def has_several_runs(scenario: ScenarioHead) -> bool:
-    """Return whether a scenario is run with a journal: a batch, or several numbered replications."""
+    """Return whether a scenario is run with a journal.
+
+    A journal is used for batches and for several numbered replications.
+    """
     return is_batch(scenario) or (has_numbered_replications(scenario) and scenario.replications > 1)
 
 
 def has_numbered_replications(scenario: ScenarioHead) -> bool:
-    """Return whether a replication is drawn by the scenario's seed and a number; see `Kind.numbers_draws`."""
+    """Return whether a replication is determined by the scenario's seed and a number.
+
+    See `Kind.numbers_draws`.
+    """
     return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
 
 
 def draw_of(scenario: ScenarioHead, replication: int) -> int:
-    """Return the draw of the study in a run of cross-play; 0 if replications are not numbered."""
+    """Return the number of the study's draw in a replication of cross-play.
+
+    The result is 0 if replications are not numbered.
+    """
     return replication if has_numbered_replications(scenario) else 0
 
 
 def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
-    """Return the points of a scenario's sweep, crossed with the points drawn of its uncertain parameters.
+    """Return the points of a sweep, crossed with the samples of uncertain parameters.
 
     Raises
     ------
     InputError
-        If no parameters can have the given correlations, or a key that changes one at a time has no own value.
+        If the correlations are not consistent, or a key of a one-at-a-time sweep has no value in the scenario.
     """
     scenario = loaded.scenario
     if who_may_come(scenario.uncertainty):
@@ -118,31 +134,33 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
 
 
 def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """Return the distinct points of a sweep, one column per key path; the last keys change fastest.
+    """Return the distinct points of a sweep, one column per key path.
+
+    The last keys change fastest.
 
     Parameters
     ----------
     sweep : SweepSection
     own : mapping of str to object, optional
-        The scenario's values of the keys that change one at a time.
+        The scenario's values of the keys that are swept one at a time.
     """
     options = [[row for group in axis for row in _rows_of(sweep, axis, group, own or {})] for axis in sweep.axes]
     keys = [key for axis in sweep.axes for group in axis for key in group]
     rows = [tuple(itertools.chain.from_iterable(parts)) for parts in itertools.product(*options)]
     if sweep.one_at_a_time:
-        # Several keys take the scenario's own values.
+        # Every key of a one-at-a-time sweep may contribute the point of the scenario's own values; keep it once.
         rows = list({json.dumps([_as_number(value) for value in row], default=str): row for row in rows}.values())
-    # In the order of the scenario, also of keys that change together.
+    # Columns have the scenario's order of keys, even if some keys change together.
     return pd.DataFrame({key: _column([row[keys.index(key)] for row in rows]) for key in sweep.values})
 
 
 def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
-    """Return a scenario's own values at some key paths.
+    """Return a scenario's own values of some keys, by key path.
 
     Raises
     ------
     InputError
-        If it has none at one of them.
+        If the scenario has no value of one of the keys.
     """
     found = {}
     for key in keys:
@@ -162,7 +180,7 @@ def _as_number(value: Any) -> Any:
 def _rows_of(
     sweep: SweepSection, axis: tuple[tuple[str, ...], ...], group: tuple[str, ...], own: Mapping[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of all keys of an axis while the keys of one group change."""
+    """Yield the values of all keys of an axis where only the keys of one group change."""
     for values in zip(*(_values(sweep.values[key]) for key in group), strict=True):
         changed = dict(zip(group, values, strict=True))
         yield tuple(changed[key] if key in changed else own[key] for other in axis for key in other)
@@ -177,16 +195,16 @@ def at_point(
     ----------
     loaded : LoadedScenario
     values : mapping of str to object
-        Value by key path.
+        Values of the point, by key path.
     seed : int, optional
-        Of the run; the scenario's if not given.
+        Seed of the run; default: the scenario's seed.
 
     Raises
     ------
     InputError
-        If a key does not exist or cannot have its value; names the key.
+        If a key does not exist or its value is invalid; the message names the key.
     """
-    # Only changed sections are copied.
+    # Copy only the sections that change.
     changed = {key.partition(".")[0] for key in values}
     content = {
         key: deepcopy(value) if key in changed else value
@@ -200,10 +218,10 @@ def at_point(
 
 
 def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
-    """Return the scenario of a single run as plain data, in the order of the run.
+    """Return the scenario of a single run as plain data, in a canonical order.
 
-    Keys of a section are in the order of the schema. Names that the user gives, such as names of attributes, are in the
-    order of the file, which can change outcomes.
+    The keys of a section have the order of the schema. Names chosen by the user, such as names of attributes, keep the
+    order of the file, because this order can change outcomes.
     """
     return at_point(loaded, {}).scenario.model_dump(by_alias=True)
 
@@ -214,7 +232,7 @@ def scenarios_at(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterat
     Raises
     ------
     InputError
-        For the first invalid point; names the key and the point's values.
+        At the first invalid point; the message names the key and the values of the point.
     """
     for point in range(len(design.points)):
         values = design.values(point)
@@ -229,20 +247,22 @@ def scenarios_at(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterat
 
 
 def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
-    """Check that the scenario can have the values of every point; see `scenarios_at`."""
+    """Check that the scenario is valid at every point; see `scenarios_at`."""
     for _ in scenarios_at(loaded, design):
         pass
 
 
 def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
-    """Import the adversaries and policies of users' modules that any point names; return the maker of each.
+    """Import the adversaries and policies from users' modules that any point names.
+
+    Return their origins.
 
     Raises
     ------
     InputError
-        If one cannot be imported.
+        If a module cannot be imported.
     """
-    # Numbers name no part.
+    # Numeric values cannot name a module, so keys with only numeric values are skipped.
     others = [key for key, column in design.columns.items() if all(isinstance(value, int | float) for value in column)]
     made: dict[str, dict[str, str]] = {}
     for point in np.unique(design.alike(others)).tolist():
@@ -251,7 +271,10 @@ def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str,
 
 
 def scenario_columns(design: Design) -> pd.DataFrame:
-    """Return the points as columns of a table: numbers, truth values and text unchanged, other values as JSON."""
+    """Return the points as columns of a table.
+
+    Numbers, booleans and text are unchanged, other values are JSON.
+    """
     return pd.DataFrame({key: _tabular(design.points[key]) for key in design.points.columns}, index=design.points.index)
 
 
@@ -260,7 +283,7 @@ def _values(values: SweepValues) -> list[Any]:
         return list(values.listed)
     space: Any = np.geomspace if values.scale == "log" else np.linspace
     spaced = space(values.start, values.stop, values.points)
-    # Keys that count something accept whole numbers only; keys of amounts accept either.
+    # Keys of counts accept integers only, other numeric keys accept both, so prefer integers if all values are whole.
     whole = bool((spaced == np.rint(spaced)).all() and np.abs(spaced).max() < 2**53)
     return [int(value) for value in spaced] if whole else list(spaced.tolist())
 

@@ -1,4 +1,7 @@
-"""The results folder of a batch: begun with its manifest, finished with its tables, readable in between."""
+"""The results folder of a batch.
+
+The folder first gets a manifest, and the tables at the end; it is readable in between.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +36,14 @@ RUNNING = "running"
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
 _RUN_AGAIN = "run the batch again, into another folder"
-# Entries of the manifest that must be equal to resume a batch, with the words of the error.
+# Manifest entries that must be unchanged to resume a batch, with their descriptions in the error message.
 _IDENTITY = {
     "scenario_hash": "another scenario",
     "seed": "another seed",
     "cross_play": "other options, or of another command",
     "data_hash": "other data",
 }
-# Manifest keys that record command-line options; the table of runs has the same name.
+# Manifest keys that hold the options of a command; the table of runs of the command has the same name.
 _OPTIONS = ("cross_play",)
 
 
@@ -49,7 +52,7 @@ class _DesignPart(BaseModel):
 
 
 class _Manifest(BaseModel):
-    """The parts of a manifest that are read."""
+    """The entries of a manifest that this module reads."""
 
     scenario: str
     scenario_file: str
@@ -66,7 +69,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is none, it is not that of a batch, or the folder has links.
+        If there is no manifest, the manifest does not describe a batch, or the folder contains links.
     """
     require_no_links(folder)
     path = folder / MANIFEST
@@ -89,12 +92,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_stored_tables(folder: Path, manifest: Mapping[str, Any], needed: str) -> dict[str, pd.DataFrame]:
-    """Return all tables of the folder of a complete batch, by name.
+    """Return all tables in the folder of a complete batch, by name.
 
     Raises
     ------
     InputError
-        If the table `needed`, or one that the manifest names, is missing, changed or cannot be read.
+        If the table `needed`, or a table in the manifest, is missing, was changed or cannot be read.
     """
     for name in (f"{needed}.parquet", *manifest.get("tables", ())):
         if not (folder / name).is_file():
@@ -103,14 +106,14 @@ def read_stored_tables(folder: Path, manifest: Mapping[str, Any], needed: str) -
 
 
 def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a table of the folder of a batch.
+    """Return a table from the folder of a batch.
 
     Raises
     ------
     InputError
-        If its hash is not that of the manifest, it cannot be read, or it does not fit into free memory.
+        If the hash differs from the manifest, the file cannot be read, or the table does not fit into free memory.
     """
-    # Manifests of running batches have no hashes.
+    # The manifest of a running batch has no hashes yet.
     if manifest.get("tables", {}).get(path.name) not in (None, sha256_of(path)):
         raise InputError("changed since the batch ended", source=path, hint=_RUN_AGAIN)
     require_parquet_fits(path)
@@ -122,18 +125,18 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario in a manifest, as it was run.
+    """Return the scenario that a manifest records.
 
     Parameters
     ----------
     manifest : mapping
     allow_code : bool
-        Whether modules that it names may run.
+        Whether to import Python modules that the scenario names.
 
     Raises
     ------
     InputError
-        If this version of the program does not know it.
+        If the scenario is not valid in this version of the program.
     """
     path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
     scenario = validated(scenario_kind(content, path, allow_code=allow_code).schema, content, path)
@@ -141,17 +144,17 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Loa
 
 
 def read_runs(folder: Path) -> pd.DataFrame:
-    """Return the runs of a batch that ended, while it is running or after it.
+    """Return the finished runs of a batch, which may still be running.
 
     Returns
     -------
     DataFrame
-        As in ``runs.parquet``, or in ``cross_play.parquet``.
+        Same columns as ``runs.parquet``, or as ``cross_play.parquet`` for cross-play.
 
     Raises
     ------
     InputError
-        If the folder holds no batch.
+        If the folder does not hold a batch.
     """
     manifest = read_manifest(folder)
     options = {name: manifest[name] for name in _OPTIONS if name in manifest}
@@ -169,7 +172,7 @@ def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
     Raises
     ------
     InputError
-        If it cannot be written.
+        If the manifest cannot be written.
     """
     _write_manifest(folder, {**manifest, "state": RUNNING, "code_version": code_version()})
 
@@ -182,12 +185,12 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
     folder : Path
     manifest : mapping
     are_same : callable
-        Returns whether the runs in the journal are of this batch; decides where the folder's manifest is damaged.
+        Returns whether the runs in the journal belong to this batch; used if the folder's manifest is damaged.
 
     Raises
     ------
     InputError
-        If it holds another one, was begun with other data, or by another version of the program.
+        If the folder holds another batch, or its batch was started with other data or by another program version.
     """
     try:
         found = read_manifest(folder)
@@ -197,7 +200,7 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
         raise
     for key, what in _IDENTITY.items():
         if key == "data_hash":
-            # Names the file, if it is known.
+            # Called first, because its error names the changed files.
             require_unchanged(found["design"].get("files", {}), manifest["design"]["files"], folder)
         if key == "scenario_hash" and _other_seed_alone(found, manifest):
             key, what = "seed", _IDENTITY["seed"]
@@ -219,7 +222,7 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
 
 
 def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Return whether two scenarios differ only in their seeds."""
+    """Return whether the scenarios of two manifests differ only in their seeds."""
     if found.get("seed") == manifest["seed"]:
         return False
     content = {**manifest["content"], "seed": found.get("seed")}
@@ -228,18 +231,18 @@ def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> 
 
 
 def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
-    """Put the tables into a folder, then the manifest with the state of the batch.
+    """Write the tables into a batch's folder, then the manifest with its state.
 
     Parameters
     ----------
     folder : Path
     write : callable
-        Writes everything but the manifest into the folder it is given, and returns the manifest.
+        Called with a folder; writes all files except the manifest into it, and returns the manifest.
 
     Raises
     ------
     InputError
-        If there is no room; the journal stays.
+        If the files cannot be written, for example because the disk is full; the journal remains.
     """
     unfinished = None
     try:
@@ -262,7 +265,7 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
 
 
 def forget_journal(folder: Path) -> None:
-    """Remove the journal of a batch whose tables hold all there is to know."""
+    """Remove the journal of a batch; its tables hold the same data."""
     with contextlib.suppress(OSError):
         (folder / JOURNAL).unlink()
 

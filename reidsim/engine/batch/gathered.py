@@ -1,4 +1,4 @@
-"""Tables of a batch, built from the tables of its runs."""
+"""Tables of a batch, combined from the tables of its runs."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from reidsim.engine.batch.design import Design, scenario_columns
 from reidsim.engine.batch.one_run import GROUP_COLUMNS
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome
 
-# Columns of the table of runs that follow the measures.
+# Columns that come after the measures in the table of runs.
 _LAST = ("state", "error", "seed", "run")
 
 
 def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> dict[str, pd.DataFrame]:
-    """Return the tables of a batch; they do not depend on the order in which its runs ended.
+    """Return the tables of a batch.
+
+    They do not depend on the order in which the runs finished.
 
     Parameters
     ----------
     name : str
-        Scenario.
+        Name of the scenario.
     design : Design
     outcomes : iterable of RunOutcome
 
     Returns
     -------
     dict of str to DataFrame
-        ``runs``: one row per run and policy, sorted by point, replication and the scenario's order of policies; one
-        row without measures for a run that failed. Other tables of the runs have columns ``point`` and
+        ``runs`` has one row per run and policy, sorted by point, replication and the scenario's order of policies, and
+        one row without measures for each failed run. The other tables of the runs have additional columns ``point`` and
         ``replication``.
     """
     ordered = sorted(outcomes, key=lambda outcome: (outcome.task.point, outcome.task.replication))
@@ -55,7 +57,10 @@ def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> d
 
 
 def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, Any]:
-    """Return all rows of a table of the runs, and the position of each row's run in `outcomes`."""
+    """Return one table with the rows of all runs, and the run of each row.
+
+    The run is an index in `outcomes`.
+    """
     parts = [outcome.tables.get(table, {}) for outcome in outcomes]
     heights = [len(next(iter(part.values()), ())) for part in parts]
     if table == "runs":
@@ -70,7 +75,10 @@ def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, 
 
 
 def _typed(values: list[Any]) -> pd.Series[Any]:
-    """Return a column whose type depends on the set of its values alone: int64, float64, bool or text."""
+    """Return a column with a type that depends only on its set of values.
+
+    The type is int64, float64, bool or text.
+    """
     types = set(map(type, values))
     if types <= {int, float, type(None)}:
         return pd.Series(values, dtype=np.int64 if types == {int} else np.float64)

@@ -1,4 +1,7 @@
-"""The journal of a batch: one line of JSON per run that ended, on disk before the batch continues."""
+"""The journal of a batch: one line of JSON per finished run.
+
+It is written to disk before the batch continues.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,24 @@ from reidsim.interrupts import tell_kept
 
 JOURNAL = "journal.jsonl"
 
-# Disk full, quota reached, and file larger than allowed.
+# Error numbers for a full disk, an exceeded quota and a file that exceeds the size limit.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-# Precedes the checksum at the end of a line.
+# Text before the checksum at the end of a line.
 _CHECK = b',"check":"'
 
 
 class Journal:
-    """Appends outcomes of runs to a file.
+    """A file to which outcomes of runs are appended.
 
-    An empty file is removed at the end. An incomplete last line is dropped when the file is opened again. A line with
-    other damage stays: it is not read, and its run is repeated.
+    An empty file is removed at the end. An incomplete last line is removed when the file is opened again. A line that
+    is damaged in another way remains in the file but is not read, so that its run is repeated.
 
     Parameters
     ----------
     path : Path
     data : str
-        Hash of the data that the runs read; part of each line.
+        Hash of the data that the runs read; written into each line.
 
     Raises
     ------
@@ -47,7 +50,7 @@ class Journal:
     def __init__(self, path: Path, data: str = "") -> None:
         self._path, self._data = path, data
         try:
-            # Unbuffered, so that nothing remains to be written after an error.
+            # Unbuffered, so that closing the file after an error does not write again.
             self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
             self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
         except OSError as error:
@@ -79,13 +82,13 @@ class Journal:
                 written += self._file.write(memoryview(lines)[written:])
             os.fsync(self._file.fileno())
         except OSError as error:
-            # An incomplete line would be dropped later; remove it now to make room.
+            # Remove an incomplete line now to free its space; it would be dropped later anyway.
             os.ftruncate(self._file.fileno(), end + lines.rfind(b"\n", 0, written) + 1)
             raise not_kept(self._path, error) from None
 
 
 def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> list[RunOutcome]:
-    """Return the last outcome of each run whose key is in `tasks`.
+    """Return the last outcome of each run with a key in `tasks`.
 
     The journal may be read while it is being written: an incomplete last line is skipped.
     """
@@ -94,9 +97,10 @@ def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> list[RunOutcome]:
 
 
 def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
-    """Return the outcomes of the points and replications of `tasks`, whatever version of the program did them.
+    """Return the outcomes of the points and replications of `tasks`.
 
-    Equal runs are written once, so an outcome stands for all tasks with its key.
+    They may have been computed by any version of the program. Tasks with equal keys are written once, so an outcome
+    applies to all tasks with the same key.
     """
     by_place = {(task.point, task.replication): task for task in tasks}
     alike: dict[str, list[RunTask]] = {}
@@ -104,7 +108,7 @@ def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
         alike.setdefault(task.key, []).append(task)
     found: dict[tuple[int, int], RunOutcome] = {}
     last = {entry["run"]: entry for entry in _entries(path) if entry is not None}
-    # If a run was repeated under another key, the key of these tasks has precedence, then the last outcome.
+    # If there are several outcomes of a run, an outcome with the key of its task takes precedence, then the last one.
     for key, entry in sorted(last.items(), key=lambda word: word[0] in alike):
         done = by_place.get((entry["point"], entry["replication"]))
         for task in [] if done is None else alike[done.key]:
@@ -113,20 +117,26 @@ def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
 
 
 def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
-    """Return whether a journal has runs, and all readable runs have one of these keys and used this data."""
+    """Return whether all readable runs of a journal belong to a batch.
+
+    There must be at least one run; runs belong if their key is in `keys` and their data hash is `data`.
+    """
     entries = [entry for entry in _entries(path) if entry is not None]
     return bool(entries) and all(entry["run"] in keys and entry.get("data") == data for entry in entries)
 
 
 def keeps_runs(folder: Path) -> bool:
-    """Return whether a folder has a journal with any run."""
+    """Return whether a folder has a journal that is not empty."""
     journal = folder / JOURNAL
     return journal.is_file() and journal.stat().st_size > 0
 
 
 @contextmanager
 def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
-    """If the block fails, add to its message that runs are kept in the folder, and how to continue."""
+    """If the block fails, add to its message that finished runs are kept.
+
+    The message also says how to continue the batch.
+    """
     try:
         yield
     except BaseException:
@@ -136,7 +146,10 @@ def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
 
 
 def not_kept(path: Path, error: OSError) -> InputError:
-    """Return the error of a batch, with the journal at `path`, whose folder cannot be written."""
+    """Return the error to raise if a batch's folder cannot be written.
+
+    The journal of the batch is at `path`.
+    """
     if error.errno in _NO_ROOM:
         if keeps_runs(path.parent):
             hint = "make room and repeat the command, a batch with --resume; runs that ended are kept"
@@ -162,7 +175,7 @@ def _line(outcome: RunOutcome, data: str) -> bytes:
         "data": data,
         "tables": outcome.tables,
     }
-    # A checksum replaces the last brace: a line with a changed byte is not read.
+    # A checksum at the end of the line, so that a line with a changed byte is detected and not read.
     text = json.dumps(entry, separators=(",", ":")).encode()[:-1]
     return text + _CHECK + _checksum(text) + b"\n"
 
@@ -172,12 +185,15 @@ def _private(path: str, flags: int) -> int:
 
 
 def damaged_lines(path: Path) -> int:
-    """Return the number of lines of a journal that cannot be read, without an incomplete last line."""
+    """Return the number of damaged lines of a journal.
+
+    An incomplete last line does not count.
+    """
     return sum(entry is None for entry in _entries(path))
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any] | None]:
-    """Yield the content of each complete line; None if its checksum is wrong."""
+    """Yield the content of each complete line, or None if its checksum is wrong."""
     if not path.exists():
         return
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""A lock on a folder, which the operating system releases when its process ends."""
+"""A lock on a folder, which the operating system releases when the process ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from reidsim.errors import InputError
 
 _NAME = ".lock"
-# The target of a link would be emptied.
+# Opening a symbolic link would empty its target, so links are not followed.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -27,14 +27,14 @@ def only_writer(folder: Path) -> Iterator[None]:
     path = folder / _NAME
     descriptor = _hold(path)
     try:
-        # For the error message of other processes.
+        # The process ID is written for the error message of other processes.
         with contextlib.suppress(OSError):
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.ftruncate(descriptor, 0)
             os.write(descriptor, f"{os.getpid()}\n".encode())
         yield
     finally:
-        # Removed before the release, so that no process can lock a file that no longer exists.
+        # Remove the file before the lock is released; otherwise another process could lock a removed file.
         with contextlib.suppress(OSError):
             path.unlink()
         os.close(descriptor)
@@ -53,7 +53,7 @@ def _hold(path: Path) -> int:
             os.close(descriptor)
             hint = f"process {writer}" if writer else None
             raise InputError("another batch is writing to the folder", source=path.parent, hint=hint) from None
-        # The former holder may have removed the file between the two steps.
+        # The former holder may have removed the file between opening and locking.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
@@ -71,7 +71,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int) -> None:
-        # Far behind the content, which stays readable.
+        # Lock a byte far beyond the content (Windows), so that the content stays readable.
         os.lseek(descriptor, 1 << 20, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 else:

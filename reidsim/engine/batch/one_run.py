@@ -1,4 +1,7 @@
-"""One run of a batch, in whatever process it is done: the scenario at a point, solved, as plain tables."""
+"""One run of a batch: solve the scenario at a point and return plain tables.
+
+This works in any process.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study, equilibria_of
 
-# Columns that identify the rows of a run, in the games that have them; other columns are measures.
+# Columns that identify the rows of a run (each game has some of them); other columns are measures.
 GROUP_COLUMNS = ("policy", "records", "knowledge", "sample", "defender", "plans_against", "adversary")
-# Columns of a single run's table that identify the run or its state.
+# Columns of a table of runs that identify the run or its state.
 _IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
 
 
@@ -32,17 +35,19 @@ _KEPT_STUDIES = 2
 
 
 class Studies(threading.local):
-    """The last two studies that a thread built, by the data they were built from."""
+    """A cache, for each thread, of the last two studies it built, by data key."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Study[Any]] = {}
 
     def __reduce__(self) -> tuple[type[Studies], tuple[()]]:
-        """Leave the studies behind when they are sent to another process."""
+        """Pickle as an empty cache, because studies are large."""
         return Studies, ()
 
     def get(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
-        """Return the study of a scenario: one that is kept, with the amounts of the scenario, or a new one.
+        """Return the study of a scenario.
+
+        Reuse a cached study with the same data and set its payoff parameters.
 
         Raises
         ------
@@ -62,28 +67,31 @@ class Studies(threading.local):
 
 
 def data_key(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Return a key of the data behind a study: scenarios with equal keys differ in amounts and beliefs alone."""
-    # Unsorted: the order of attributes determines the columns of the lattice.
+    """Return the data key of a scenario.
+
+    Scenarios with equal keys differ only in payoff parameters and beliefs.
+    """
+    # Keys are not sorted, because the order of attributes determines the columns of the lattice.
     return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)
 
 
 @dataclass(frozen=True)
 class ScenarioWork:
-    """Does runs of one scenario.
+    """A callable that does runs of one scenario.
 
     Parameters
     ----------
     loaded : LoadedScenario
-        Before the values of any point.
+        The scenario without the values of a point.
     studies : Studies
-        Kept between runs.
+        Cache of studies between runs.
     """
 
     loaded: LoadedScenario[ScenarioHead]
     studies: Studies = field(default_factory=Studies, repr=False, compare=False)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        """Do the run of a task; return its tables and warnings."""
+        """Run a task and return its tables and warnings."""
         loaded, kind = at_point(self.loaded, task.values, task.seed), kind_of(self.loaded.scenario)
         if not kind.decides or kind.in_rounds(loaded.scenario):
             return _run_any(loaded)
@@ -97,12 +105,14 @@ class ScenarioWork:
             return tables, tuple(kind.warnings(study, draw, outcomes))
 
     def fingerprint(self, task: RunTask) -> str | None:
-        """Check that all files of the run of a task can be used; return a hash of the data, if known.
+        """Check that all files of a task's run can be used.
+
+        Return a hash of the data, if known.
 
         Raises
         ------
         InputError
-            If one cannot be used.
+            If a file cannot be used.
         """
         loaded = at_point(self.loaded, task.values, task.seed)
         if not kind_of(self.loaded.scenario).decides:
@@ -111,7 +121,7 @@ class ScenarioWork:
         return self.studies.get(loaded).fingerprint
 
 
-# Tables of the rounds of agents.
+# Names of the tables by round of scenarios with agents.
 ROUND_TABLES = ("rounds", "adversaries", "through")
 
 
@@ -119,7 +129,7 @@ def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, .
     result = run_once(loaded)
     runs, analysis = result.runs, result.analysis.tables()
     if "knowledge" in runs:
-        # A run has several releases, identified by their size and number.
+        # An assessment has several releases per run, identified by size and sample number.
         runs = runs.rename(columns={"replication": "sample"})
     rounds = {name: analysis[name] for name in ROUND_TABLES if name in analysis}
     tables = {"runs": runs, "distributions": distributions_of_result(result), **rounds}
@@ -131,7 +141,10 @@ def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, .
 
 
 def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Any]:
-    """Return the measures of policies and how outcomes are distributed over records, as plain columns by table."""
+    """Return the measures of policies, and quantiles of outcomes over records.
+
+    The result has plain columns by table.
+    """
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
     measures = [
@@ -148,7 +161,10 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return a table as plain columns; text that is missing as None, numbers as they are."""
+    """Return a table as plain columns.
+
+    Missing text becomes None, missing numbers stay NaN.
+    """
     plain = {}
     for name, column in table.items():
         plain[str(name)] = column.tolist()

@@ -1,4 +1,4 @@
-"""Repeat one run of a batch alone."""
+"""Repeat a single run of a batch."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Repeated:
     Parameters
     ----------
     name : str
-        Scenario.
+        Name of the scenario.
     task : RunTask
     runs : DataFrame
-        Its rows, as in ``runs.parquet``.
+        Rows of the repeated run; same columns as ``runs.parquet``.
     verdict : str
-        Comparison with the folder, in a sentence.
+        Result of the comparison with the stored run, as a sentence.
     warnings : tuple of str
     measures : tuple of Measure
-        Of the scenario's kind.
+        Measures of the scenario's kind.
     result : RunResult, optional
-        Result of the single run, if requested.
+        Result of the single run with its records, if requested.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Repeated:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Measures by policy, or by size of the release and adversary."""
+        """Measures by policy; for assessments, by size of the release and adversary."""
         groups = [column for column in GROUP_COLUMNS if column in self.runs and column != "sample"]
         others = {"point", "replication", "seed", "sample", *groups}
         numeric = [column for column in self.runs.select_dtypes("number").columns if column not in others]
@@ -76,19 +76,22 @@ def rerun_one(
     Parameters
     ----------
     folder : Path
-        Results of the batch, complete or not.
+        Results folder of the batch, which may be incomplete.
     key : str
         Value of column ``run``, or its first digits; or ``POINT/REPLICATION``.
     progress : callable, optional
+        Called with the task, the completed steps and all steps.
     with_records : bool
-        Whether to return the result of the single run; of masking scenarios, for the first replication only.
+        Whether to return the result of the single run with its records; for masking scenarios, only possible for the
+        first replication.
     allow_code : bool
-        Whether modules that the scenario names may run.
+        Whether to import Python modules that the scenario names.
 
     Raises
     ------
     InputError
-        If the folder holds no batch, or the batch no such run. An error of the run itself is raised unchanged.
+        If the folder does not hold a batch, or the batch does not have this run. An error of the run itself is raised
+        unchanged.
     """
     report = progress or (lambda task, done, total: None)
     manifest = read_manifest(folder)
@@ -121,7 +124,7 @@ def rerun_one(
 
 
 def _place(stored: pd.DataFrame, key: str, folder: Path) -> str:
-    """Return point and replication of the run whose key begins with `key`."""
+    """Return ``POINT/REPLICATION`` of the run whose key begins with `key`."""
     found = stored.loc[stored["run"].str.startswith(key), ["run", "point", "replication"]].drop_duplicates()
     if len(found.drop_duplicates("run")) != 1:
         problem = "no such run" if found.empty else "more than one run begins so"

@@ -18,18 +18,18 @@ from reidsim.scenarios.study import AnalysisTables
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BatchAnalysis(AnalysisTables):
-    """Statistics of a batch, and the tables of its runs besides measures.
+    """Statistics of a batch, and tables of its runs other than ``runs``.
 
     Parameters
     ----------
     statistics : DataFrame
-        Means with confidence intervals, and quantiles over runs.
+        Means with confidence intervals, and quantiles over runs, of each measure.
     differences : DataFrame
-        The same for differences between policies in the same run.
+        Means with confidence intervals of differences between policies in the same run.
     distributions : DataFrame
-        Quantiles over the records of each run.
+        Quantiles of outcomes over the records of each run.
     rounds, adversaries, through : DataFrame
-        Rounds of agents.
+        Tables by round of scenarios with agents; see `reidsim.engine.rounds.AgentAnalysis`.
     """
 
     statistics: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -42,7 +42,9 @@ class BatchAnalysis(AnalysisTables):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchResult(RunResult):
-    """The result of a batch, with quantiles over records in place of a table of records.
+    """The result of a batch.
+
+    It has quantiles over records instead of a table of records.
 
     Parameters
     ----------
@@ -54,52 +56,61 @@ class BatchResult(RunResult):
 
     @property
     def statistics(self) -> pd.DataFrame:
-        """Means with confidence intervals, and quantiles over runs, by point of the sweep, policy and measure."""
+        """Means with confidence intervals, and quantiles over runs.
+
+        One row per point of the sweep, policy and measure.
+        """
         return self.analysis.tables().get("statistics", pd.DataFrame())
 
     @property
     def differences(self) -> pd.DataFrame:
-        """Differences between policies under the same random draws."""
+        """Differences of measures between policies under the same random draws."""
         return self.analysis.tables().get("differences", pd.DataFrame())
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Measures by point of the sweep, if there is one, and policy, averaged over samples and replications."""
+        """Measures by point of the sweep (if any) and policy.
+
+        They are averages over samples and replications.
+        """
         table = self.statistics
         if table.empty:
             return pd.DataFrame()
         keys = [column for column in table.columns if column in (*self.design.swept, "policy", "records", "knowledge")]
         wide = table.pivot(index=keys, columns="measure", values="mean")
-        # Only combinations that were run, in order: keys that change together are not crossed, and points of a sweep
-        # over policies have different policies.
+        # Show only combinations that were run, in their order: keys that change together are not crossed, and in a
+        # sweep over policies each point has its own policies.
         done = table.loc[table["runs"] > 0, keys].drop_duplicates()
         wide = wide.loc[pd.MultiIndex.from_frame(done) if len(keys) > 1 else pd.Index(done[keys[0]])]
         return wide[[measure for measure in table["measure"].unique() if measure in wide]]
 
 
 def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchAnalysis:
-    """Compute the statistics of a batch."""
+    """Return the statistics of a batch, computed from the tables of its runs."""
     found = measured(tables["runs"], design)
     computed = {"statistics": statistics_table(found), "differences": differences_table(found)}
     return analysis_among({**tables, **computed})
 
 
 def analysis_among(tables: Mapping[str, pd.DataFrame]) -> BatchAnalysis:
-    """Return the analysis among the tables of a batch."""
+    """Return the statistics of a batch from its stored tables.
+
+    They are not computed again.
+    """
     known = {each.name for each in fields(BatchAnalysis)}
     found: dict[str, Any] = {name: table for name, table in tables.items() if name in known}
     return BatchAnalysis(**found)
 
 
 def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:
-    """Return warnings of runs that failed, and the warnings of the other runs.
+    """Return warnings about failed runs, and the warnings of the successful runs.
 
     Parameters
     ----------
     outcomes : sequence of RunOutcome
     design : Design
     runs : DataFrame
-        As `batch_tables` makes it.
+        Table ``runs`` from `batch_tables`.
     """
     warnings = []
     states = Counter(outcome.state for outcome in outcomes if outcome.state != COMPLETE)

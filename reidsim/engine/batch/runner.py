@@ -1,4 +1,7 @@
-"""Do the runs of a batch: the runs that a folder lacks, each written to the journal as it ends, or points in memory."""
+"""Run the tasks of a batch that a folder does not hold yet.
+
+Each outcome is written to the journal at once. Points can also be run in memory, without a folder.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +37,16 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:
-    """Return the runs of a batch, sorted so that neighbouring runs can share a study.
+    """Return the tasks of a batch, sorted so that neighbours can share a study.
 
-    Runs are sorted by replication, then by the values that are no amounts of money, then by point.
+    Tasks are sorted by replication, then by the values of keys other than payoff parameters, then by point.
 
     Parameters
     ----------
     loaded : LoadedScenario
     design : Design
     content : dict
-        Scenario of a single run, before the values of a point; see `content_of_run`.
+        Scenario of a single run without the values of a point, as plain data; see `content_of_run`.
     """
     seed = loaded.scenario.seed
     numbered = has_numbered_replications(loaded.scenario)
@@ -68,22 +71,24 @@ def run_tasks(
     require_unchanged: Callable[[], None] = lambda: None,
     data: str = "",
 ) -> list[RunOutcome]:
-    """Do every task that the journal of a folder lacks.
+    """Run every task that the journal of a folder does not hold.
+
+    Return the outcomes of all tasks.
 
     Parameters
     ----------
     work : callable
-        Does one run.
+        Callable that does one run.
     tasks : sequence of RunTask
-        Tasks with the same key are done once.
+        Tasks with the same key are run once.
     executor : Executor
     progress : callable, optional
     folder : Path, optional
-        Folder of the journal, locked by the caller. Without it, outcomes are kept in memory only.
+        Folder of the journal, locked by the caller. If not given, outcomes are only kept in memory.
     again : iterable of str
-        States of runs in the journal that are repeated.
+        Runs in the journal with one of these states are repeated.
     require_unchanged : callable
-        Raises an error if the data changed; called before finished runs are kept.
+        Raises an error if the data changed; called before finished runs are written.
     data : str
         Hash of the data, written to the journal.
 
@@ -133,42 +138,44 @@ def point_tables(
     options: Mapping[str, Any] | None = None,
     known: Sequence[str] = (),
 ) -> dict[str, pd.DataFrame]:
-    """Run a scenario at given points, with the same random draws at each of them.
+    """Return the tables of a scenario's runs at given points.
+
+    All points have the same random draws.
 
     Parameters
     ----------
     loaded : LoadedScenario
-        Its replications, sweep, uncertainty and stress test are ignored.
+        Sections on replications, sweep, uncertainty and stress test are ignored.
     points : DataFrame
         One row per point, one column per key path, such as ``economics.loss``.
     replications : int
-        Runs at each point.
+        Number of runs at each point.
     executor : Executor, optional
-        Where runs are done; if not given, in this process, or on all cores if that takes long.
+        Default: run in this process, and on all cores if the runs take long.
     progress : callable, optional
-        Called with the task, the number of runs that ended, and the number of runs.
+        Called with the task, the number of finished runs and the number of all runs.
     folder : Path, optional
-        Created if missing. Runs that ended are kept in it, and are not repeated by the next call with the same
-        scenario and data.
+        Folder that keeps finished runs, created if missing. A later call with the same scenario and data does not
+        repeat them.
     work : callable, optional
-        Does the runs; plays the scenario's policies, if not given.
+        Callable that does one run; default: play the scenario's policies.
     options : mapping, optional
-        Distinguishes these runs from the runs of other work.
+        Options that are part of the key of each run, to distinguish runs of different work.
     known : sequence of str
-        Columns that are no keys of the scenario, but known to the work.
+        Columns of `points` that are not keys of the scenario but are used by `work`.
 
     Returns
     -------
     dict of str to DataFrame
-        The tables of the runs, by name. ``runs`` has one row per run and policy, sorted by point and replication:
-        ``scenario``, ``point`` (row number), and so on as in ``runs.parquet``, then one column per key path. A failed
-        run is one row whose ``state`` is not ``complete``, without measures.
+        The tables of the runs, by name. ``runs`` has one row per run and policy, sorted by point and replication, with
+        the columns of ``runs.parquet`` (``point`` is the row number in `points`) and one column per key path. A failed
+        run has one row without measures, whose ``state`` is not ``complete``.
 
     Raises
     ------
     InputError
-        If the scenario cannot have the values of a point (before the first run), a data file changes before the last
-        run ends, or the folder cannot be written.
+        If a point is invalid for the scenario (raised before the first run), a data file changes before the last run
+        ends, or the folder cannot be written.
     """
     if points.empty and len(points.columns):
         raise InputError("no points", expected="at least one row")

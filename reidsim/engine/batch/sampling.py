@@ -43,7 +43,7 @@ def draw_points(section: UncertaintySection, seed: int) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If no parameters can have the correlations.
+        If the correlations are not consistent.
     """
     keys = list(section.parameters)
     rng = random_stream(seed, "uncertainty")
@@ -57,7 +57,10 @@ def draw_points(section: UncertaintySection, seed: int) -> pd.DataFrame:
 
 
 def spread(method: str, n: int, n_parameters: int, rng: np.random.Generator) -> Floats:
-    """Spread points over the unit cube, shape (n, n_parameters): ``latin-hypercube``, ``sobol`` or ``random``."""
+    """Return points in the unit cube, shape (n, n_parameters).
+
+    The method is ``latin-hypercube``, ``sobol`` or ``random``.
+    """
     from scipy.stats import qmc
 
     if method == "sobol":
@@ -66,23 +69,23 @@ def spread(method: str, n: int, n_parameters: int, rng: np.random.Generator) -> 
         shares = qmc.LatinHypercube(n_parameters, seed=rng).random(n)
     else:
         shares = rng.random((n, n_parameters))
-    # Some distributions have no value at 0 and 1.
+    # Some distributions have no finite quantile at levels 0 and 1.
     return np.clip(np.asarray(shares, dtype=np.float64), 2.0**-53, 1 - 2.0**-53)
 
 
 def quantiles(distribution: Distribution, shares: Floats) -> NDArray[Any]:
-    """Return the values of a distribution below which lie some shares of it.
+    """Return quantiles of a distribution.
 
     Parameters
     ----------
     distribution : Distribution
     shares : ndarray of float64
-        Strictly between 0 and 1.
+        Levels of the quantiles, strictly between 0 and 1.
 
     Returns
     -------
     ndarray
-        float64; int64 for whole numbers; the listed values for a discrete distribution.
+        float64; int64 for distributions of integers; the listed values for a discrete distribution.
     """
     if isinstance(distribution, Discrete):
         return _listed(distribution, shares)
@@ -107,7 +110,7 @@ def _continuous(distribution: Distribution, shares: Floats) -> Floats:
     if isinstance(distribution, Beta):
         share = np.asarray(betaincinv(distribution.a, distribution.b, shares))
         return distribution.low + (distribution.high - distribution.low) * share
-    assert isinstance(distribution, Normal | LogNormal)  # noqa: S101 - the last ones, said for the type checker
+    assert isinstance(distribution, Normal | LogNormal)  # noqa: S101 - the remaining types; for the type checker
     logarithm = isinstance(distribution, LogNormal)
     centre = np.log(distribution.median) if isinstance(distribution, LogNormal) else distribution.mean
     scale = distribution.sigma if isinstance(distribution, LogNormal) else distribution.sd
@@ -116,7 +119,7 @@ def _continuous(distribution: Distribution, shares: Floats) -> Floats:
             default if bound is None else ((np.log(bound) if logarithm else bound) - centre) / scale
             for bound, default in ((distribution.low, -np.inf), (distribution.high, np.inf))
         )
-    # The side on which the interval lies, so that far tails keep their digits.
+    # Compute in the lower tail: reflect the interval if it lies above the mean, so that far tails keep their precision.
     flip = -1.0 if low > 0 else 1.0
     first, last = sorted((flip * low, flip * high))
     inside = ndtri(ndtr(first) + (ndtr(last) - ndtr(first)) * (shares if flip > 0 else 1 - shares))
@@ -136,7 +139,10 @@ def _listed(distribution: Discrete, shares: Floats) -> NDArray[Any]:
 
 
 def correlation_matrix(keys: list[str], correlations: tuple[CorrelationSection, ...]) -> Floats:
-    """Return Spearman's correlations of all parameters, shape (n_parameters, n_parameters)."""
+    """Return the matrix of Spearman correlations of all parameters.
+
+    The result has shape (n_parameters, n_parameters).
+    """
     matrix = np.eye(len(keys))
     for correlation in correlations:
         first, second = (keys.index(key) for key in correlation.keys)
@@ -145,26 +151,26 @@ def correlation_matrix(keys: list[str], correlations: tuple[CorrelationSection, 
 
 
 def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> Floats:
-    """Reorder each column so that the ranks of the columns are correlated (Iman & Conover 1982).
+    """Reorder each column to get rank correlations (Iman & Conover 1982).
 
-    The set of values of each column is unchanged, so that the spread of a Latin hypercube is kept.
+    The set of values of each column is unchanged, so that a Latin hypercube stays one.
 
     Parameters
     ----------
     shares : ndarray of float64, shape (n, n_parameters)
     correlation : ndarray of float64, shape (n_parameters, n_parameters)
-        Spearman's.
+        Spearman correlations.
     rng : Generator
 
     Raises
     ------
     InputError
-        If no parameters can have the correlations, or the points are too few to have them.
+        If the correlations are not consistent, or there are too few points to reach them.
     """
     from scipy.special import ndtri
 
     n, n_parameters = shares.shape
-    # Normal scores whose ranks have a correlation r have themselves the correlation 2 sin(pi r / 6).
+    # Normal variables with rank correlation r have the (Pearson) correlation 2 sin(pi r / 6).
     of_scores = 2 * np.sin(np.pi * correlation / 6)
     if np.linalg.eigvalsh(of_scores).min() < 1e-9:
         raise InputError(

@@ -1,11 +1,12 @@
-"""Statistics of repeated runs: means with confidence intervals, quantiles, paired differences, runs still needed.
+"""Statistics of repeated runs.
 
-Runs form a table of points (draws of uncertain parameters) by replications (draws of everything else); replication *r*
-has the same draws at every point and under every policy. A mean over both has the error of either: its variance is
-taken as the variance of the point means over the number of points, plus that of the replication means over the number
-of replications (crossed random effects; rather too large than too small), with the degrees of freedom of Welch and
-Satterthwaite. With one replication the interval holds the uncertainty of the parameters alone, with one point that of
-the other draws alone.
+They are means with confidence intervals, quantiles, paired differences and required runs. Runs form a table of points
+(draws of the uncertain parameters) by replications (draws of all other random quantities). Replication *r* has the same
+draws at every point and under every policy. The error of a mean over the table comes from both: its variance is
+estimated as the variance of the point means divided by the number of points, plus the variance of the replication means
+divided by the number of replications (crossed random effects; the estimate is rather too large than too small), with
+the degrees of freedom of Welch and Satterthwaite. With one replication, the interval covers only the uncertainty of the
+parameters; with one point, only the uncertainty from the other draws.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from reidsim.engine.batch.tasks import COMPLETE
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
-# Of the squared half-width that points may take, where replications take the rest.
+# Shares of the squared half-width that are allotted to points; replications get the rest.
 _SHARES = np.arange(0.05, 1, 0.05)
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
@@ -39,7 +40,7 @@ class MeanInterval(NamedTuple):
     low, high : ndarray of float64
         Bounds of the confidence interval.
     n : ndarray of int64
-        Runs that have a value.
+        Number of runs with a value.
     """
 
     mean: Floats
@@ -57,7 +58,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     values : ndarray of float64, shape (..., n_points, n_replications)
         NaN for runs without a value, which are ignored.
     level : float
-        Of confidence.
+        Confidence level, in (0, 1).
     """
     from scipy.special import stdtrit
 
@@ -65,7 +66,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     mean, _, n = _moments(everything)
     errors, degrees = np.zeros(mean.shape), np.zeros(mean.shape)
     for axis in (-1, -2):
-        # Means over the one leave the draws of the other.
+        # Means over one axis vary only with the draws of the other axis.
         part, _, count = _moments(np.moveaxis(values, axis, -1))
         usable = np.where(count > 0, part, np.nan)
         _, variance, draws = _moments(usable)
@@ -80,9 +81,9 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
 
 
 def paired_difference(first: Floats, second: Floats) -> MeanInterval:
-    """Return the mean of ``first - second``, run by run, with its confidence interval.
+    """Return the mean of ``first - second`` with its confidence interval.
 
-    Both have the same random draws in the same run, so common variation cancels out.
+    Both values of a pair come from the same run with the same random draws, so common variation cancels out.
 
     Parameters
     ----------
@@ -93,49 +94,52 @@ def paired_difference(first: Floats, second: Floats) -> MeanInterval:
 
 
 def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
-    """Return the required number of draws, given their variance and the present number of draws."""
+    """Return the required number of draws.
+
+    It is computed from their variance and the present number of draws.
+    """
     from scipy.special import ndtri, stdtrit
 
     share = (1 + LEVEL) / 2
     wanted = np.broadcast_to(np.asarray(half_width, dtype=np.float64), variance.shape)
     usable = (n > 1) & (wanted > 0)
     scaled = np.where(usable, variance, 0.0) / np.where(usable, wanted, 1.0) ** 2
-    # Student's t needs the number itself, so start below and go up until it suffices.
+    # The t quantile depends on the number of draws, so start with the normal quantile and increase until it suffices.
     needed = np.maximum(np.ceil(ndtri(share) ** 2 * scaled), 2.0)
     for _ in range(50):
         next_needed = np.maximum(np.ceil(stdtrit(needed - 1, share) ** 2 * scaled), 2.0)
         lacking = next_needed > needed
         if not lacking.any():
             break
-        # Small steps where t changes fast, so that the smallest number is found.
+        # Steps of at most 2 % (at least 1), so that the smallest sufficient number is not overshot.
         needed = np.where(lacking, np.minimum(next_needed, np.maximum(needed + 1, np.floor(needed * 1.02))), needed)
     return np.where(usable, needed, np.nan)
 
 
 def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, Floats]:
-    """Return the fewest runs that make the interval of the mean as narrow as wanted, and their number of points.
+    """Return the smallest number of runs for a given half-width of an interval.
 
-    Runs are points times replications. Only independent draws count: one replication is enough where replications do
-    not differ, and one point where points do not. Where both differ, each may take a share of the squared half-width,
-    and the share that needs fewest runs is taken.
+    The second result is the number of points of these runs. The number of runs is points times replications. One
+    replication suffices if replications do not differ, and one point suffices if points do not differ. If both differ,
+    the squared half-width is divided between them in the way that needs the fewest runs.
 
     Parameters
     ----------
     values : ndarray of float64, shape (..., n_points, n_replications)
         NaN for runs without a value, which are ignored.
     half_width : float or ndarray of float64
-        Wanted distance from the mean to either bound of the interval, above 0.
+        Required distance from the mean to either bound of the interval; positive.
 
     Returns
     -------
     runs, points : ndarray of float64
-        NaN if there are fewer than two runs, or the half-width is not above 0.
+        NaN if there are fewer than two runs, or the half-width is not positive.
     """
-    # Means over replications are draws of points, and the other way round.
+    # The means over replications vary with the points, and the means over points with the replications.
     points, replications = (_moments(np.moveaxis(values, axis, -1))[0] for axis in (-1, -2))
     wanted = np.broadcast_to(np.asarray(half_width, dtype=np.float64), points.shape[:-1])
     (of_points, n_points), (of_replications, n_replications) = (_moments(means)[1:] for means in (points, replications))
-    # Identical draws may differ by rounding.
+    # Results of identical draws may differ by rounding errors.
     rounding = (1e-6 * wanted) ** 2
     points_differ, replications_differ = of_points > rounding, of_replications > rounding
     alone = np.where(replications_differ | (n_points < 2), 0.0, 1.0)
@@ -151,20 +155,21 @@ def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, F
 
 
 def error_of_estimates(errors: Floats) -> Floats:
-    """Return the standard error that the mean of runs has because each of their values is itself an estimate.
+    """Return the standard error of a mean that comes from estimated runs.
 
-    Replications are estimated from draws of their own. Points of the same replication share theirs, so that their
-    errors may all go the same way: they are added up, which is rather too much than too little.
+    Each run's value is itself an estimate. Each replication is estimated from its own draws, so errors of replications
+    are independent. Points of the same replication share their draws, so their errors may be fully correlated: they are
+    added, which gives an upper bound.
 
     Parameters
     ----------
     errors : ndarray of float64, shape (..., n_points, n_replications)
-        Standard error of each run's value, 0 where it is exact; NaN for runs without a value, which are ignored.
+        Standard error of each run's value, 0 if it is exact; NaN for runs without a value, which are ignored.
 
     Returns
     -------
     ndarray of float64
-        NaN where no run has a value.
+        NaN if no run has a value.
     """
     known = np.isfinite(errors)
     n = known.sum(axis=(-2, -1))
@@ -173,14 +178,16 @@ def error_of_estimates(errors: Floats) -> Floats:
 
 
 def quantiles(values: Floats, shares: Any) -> Floats:
-    """Return quantiles of runs, interpolated between neighbours; NaN where no run has a value.
+    """Return quantiles over runs, interpolated between neighbouring values.
+
+    The result is NaN if no run has a value.
 
     Parameters
     ----------
     values : ndarray of float64, shape (..., n_runs)
         NaN for runs without a value, which are ignored.
     shares : sequence of float
-        Each in [0, 1].
+        Levels of the quantiles, in [0, 1].
 
     Returns
     -------
@@ -199,7 +206,7 @@ def quantiles(values: Floats, shares: Any) -> Floats:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Return mean, variance (of a sample) and number of the finite values along the last axis."""
+    """Return mean, sample variance and number of finite values along the last axis."""
     finite = np.isfinite(values)
     n = finite.sum(axis=-1)
     kept = np.where(finite, values, 0.0)
@@ -209,25 +216,25 @@ def _moments(values: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     return np.where(n > 0, mean, np.nan), variance, n
 
 
-# Suffix of columns of runs with the standard error of an estimate.
+# Suffix of columns with the standard error of an estimated measure.
 ERROR = "_standard_error"
 _NOT_MEASURES = (*GROUP_COLUMNS, "scenario", "point", "replication", "state", "error", "seed", "run")
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The measures of a batch's complete runs.
+    """The measures of a batch's complete runs, as arrays.
 
     Parameters
     ----------
     values : dict of str to ndarray of float64, shape (n_swept, n_groups, n_samples, n_replications)
-        By measure; NaN where there is none.
+        Value of each measure, by measure; NaN if a run has no value.
     errors : dict of str to ndarray of float64, the same shape
-        Standard error of each value, of the measures that a run may estimate.
+        Standard error of each value; only for measures that a run may estimate.
     swept : DataFrame
         One row per point of the sweep, one column per key path.
     groups : DataFrame
-        Groups that are compared, one per row: policies, or adversaries by size of the release.
+        The compared groups, one per row: policies, or adversaries by size of the release.
     """
 
     values: dict[str, Floats]
@@ -236,17 +243,20 @@ class Measured:
     groups: pd.DataFrame
 
     def columns(self, of_groups: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return the columns that identify the rows of a table; groups change fastest."""
+        """Return the columns that identify the rows of a table.
+
+        These are the point of the sweep and the group, which changes fastest.
+        """
         return self.swept.merge(self.groups if of_groups is None else of_groups, how="cross")
 
 
 def measured(runs: pd.DataFrame, design: Design) -> Measured:
-    """Arrange the measures of runs by point of the sweep, group, sample and replication.
+    """Return the measures of runs by swept point, group, sample and replication.
 
     Parameters
     ----------
     runs : DataFrame
-        As `batch_tables` makes it. Several releases in one run, drawn apart, count as one, their mean.
+        Table ``runs`` from `batch_tables`. Several independently drawn releases in one run are replaced by their mean.
     design : Design
     """
     at_points = scenario_columns(design)
@@ -292,7 +302,10 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
 
 
 def _error_columns(columns: Sequence[str]) -> dict[str, str]:
-    """Return by measure the column with its standard error: ``risk_standard_error`` of ``risk``, and so on."""
+    """Return the column with the standard error of each measure.
+
+    For example, it is ``risk_standard_error`` for ``risk``.
+    """
     found = {}
     for error in columns:
         name = error.removesuffix(ERROR)
@@ -307,11 +320,11 @@ def statistics_table(found: Measured) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per point of the sweep, group and measure: the swept keys, the group, ``measure``, ``runs`` (that have a
-        value), ``mean``, ``standard_error``, ``low``, ``high``, ``q05``, ``q25``, ``median``, ``q75``, ``q95``,
-        ``runs_for_1_percent`` (fewest runs, points times replications, that make the interval at most 1 % of the mean
-        wide to either side), ``points_for_1_percent`` (their points), and where runs estimate measures,
-        ``estimation_error``: as much of the mean's standard error as comes from that.
+        One row per point of the sweep, group and measure: the swept keys, the group, ``measure``, ``runs`` (number of
+        runs with a value), ``mean``, ``standard_error``, ``low``, ``high``, ``q05``, ``q25``, ``median``, ``q75``,
+        ``q95``, ``runs_for_1_percent`` (smallest number of runs, points times replications, with an interval of at most
+        1 % of the mean to either side) and ``points_for_1_percent`` (number of points in these runs). If runs estimate
+        measures, ``estimation_error`` is the part of the mean's standard error that comes from the estimation.
     """
     parts = {}
     for measure, values in found.values.items():
@@ -329,14 +342,17 @@ def statistics_table(found: Measured) -> pd.DataFrame:
 
 
 def differences_table(found: Measured) -> pd.DataFrame:
-    """Return differences between groups that met the same random draws, run by run, to the first group of their kind.
+    """Return the paired differences of each group to its reference group.
+
+    Both have the same random draws.
 
     Returns
     -------
     DataFrame
-        One row per point of the sweep, group but the first, and measure: the swept keys, the group, ``reference`` (the
-        first policy, or adversary of the same release), ``measure``, ``runs``, ``mean``, ``standard_error``, ``low``,
-        ``high`` and ``share_above`` (share of runs in which the group has more than the reference).
+        One row per point of the sweep, group other than the reference, and measure: the swept keys, the group,
+        ``reference`` (the first policy, or the first adversary of the same release), ``measure``, ``runs``, ``mean``,
+        ``standard_error``, ``low``, ``high`` and ``share_above`` (share of runs in which the group's value exceeds the
+        reference).
     """
     if found.groups.empty:
         return pd.DataFrame()
@@ -375,9 +391,10 @@ def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
 
 
 def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]]]) -> pd.DataFrame:
-    """Combine the columns of all measures; rows of the same point and group are neighbours.
+    """Return the columns of all measures as one table.
 
-    The columns are used up, so that there are never two tables of them.
+    Rows of the same point and group are neighbours. Columns are removed from `parts` as they are combined, to limit
+    memory.
     """
     if not parts:
         return pd.DataFrame()

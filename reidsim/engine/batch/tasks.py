@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from reidsim.interrupts import caused
 
-# Columns of tables, by the name of the table; plain data that fit into one line of the journal.
+# Columns of tables, by name of the table, as plain data for one line of the journal.
 Tables = dict[str, dict[str, list[Any]]]
 
 COMPLETE = "complete"
@@ -22,23 +22,24 @@ FAILED = "failed"
 TIMEOUT = "timeout"
 KILLED = "killed"
 
-# Folders of the package that cannot change a result.
+# Folders of the package whose code does not affect results.
 _FACES = ("commands", "figures", "reports", "web")
 
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """One run: its place in the design, and the values of its scenario.
+    """One run: its place in the design, its seed, and the values of its scenario.
 
     Parameters
     ----------
     key : str
-        Identifies the run among the runs of all batches.
+        Identifier of the run, unique among the runs of all batches.
     point, replication : int
+        Numbers of the point and of the replication, from 0.
     seed : int
-        Root of the run's random draws.
+        Root seed of the run's random draws.
     values : dict
-        Value by key path.
+        Values of the point, by key path.
     """
 
     key: str
@@ -56,10 +57,10 @@ class RunOutcome:
     ----------
     task : RunTask
     state : str
-        ``complete``, ``failed`` (it raised an error), ``timeout`` (it took too long) or ``killed`` (it ended the
-        process that worked on it, more than once).
+        ``complete``, ``failed`` (the run raised an error), ``timeout`` (it took too long) or ``killed`` (its process
+        died, more than once).
     tables : dict
-        Columns of its tables by name, without identifiers of the run; empty unless complete.
+        Columns of the run's tables, by name of the table, without identifiers of the run; empty unless complete.
     error : str
         Error message, in one line.
     warnings : tuple of str
@@ -74,19 +75,19 @@ class RunOutcome:
     seconds: float = 0.0
 
 
-# Does the run of a task; returns its tables and warnings.
+# A callable that runs a task and returns its tables and warnings.
 Work = Callable[[RunTask], tuple[Tables, tuple[str, ...]]]
 
 
 class CheckedWork(Protocol):
-    """Does runs, and checks the input of a run beforehand."""
+    """A callable that does runs, and can check the input of a run beforehand."""
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        """Do the run of a task; return its tables and warnings."""
+        """Run a task and return its tables and warnings."""
         ...
 
     def fingerprint(self, task: RunTask) -> str | None:
-        """Check that the run of a task can be done; return a hash of its data, if known.
+        """Check that a task can be run; return a hash of its data, if known.
 
         Raises
         ------
@@ -97,11 +98,14 @@ class CheckedWork(Protocol):
 
 
 def attempt(work: Work, task: RunTask) -> RunOutcome:
-    """Do a run; an error becomes its outcome, unless an interrupt caused it."""
+    """Run a task and return its outcome.
+
+    An error becomes the outcome, unless an interrupt caused it.
+    """
     begun = time.perf_counter()
     try:
         tables, warnings = work(task)
-    except Exception as error:  # the other runs of the batch go on
+    except Exception as error:  # other runs of the batch continue
         if caused(error):
             raise KeyboardInterrupt from error
         seconds = time.perf_counter() - begun
@@ -110,20 +114,22 @@ def attempt(work: Work, task: RunTask) -> RunOutcome:
 
 
 def error_line(error: BaseException) -> str:
-    """Return an error in one line, with its type."""
+    """Return the type and message of an error, in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, int], str]:
-    """Return the function that computes the key of a run from its values, replication and seed.
+    """Return a function that computes the key of a run.
 
-    The key is a hash of all that the outcome depends on, in 16 hexadecimal digits.
+    Its arguments are values, replication and seed. The key is a hash, in 16 hexadecimal digits, of everything that
+    determines the outcome.
 
     Parameters
     ----------
     content : mapping
-        The scenario of a single run; see `content_of_run`. The order of its keys matters, since the order of attributes
-        can change an outcome. The order of key paths does not matter; the order within a value does.
+        The scenario of a single run; see `content_of_run`. The order of its keys affects the hash, because the order of
+        attributes can change outcomes. The order of key paths in a point's values has no effect; the order within a
+        value has.
     """
     of_all = hashlib.sha256(f"[{json.dumps(content, default=str)}, ".encode())
 
@@ -138,7 +144,10 @@ def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, in
 
 @functools.cache
 def code_version() -> str:
-    """Return the versions of the program and numpy, and a hash of all source files that can change a result."""
+    """Return the versions of the program and numpy, and a hash of source files.
+
+    The hash covers all files that affect results.
+    """
     package = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Cross-play of a scenario: every defender that its game knows against every adversary that can play in it."""
+"""Cross-play: every defender against every adversary of a scenario."""
 
 from reidsim.engine.cross_play.result import CrossPlayResult
 from reidsim.engine.cross_play.run import cross_play, cross_play_loaded

@@ -1,7 +1,7 @@
-"""The payoffs of cross-play as a game in which both players may mix: optimal mixtures, equilibria, exploitability.
+"""Equilibria and exploitability in the matrix game of cross-play payoffs.
 
-The defender picks a row of the table, the adversary who comes; payoffs are means over all that is drawn, so that
-neither knows more than that. Each point of a sweep is a game of its own.
+The defender chooses a row of the payoff table, the adversary a column, and both may randomize (mix). Payoffs are means
+over all random draws, because neither player knows the draw. Each point of a sweep is a separate game.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ CONCEPTS = (MAXIMIN, MINIMAX_REGRET, BEST, WORST)
 
 
 def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:
-    """Work out the equilibria of cross-play.
+    """Return the equilibria of cross-play, and warnings.
 
     Parameters
     ----------
     runs : DataFrame
-        One row per run that ended well, defender, adversary planned against and adversary met, with its ``point``.
+        One row per successful run, defender, adversary planned against and adversary met, with its ``point``.
     design : Design
 
     Returns
     -------
     tables : dict of str to DataFrame
-        ``equilibria``, one row per point of the sweep and concept: the swept keys, ``concept``, ``publisher_payoff``
-        and ``adversary_payoff`` of the mixtures, ``value`` (the value of the concept: the least payoff that the
-        mixture makes sure of, the largest regret, or the defender's payoff), ``exploitability``, how much both could
-        gain in sum by best replies. ``mixtures``, one row per strategy of positive probability: the swept keys,
-        ``concept``, ``player``, ``strategy``, ``plans_against`` and ``probability``. ``exploitability``, one row per
-        defender: the swept keys, ``defender``, ``plans_against``, ``least_payoff``, ``exploitability`` (by how much
-        that is below the value of ``maximin``), ``best_reply`` (the adversary who gains most), ``payoff_then``, and
-        ``gain_then``, the defender's gain by its own best reply to this adversary.
+        ``equilibria`` has one row per point of the sweep and solution concept: the swept keys, ``concept``,
+        ``publisher_payoff`` and ``adversary_payoff`` of the mixtures, ``value`` (the value of the concept: the payoff
+        that the mixture guarantees, its largest regret, or the defender's payoff) and ``exploitability`` (sum of the
+        gains of both players from a best reply). ``mixtures`` has one row per strategy with positive probability: the
+        swept keys, ``concept``, ``player``, ``strategy``, ``plans_against`` and ``probability``. ``exploitability`` has
+        one row per defender: the swept keys, ``defender``, ``plans_against``, ``least_payoff``, ``exploitability`` (the
+        value of ``maximin`` minus ``least_payoff``), ``best_reply`` (the adversary with the highest own payoff against
+        this defender), ``payoff_then`` (the defender's payoff against this adversary) and ``gain_then`` (the defender's
+        gain from its own best reply to this adversary).
     left_out : tuple of str
-        Defenders without a payoff against some adversary, and concepts without a solution.
+        Warnings about omitted defenders (without a payoff against some adversary) and about concepts without solution.
     """
     swept = scenario_columns(design).loc[:: design.samples, list(design.swept)].reset_index(drop=True)
     parts: dict[str, list[pd.DataFrame]] = {"equilibria": [], "mixtures": [], "exploitability": []}
@@ -62,7 +63,10 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
 
 
 def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Return the tables of one point of the sweep, and warnings of omitted defenders and concepts."""
+    """Return the tables of one point of the sweep, and warnings.
+
+    Warnings are about omitted defenders and concepts.
+    """
     means = runs.groupby([*ROWS, "adversary"], sort=False, observed=True)
     wide = {
         measure: means[measure].mean().unstack("adversary", sort=False)
@@ -120,7 +124,7 @@ def _strategies(concept: str, player: str, names: list[tuple[str, str]], mixture
 def _pure(
     rows: pd.MultiIndex, adversaries: list[str], payoff: Floats, adversary_payoff: Floats, value: float
 ) -> pd.DataFrame:
-    """Return the outcome of each row if the adversary knows it and replies."""
+    """Return the outcome of each row if the adversary knows the row and replies."""
     reply = adversary_payoff.argmax(axis=1)
     then = payoff[np.arange(len(payoff)), reply]
     return pd.DataFrame(
@@ -136,14 +140,16 @@ def _pure(
     )
 
 
-# Payoffs and regrets that differ by less, as a share of the largest, are equal.
+# Payoffs and regrets that differ by less than this fraction of the largest absolute value count as equal.
 _EQUAL = 1e-9
 Told = NDArray[np.bool_]
 ROWS = ["defender", "plans_against"]
 
 
 def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
-    """Return least payoff and largest regret of each defender, over adversaries and swept values.
+    """Return the least payoff and largest regret of each defender over all cases.
+
+    A case is an adversary and the swept values.
 
     Parameters
     ----------
@@ -154,13 +160,16 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per defender and adversary planned against: ``defender``, ``plans_against``; ``least_payoff`` (mean over
-        all draws), its interval ``least_payoff_low`` and ``least_payoff_high``, and its case,
-        ``least_payoff_at``; the same of ``largest_regret``; ``worst_regret``, the largest of any single run;
-        ``maximin`` and ``minimax_regret``, whether no other defender's least payoff is higher, or largest regret lower.
-        The intervals hold all cases at once: each case has one of level 1 - 0.05/number of cases (Bonferroni), and the
-        least payoff is between the least lower and the least upper bound. Missing where a defender cannot play
-        somewhere.
+        One row per defender and adversary planned against: ``defender``, ``plans_against``; ``least_payoff`` (a mean
+        over all draws), its interval ``least_payoff_low`` and ``least_payoff_high``, and the case in which it occurs,
+        ``least_payoff_at``; the same columns for ``largest_regret``; ``worst_regret``, the largest regret in a single
+        run; ``maximin``, whether no other defender has a higher least payoff, and ``minimax_regret``, whether no other
+        defender has a lower largest regret. Values are missing if the defender cannot play in some case.
+
+    Notes
+    -----
+    The intervals are simultaneous over all cases: each case has an interval of level 1 - 0.05 / number of cases
+    (Bonferroni), and the least payoff lies between the smallest lower bound and the smallest upper bound.
     """
     found = measured(runs, design)
     if not found.values:
@@ -179,7 +188,10 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
 
 
 def _cells(found: Measured) -> list[str]:
-    """Return the names of the cases: an adversary, and the swept values."""
+    """Return the names of the cases.
+
+    Each name consists of an adversary and the swept values.
+    """
     adversaries = found.groups["adversary"].drop_duplicates()
     points = [
         ", ".join(f"{key} = {_shown(value)}" for key, value in row.items()) for row in found.swept.to_dict("records")
@@ -192,7 +204,10 @@ def _shown(value: Any) -> str:
 
 
 def _by_cell(found: Measured, measure: str) -> Floats:
-    """Return a measure by row and case, shape (n_rows, n_cases, n_samples, n_replications)."""
+    """Return a measure by row and case.
+
+    The result has shape (n_rows, n_cases, n_samples, n_replications).
+    """
     rows, row = np.unique(found.groups.groupby(ROWS, sort=False, observed=True).ngroup(), return_inverse=True)
     adversaries = found.groups["adversary"].drop_duplicates().tolist()
     column = np.array([adversaries.index(name) for name in found.groups["adversary"]])
@@ -204,10 +219,13 @@ def _by_cell(found: Measured, measure: str) -> Floats:
 
 
 def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd.DataFrame:
-    """Return the largest mean over cases (the least, if the sign is negative) with its interval, and its case."""
+    """Return the largest mean over cases, its interval and its case.
+
+    If `sign` is negative, it is the smallest mean.
+    """
     played: Told = np.asarray(np.isfinite(by_cell).any(axis=(0, 2, 3)))
     values, names = sign * by_cell[:, played], [cell for cell, known in zip(cells, played, strict=True) if known]
-    # A mean over the runs in which a defender happened to play does not compare with that of another.
+    # A mean over only the runs in which a defender could play is not comparable with the means of other defenders.
     missing = (np.isfinite(values) != np.isfinite(values).any(axis=0)).any(axis=(1, 2, 3))
     interval = mean_interval(values, 1 - (1 - LEVEL) / len(names))
     at = np.argmax(np.where(np.isnan(interval.mean), -np.inf, interval.mean), axis=1)
@@ -219,7 +237,7 @@ def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd
 
 
 def _best(costs: Floats) -> Told:
-    """Return which costs are the lowest; missing costs are not."""
+    """Return a mask of the lowest costs; missing costs never count as lowest."""
     known = costs[np.isfinite(costs)]
     if not len(known):
         return np.zeros(len(costs), dtype=bool)

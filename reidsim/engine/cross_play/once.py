@@ -1,4 +1,7 @@
-"""One run of cross-play: every defender against every adversary of a scenario, in one draw, at its own values."""
+"""One run of cross-play, in one draw at the scenario's own values.
+
+Every defender plays against every adversary.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,12 @@ class Table:
     Parameters
     ----------
     study : Study
-        On whose rows all play.
+        The study whose rows all players use.
     opponents : Opponents
+        The adversaries.
     defenders : list of Defender
     draw : int
-        Of the study.
+        Number of the study's draw.
     """
 
     study: Any
@@ -50,12 +54,12 @@ class Table:
         tables : dict of str to DataFrame
             ``runs``, and the tables of `DoubleOracle`.
         left_out : tuple of str
-            Players that cannot play, and settings that are ignored.
+            Warnings about players that cannot play, and about settings that are ignored.
 
         Raises
         ------
         InputError
-            If best replies are requested, and no policy plans, or none can plan against several adversaries.
+            If best replies are requested, but no policy plans, or no policy can plan against several adversaries.
         """
         scenario, opponents = self.study.scenario, self.opponents
         weights = self.study.world(self.draw).weights
@@ -67,7 +71,7 @@ class Table:
             weights=weights,
             progress=lambda done, total: report("playing", done, total),
         )
-        # Settings that a single game of the scenario's own adversary ignores.
+        # Settings of rounds have no effect in a single game, except on equipped adversaries.
         rounds = () if are_equipped(scenario) else left_out_of_rounds(scenario)
         tables, left_out = {"runs": play.table}, (*rounds, *opponents.left_out, *play.left_out)
         if options.double_oracle is None:
@@ -97,12 +101,12 @@ def table_of(study: Any, options: CrossPlayOptions, draw: int = 0) -> Table:
     study : Study
     options : CrossPlayOptions
     draw : int
-        Of the study.
+        Number of the study's draw.
 
     Raises
     ------
     InputError
-        If the scenario's own adversary cannot play, or one whose recipe was given.
+        If the scenario's own adversary cannot play, or an adversary whose recipe is in the options.
     """
     kind = kind_of(study.scenario)
     kind.policies_of(study.scenario)
@@ -114,12 +118,12 @@ def table_of(study: Any, options: CrossPlayOptions, draw: int = 0) -> Table:
 
 @dataclass(frozen=True)
 class CrossPlayWork:
-    """Does runs of cross-play.
+    """A callable that does one run of cross-play.
 
     Parameters
     ----------
     loaded : LoadedScenario
-        Before the values of any point.
+        The scenario without the values of a point.
     options : CrossPlayOptions
     """
 
@@ -128,7 +132,7 @@ class CrossPlayWork:
     _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        """Do the run of a task; return its tables and warnings."""
+        """Run a task and return its tables and warnings."""
         loaded = at_point(self.loaded, task.values, task.seed)
         with locating(loaded.path):
             table = table_of(self._studies.get(loaded), self.options, draw_of(loaded.scenario, task.replication))
@@ -136,12 +140,12 @@ class CrossPlayWork:
         return {name: columns_of_table(found) for name, found in tables.items()}, left_out
 
     def fingerprint(self, task: RunTask) -> str | None:
-        """Check that the run of a task can be played; return a hash of the data behind it.
+        """Check that a task can be run, and return a hash of its data.
 
         Raises
         ------
         InputError
-            If it cannot.
+            If the task cannot be run.
         """
         loaded = at_point(self.loaded, task.values, task.seed)
         with locating(loaded.path):

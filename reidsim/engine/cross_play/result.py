@@ -34,15 +34,15 @@ class CrossPlayResult(Result):
     name : str
         Scenario.
     table : DataFrame
-        One row per defender, adversary planned against, adversary met, and run if there are several.
+        One row per defender, adversary planned against and adversary met; and per run, if there are several runs.
     manifest : dict
-        Scenario, versions and options behind the result.
+        Scenario, versions and options that produced the result.
     warnings : tuple of str
-        Adversaries and defenders that cannot play, with the reason.
+        Reasons why adversaries or defenders cannot play.
     design : Design, optional
-        Points and replications; None of a single run.
+        Points and replications; None for a single run.
     replies : dict of str to DataFrame
-        Tables ``double_oracle`` and ``double_oracle_mixtures``, if best replies were added; see `DoubleOracle`.
+        Tables ``double_oracle`` and ``double_oracle_mixtures``, if best replies were requested; see `DoubleOracle`.
     equilibria : dict of str to DataFrame
         Tables ``equilibria``, ``mixtures`` and ``exploitability``, if requested; see `equilibrium_tables`.
     """
@@ -57,17 +57,23 @@ class CrossPlayResult(Result):
 
     @property
     def runs(self) -> pd.DataFrame:
-        """The table of the runs that ended well."""
+        """The rows of `table` from successful runs."""
         return self.table[self.table["state"] == COMPLETE] if "state" in self.table else self.table
 
     @property
     def measures(self) -> dict[str, Measure]:
-        """The measures of the table, by column, in the words of the scenario's kind."""
+        """The measures in `table`, by column.
+
+        Labels and definitions are from the scenario's kind.
+        """
         return measures_among((*measures_told(self.manifest), REGRET), self.table.columns)
 
     @cached_property
     def statistics(self) -> pd.DataFrame:
-        """Means with confidence intervals, and quantiles over runs, of each cell and measure; empty of a single run."""
+        """Mean with interval and quantiles over runs, for each cell and measure.
+
+        The result is empty for a single run.
+        """
         if self.design is None or self.runs.empty:
             return pd.DataFrame()
         return statistics_table(measured(self.table, self.design))
@@ -78,7 +84,10 @@ class CrossPlayResult(Result):
         return pd.DataFrame() if self.runs.empty else worst_cases_table(*self.arranged)
 
     def matrix(self, measure: str) -> pd.DataFrame:
-        """Return the mean of a measure over runs, defenders as rows and adversaries as columns; see `CrossPlay`."""
+        """Return the mean of a measure over runs.
+
+        Rows are defenders, columns adversaries; see `CrossPlay`.
+        """
         return matrix_of(self.runs, measure)
 
     def __repr__(self) -> str:
@@ -91,21 +100,30 @@ class CrossPlayResult(Result):
         )
 
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return the table, and the tables of statistics and equilibria."""
+        """Return the tables of the results folder, by name.
+
+        They contain outcomes, statistics and equilibria.
+        """
         tables = {"cross_play": self.table, "statistics": self.statistics, "worst_cases": self.worst_cases}
         tables |= {**self.equilibria, **self.replies}
         return {name: table for name, table in tables.items() if len(table)}
 
     @property
     def arranged(self) -> tuple[pd.DataFrame, Design]:
-        """Return the runs with their places, and the design; a single run is point and replication 0."""
+        """Return the runs with point and replication, and the design.
+
+        A single run is point 0, replication 0.
+        """
         if self.design is not None:
             return self.table, self.design
         return self.table.assign(point=0, replication=0, state=COMPLETE), Design(pd.DataFrame(index=range(1)))
 
 
 def with_equilibria(result: CrossPlayResult, options: CrossPlayOptions) -> CrossPlayResult:
-    """Return a result with its equilibria, if requested, and warnings of omitted defenders and concepts."""
+    """Return the result with equilibria, if requested.
+
+    Warnings name omitted defenders and concepts.
+    """
     if not options.equilibrium or result.runs.empty:
         return result
     runs, design = result.arranged
@@ -122,17 +140,18 @@ class CrossPlayOptions(OpponentOptions):
     knowledge, stages, attack_rate
         See `OpponentOptions`.
     equilibrium : bool
-        Whether optimal mixtures and equilibria of the payoffs are computed.
+        Whether to compute optimal mixtures and equilibria of the payoffs.
     double_oracle : {"zero-sum", "general-sum"}, optional
-        Add best replies to mixtures until nobody has more than the tolerance to gain: against the adversary who hurts
-        the defender most, or the one who gains most itself.
+        Whether to run the double oracle, which adds best replies to mixtures until no player can gain more than the
+        tolerance. In the zero-sum game, the adversary minimizes the defender's payoff; in the general-sum game, it
+        maximizes its own payoff.
     tolerance : float
-        Of the double oracle, in currency units per record.
+        Tolerance of the double oracle, in currency units per record.
 
     Raises
     ------
     InputError
-        If one of them is none.
+        If an option is invalid.
     """
 
     equilibrium: bool = False
@@ -145,7 +164,7 @@ class CrossPlayOptions(OpponentOptions):
             require_among("no such game", (self.double_oracle,), get_args(Sum), where="double_oracle")
         if not 0 < self.tolerance < float("inf"):
             raise InputError("not a tolerance", where="tolerance", found=self.tolerance, expected="an amount above 0")
-        # A file given with a call is one of the working folder, not of the scenario's, wherever runs are done.
+        # A relative path in a call refers to the working folder, not to the scenario's; workers may have another one.
         if self.knowledge is not None and Path(self.knowledge).suffix == ".toml":
             object.__setattr__(self, "knowledge", str(Path(self.knowledge).absolute()))
         if self.stages is not None:
@@ -153,7 +172,7 @@ class CrossPlayOptions(OpponentOptions):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The options as plain data, for manifests."""
+        """The options as plain data, for the manifest."""
         told: dict[str, Any] = {"knowledge": self.knowledge, "stages": self.stages, "attack_rate": self.attack_rate}
         if self.equilibrium:
             told["equilibrium"] = True

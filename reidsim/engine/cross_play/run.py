@@ -46,7 +46,9 @@ def cross_play(
     rerun_failed: bool = False,
     progress: Progress | None = None,
 ) -> CrossPlayResult:
-    """Play every defender against every adversary of a scenario, at every point and replication that it asks for.
+    """Play every defender against every adversary of a scenario.
+
+    They play at every point and replication.
 
     Parameters
     ----------
@@ -59,21 +61,22 @@ def cross_play(
     allow_code : bool
         Whether modules that the scenario names as adversary or policy may run.
     knowledge : str, optional
-        Knowledge recipe of the adversary with partial knowledge; that of the scenario, if not given.
+        Knowledge recipe of the adversary with partial knowledge; default: the scenario's recipe.
     stages : str or Path, optional
-        Attack recipe of the adversary who attacks in stages; that of the scenario, if not given. A masking scenario
-        has its own stages.
+        Attack recipe of the multistage adversary; default: the scenario's recipe. Not for masking scenarios, which
+        define their own stages.
     attack_rate : float
         Probability with which the random adversary attacks a record.
     equilibrium : bool
-        Whether optimal mixtures and equilibria of the payoffs are computed.
+        Whether to compute optimal mixtures and equilibria of the payoffs.
     double_oracle : {"zero-sum", "general-sum"}, optional
-        Add best replies to mixtures of adversaries until nobody has more than the tolerance to gain: against the
-        adversary who hurts the defender most, or the one who gains most itself.
+        Whether to run the double oracle, which adds best replies to mixtures until no player can gain more than the
+        tolerance. In the zero-sum game, the adversary minimizes the defender's payoff; in the general-sum game, it
+        maximizes its own payoff.
     tolerance : float
-        Of the double oracle, in currency units per record.
+        Tolerance of the double oracle, in currency units per record.
     executor, workers, scheduler, timeout, folder, resume, rerun_failed
-        As of `reidsim.run_batch`, of scenarios with replications, a sweep or uncertain parameters.
+        See `reidsim.run_batch`; only for scenarios with replications, a sweep or uncertain parameters.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
 
@@ -84,7 +87,7 @@ def cross_play(
     Raises
     ------
     InputError
-        If the scenario or a file it names cannot be used, or nobody decides in it.
+        If the scenario or a file that it names cannot be used, or the scenario has no policies.
 
     Examples
     --------
@@ -122,7 +125,10 @@ def cross_play(
 
 
 def has_several_plays(scenario: ScenarioHead) -> bool:
-    """Return whether cross-play of a scenario is a batch: replications, a sweep or uncertain parameters."""
+    """Return whether cross-play of a scenario is a batch.
+
+    It is a batch if the scenario has replications, a sweep or uncertain parameters.
+    """
     drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
         (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()
     )
@@ -135,7 +141,7 @@ def cross_play_loaded(
     executor: Executor | None = None,
     **keeping: Unpack[Keeping],
 ) -> CrossPlayResult:
-    """Play every defender against every adversary of a scenario that has been read; see `cross_play`."""
+    """Return the cross-play of a loaded scenario; see `cross_play`."""
     options, loaded = options or CrossPlayOptions(), whoever_comes(loaded)
     if not has_several_plays(loaded.scenario):
         return _once(loaded, options, keeping.get("progress"))
@@ -145,10 +151,10 @@ def cross_play_loaded(
 def _once(
     loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None
 ) -> CrossPlayResult:
-    """Play at the scenario's own values; an error of a game is an error of the call."""
+    """Play once, at the scenario's own values; an error in a game is raised."""
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
-        # Before data are read, so that scenarios without policies are refused at once.
+        # Called before data are read, so that a scenario without policies fails at once.
         kind.policies_of(loaded.scenario)
         table = table_of(kind.build(loaded), options)
         clock.lap("build")
@@ -161,7 +167,7 @@ def _once(
 
 
 class CrossPlayJob(Job[CrossPlayResult]):
-    """Plays every defender against every adversary in each run.
+    """The batch job that plays every defender against every adversary in each run.
 
     Parameters
     ----------
@@ -175,15 +181,15 @@ class CrossPlayJob(Job[CrossPlayResult]):
         self.options = {"cross_play": options.facts}
 
     def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CrossPlayWork:
-        """Return the callable that does one run."""
+        """Return the callable that does one run of cross-play."""
         return CrossPlayWork(loaded, self._options)
 
     def result(self, ended: Ended) -> CrossPlayResult:
-        """Return the result of all runs."""
+        """Return the result of the batch."""
         tables = ended.tables
         runs = tables[self.table if ended.stored else "runs"]
         replies = {name: table for name, table in tables.items() if name.startswith("double_oracle")}
         found = CrossPlayResult(ended.loaded.name, runs, ended.manifest, ended.warnings, ended.design, replies)
         result = with_equilibria(found, self._options)
-        # The stored warnings include those of equilibria.
+        # The stored warnings already include the warnings about equilibria.
         return replace(result, warnings=ended.warnings) if ended.stored else result

@@ -1,4 +1,7 @@
-"""Checks of a stress test before it is computed: parts, outputs, policies, keys and points."""
+"""Checks of a stress test before the computation starts.
+
+They cover parts, outputs, policies, keys and points.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySectio
 
 
 def wanted_parts(scenario: ScenarioHead) -> StressSection:
-    """Return the section `stress` of a scenario; sensitivity and robustness, if it lists no part."""
+    """Return the section `stress` of a scenario.
+
+    If it lists no part, request sensitivity and robustness.
+    """
     section = scenario.stress or StressSection()
     if section.has_parts:
         return section
@@ -40,12 +46,12 @@ def wanted_parts(scenario: ScenarioHead) -> StressSection:
 
 
 def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
-    """Return the uncertain parameters of a scenario.
+    """Return the section with the uncertain parameters of a scenario.
 
     Raises
     ------
     InputError
-        If it has none.
+        If the scenario has no such section.
     """
     if scenario.uncertainty is None:
         raise InputError("section missing", where="uncertainty", expected="distributions of the uncertain parameters")
@@ -53,12 +59,12 @@ def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
 
 
 def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
-    """Check that a scenario can be stressed as it asks for, at every point, without solving anything.
+    """Check every part and point of a stress test, without solving a game.
 
     Raises
     ------
     InputError
-        Names the file and the unsupported key, or the invalid point.
+        If a key is not supported or a point is invalid; the message names the file and the key or point.
     """
     section = wanted_parts(loaded.scenario)
     with locating(loaded.path):
@@ -70,12 +76,12 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
 
 
 def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) -> None:
-    """Refuse policies, outputs, quantiles and parts that the game does not have.
+    """Check that the game supports the policies, outputs and parts of a section.
 
     Raises
     ------
     InputError
-        Names the key.
+        If it lacks one of them; the message names the key.
     """
     scenario = loaded.scenario
     policies = chosen_policies(scenario, section.policies)
@@ -103,7 +109,10 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
 
 
 def points_of_parts(scenario: ScenarioHead, section: StressSection) -> Iterator[tuple[pd.DataFrame, Planning]]:
-    """Yield the points of every part, and how it is planned there; beliefs of curves are among their points."""
+    """Yield the points of every part, and how the publisher plans at them.
+
+    The publisher plans informed or as believed. The points of belief curves include the believed values.
+    """
     if section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)
         design = sensitivity_design(uncertainty, section.sensitivity, scenario.seed)

@@ -1,9 +1,9 @@
-"""Scenario discovery: which box of parameter values makes an outcome bad.
+"""Scenario discovery: boxes of parameter values in which an outcome is bad.
 
-A classification tree (CART, of scikit-learn) splits the points of the uncertainty set into boxes. Boxes in which bad
-points prevail are returned with the three measures of Bryant & Lempert 2010, Thinking inside the box, Technological
-Forecasting and Social Change 77: coverage (share of all bad points inside), density (share of the points inside that
-are bad) and the number of parameters that bound the box.
+A classification tree (CART, from scikit-learn) splits the points of the uncertainty set into boxes. Boxes in which at
+least half of the points are bad are returned with the three measures of Bryant & Lempert 2010, Thinking inside the box,
+Technological Forecasting and Social Change 77: coverage (share of all bad points that lie inside), density (share of
+the points inside that are bad) and the number of parameters that bound the box.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 COLUMNS = ("box", "parameter", "low", "high", "coverage", "density", "share_of_points")
-# Bad points prevail in a box in which they are at least this share.
+# A box is returned if at least this share of its points is bad.
 _PREVAIL = 0.5
 
 
 def find_boxes(
     parameters: list[str], points: Floats, bad: NDArray[np.bool_], *, restrictions: int = 3, smallest: float = 0.05
 ) -> pd.DataFrame:
-    """Find the boxes in which bad points prevail.
+    """Return the boxes in which at least half of the points are bad.
 
     Parameters
     ----------
@@ -29,17 +29,17 @@ def find_boxes(
     points : ndarray of float64, shape (n_points, n_parameters)
     bad : ndarray of bool, shape (n_points,)
     restrictions : int
-        Splits that lead to a box at most.
+        Maximum number of splits that lead to a box.
     smallest : float
-        Share of the points that a box holds at least.
+        Minimum share of all points in a box.
 
     Returns
     -------
     DataFrame
-        Columns `COLUMNS`; one row per box, from 1 on by falling coverage, and parameter that bounds it; ``low`` and
-        ``high`` are missing where it is not bounded on that side. A point is inside with ``low < value <= high``. No
-        row if no point is bad or no box qualifies; if all are bad, the one box has no bound and ``parameter`` is
-        empty.
+        Columns `COLUMNS`; one row per box and parameter that bounds it. Boxes are numbered from 1 by decreasing
+        coverage. ``low`` or ``high`` is missing if the box is not bounded on that side; a point is inside if
+        ``low < value <= high``. The table is empty if no point is bad or no box qualifies. If all points are bad,
+        there is one box without bounds, with an empty ``parameter``.
     """
     from sklearn.tree import DecisionTreeClassifier
 
@@ -48,7 +48,7 @@ def find_boxes(
     tree = DecisionTreeClassifier(
         max_depth=restrictions,
         min_samples_leaf=max(1, int(np.ceil(smallest * len(bad)))),
-        random_state=0,  # which of two equally good splits comes first must not change from run to run
+        random_state=0,  # the choice between equally good splits must be reproducible
     ).fit(points, bad)
     structure = tree.tree_
     boxes: list[dict[int, tuple[float, float]]] = []
@@ -75,7 +75,10 @@ def find_boxes(
 
 
 def inside(box: dict[int, tuple[float, float]], points: Floats) -> NDArray[np.bool_]:
-    """Return which points are in a box of bounds by column, compared in single precision like in scikit-learn."""
+    """Return which points lie in a box, given its bounds by column.
+
+    Values are compared in single precision, like in scikit-learn.
+    """
     held = np.ones(len(points), dtype=np.bool_)
     for column, (low, high) in box.items():
         value = points[:, column].astype(np.float32)
@@ -86,7 +89,7 @@ def inside(box: dict[int, tuple[float, float]], points: Floats) -> NDArray[np.bo
 def _measures(
     box: dict[int, tuple[float, float]], points: Floats, bad: NDArray[np.bool_]
 ) -> tuple[float, float, float]:
-    """Return coverage, density and share of points of a box."""
+    """Return the coverage and density of a box, and its share of all points."""
     held = inside(box, points)
     return float((held & bad).sum() / bad.sum()), float(bad[held].mean()), float(held.mean())
 

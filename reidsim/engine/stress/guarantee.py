@@ -1,7 +1,8 @@
-"""How wrong a publisher may be about the adversary before records it takes for safe are attacked.
+"""Smallest errors about the adversary's cost or gain that expose a safe record.
 
-Strategies are planned under the publisher's belief. Of the records that are then not attacked, the one most worth
-an attack decides: a true cost below its breaking cost, or a true gain above its breaking gain, makes it pay.
+The publisher plans under its beliefs, and then considers a record safe if an attack on it would not pay. The safe
+record with the highest success probability determines the result: an attack on it pays if the true cost is below the
+breaking cost, or the true gain above the breaking gain.
 """
 
 from __future__ import annotations
@@ -18,32 +19,37 @@ from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.study import AmountPoints, Plan
 
 COLUMNS = ("policy", "parameter", "believed", "breaking", "error", "relative_error", "share_safe")
-# Doublings and halvings of a bracket: from cents to 10^15, and then to the last digits.
+# Limits of the search for a bracket (doublings reach from cents to 10^15) and of the bisection (to the last digits).
 _DOUBLINGS, _HALVINGS = 64, 80
 
 
 def breaking_cost(success: float, believed: EconomicsSection) -> float:
-    """Return the cost below which a one-shot attack on a safe record pays, at most the cost believed in.
+    """Return the cost below which a one-shot attack on a safe record pays.
 
-    Missing if the attack would not pay for nothing.
+    It is at most the believed cost. NaN if the attack would not even pay at cost 0.
     """
     return min(believed.adversary_gain * success, believed.cost) or np.nan
 
 
 def breaking_gain(success: float, believed: EconomicsSection) -> float:
-    """Return the gain above which a one-shot attack on a safe record pays, at least the gain believed in."""
+    """Return the gain above which a one-shot attack on a safe record pays.
+
+    It is at least the believed gain.
+    """
     return max(believed.cost / success, believed.adversary_gain)
 
 
 def switch_point(attacked: Callable[[float], bool], safe: float, exposed: float) -> float:
-    """Return where attacks set in between a value without and one with them, by bisection.
+    """Return the value between `safe` and `exposed` at which attacks begin.
+
+    It is found by bisection.
 
     Parameters
     ----------
     attacked : callable
-        Whether there is an attack at a value; changes once between the two values.
+        Returns whether there is an attack at a value; must change exactly once between the two values.
     safe, exposed : float
-        Values without and with attack.
+        A value without attack and a value with attack.
     """
     for _ in range(_HALVINGS):
         middle = (safe + exposed) / 2
@@ -57,23 +63,25 @@ def switch_point(attacked: Callable[[float], bool], safe: float, exposed: float)
 
 
 def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: EconomicsSection) -> pd.DataFrame:
-    """Work out the smallest error about the adversary's cost and gain that breaks each policy's promise.
+    """Return each policy's smallest error about cost or gain that exposes a record.
+
+    The record is one that the publisher considers safe.
 
     Parameters
     ----------
     points : AmountPoints
     policies : tuple of str
     believed : EconomicsSection
-        Under which the publisher plans.
+        Payoff parameters under which the publisher plans.
 
     Returns
     -------
     DataFrame
-        Two rows per policy (``parameter`` is ``cost`` or ``gain``): the value ``believed``; the value ``breaking``
-        beyond which (a lower cost, a higher gain) a record taken for safe is attacked, the other parameter being as
-        believed; ``error``, breaking minus believed; ``relative_error``, as a share of the value believed; and
-        ``share_safe``, of records that the publisher expects not to be attacked. Missing if no error breaks it: no
-        record is taken for safe, or none could be attacked.
+        Two rows per policy (``parameter`` is ``cost`` or ``gain``): ``believed``, the believed value; ``breaking``, the
+        value beyond which (a lower cost, a higher gain) a safe record is attacked while the other parameter is as
+        believed; ``error``, breaking minus believed; ``relative_error``, the error divided by the believed value; and
+        ``share_safe``, the share of records that the publisher expects not to be attacked. ``breaking`` and both
+        errors are missing if no error exposes a record: no record is considered safe, or none could be attacked.
     """
     rows, weights = [], points.study.world(0).weights
     for policy in policies:
@@ -90,7 +98,10 @@ def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: E
 
 
 def _of_one_shot(success: Floats, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
-    """Return the share of records taken for safe, breaking cost and breaking gain."""
+    """Return share of safe records, breaking cost and breaking gain.
+
+    The adversary makes one-shot attacks.
+    """
     safe = ~(believed.adversary_gain * success > believed.cost * (1 + INDIFFERENCE))
     share = float(np.average(safe, weights=weights))
     highest = float(success[safe].max(initial=0.0))
@@ -100,12 +111,16 @@ def _of_one_shot(success: Floats, weights: Counts, believed: EconomicsSection) -
 
 
 def _by_bisection(plan: Plan, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
-    """Return the same for any adversary, whose attacks set in as the cost falls or the gain grows."""
+    """Return share of safe records, breaking cost and breaking gain, by bisection.
+
+    This works against any adversary. Attacks of the adversary must increase as the cost decreases or the gain
+    increases.
+    """
     safe = ~plan.equilibrium(believed).attacked
     share = float(np.average(safe, weights=weights))
 
     def attacked_at(parameter: str, value: float) -> bool:
-        # The gain is stated, so that it does not go with the loss.
+        # A gain that is not stated would be set equal to the loss.
         changed = {"gain": believed.adversary_gain, parameter: value}
         equilibrium = plan.equilibrium(believed.model_copy(update=changed))
         return bool((equilibrium.attacked & safe).any())

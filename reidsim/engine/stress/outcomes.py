@@ -1,7 +1,7 @@
 """Outcomes of every policy at many parameter points of a scenario.
 
-If a kind can plan under any amounts of money at once, points that differ in amounts alone are computed here, in
-milliseconds each; all other points are runs of the batch engine.
+For some kinds of scenario, one study can be solved again under other payoff parameters. Points of these kinds that
+differ in payoff parameters only are computed here, in milliseconds each. All other points are runs of the batch engine.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Outputs at every point.
+    """Outputs of every policy at every point.
 
     Parameters
     ----------
     table : DataFrame
-        One row per point and policy: ``point``, ``policy`` and the outputs, averaged over replications; missing where
-        a run failed or has no such output.
+        One row per point and policy: ``point``, ``policy`` and the outputs, averaged over replications. Outputs are
+        missing if a run failed or does not have them.
     failures : DataFrame
-        One row per point that has a failed run: ``point`` and ``error``.
+        One row per point with a failed run: ``point`` and ``error``.
     """
 
     table: pd.DataFrame
@@ -60,7 +60,7 @@ class Outcomes:
         Raises
         ------
         InputError
-            If no run has it.
+            If no run has the output.
         """
         if output not in self.table:
             has = [name for name in self.table if name not in ("point", "policy")]
@@ -71,12 +71,18 @@ class Outcomes:
 
 
 def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
-    """Return the outputs of a stress test: the measures of a kind, and the quantile of the risk."""
+    """Return the possible outputs of a stress test.
+
+    They are the measures of a kind, and a quantile of the risk.
+    """
     return (*measures, RISK_QUANTILE)
 
 
 def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str, ...]:
-    """Return the outputs that the scenario lists; if it lists none, the default outputs that its game has."""
+    """Return the outputs that the scenario lists.
+
+    If it lists none, return the default outputs that are available in its game.
+    """
     if "outputs" in section.model_fields_set:
         return section.outputs
     has = columns_of(outputs_among(kind_of(scenario).measures))
@@ -84,12 +90,12 @@ def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str,
 
 
 def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the policies to compare: `wanted`, or all policies of the scenario.
+    """Return the policies to compare: `wanted`, or all policies if it is empty.
 
     Raises
     ------
     InputError
-        If the scenario does not have one of them.
+        If the scenario lacks one of the wanted policies.
     """
     own = kind_of(scenario).policies_of(scenario)
     require_among("not a policy of the scenario", wanted, own, where="stress.policies")
@@ -97,48 +103,54 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
 
 
 def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool:
-    """Return whether points of these keys share one study, which takes milliseconds at each."""
+    """Return whether points that vary only these keys can share one study.
+
+    Such points take milliseconds each.
+    """
     return scenario.replications == 1 and kind_of(scenario).amounts_at_once(scenario, keys)
 
 
 def economics_at(
     loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any]
 ) -> tuple[EconomicsSection, EconomicsSection]:
-    """Return true and believed economics at a point of a scenario."""
+    """Return the true and the believed payoff parameters at a point of a scenario."""
     return economics_of(at_point(loaded, values).scenario)
 
 
 def asks_for_people(scenario: ScenarioHead, section: StressSection) -> bool:
-    """Return whether any output of a stress test is about the number of people re-identified."""
+    """Return whether any output concerns the number of people re-identified."""
     outputs = {*chosen_outputs(scenario, section), *(() if section.discovery is None else (section.discovery.output,))}
     return bool(outputs & set(columns_of(REIDENTIFIED)))
 
 
 def quantile_column(level: float) -> str | None:
-    """Return the column of a batch's distributions over records with a quantile, or None if it has no such column."""
+    """Return the column with this quantile in a batch's distributions over records.
+
+    The result is None if there is none.
+    """
     return next((name for name, kept in LEVELS.items() if kept == level), None)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """Computes the outputs of policies at points of a scenario's keys.
+    """Compute the outputs of policies at points in the space of scenario keys.
 
     Parameters
     ----------
     loaded : LoadedScenario
     policies : tuple of str
     risk_level : float
-        Level of ``risk_quantile``.
+        Level of ``risk_quantile``, in [0, 1].
     people : bool
-        Whether an output is about the number of people re-identified.
+        Whether an output concerns the number of people re-identified.
     executor : Executor, optional
-        Of the batch engine; its default if not given.
+        Executor of the batch engine; default: the one that the batch engine chooses.
     folder : Path, optional
-        Folder in which runs that ended are kept, and found when the call is repeated.
+        Folder that keeps finished runs; a repeated call reads them instead of running them again.
     report : callable, optional
-        Receives the progress.
+        Called with the progress.
     amounts : AmountPoints, optional
-        Planner under any amounts; that of the scenario's kind, if not given.
+        Planner under any payoff parameters; default: the planner of the scenario's kind.
     """
 
     loaded: LoadedScenario[ScenarioHead]
@@ -152,10 +164,10 @@ class Evaluator:
 
     @cached_property
     def plans(self) -> AmountPoints:
-        """The planner under any amounts, of kinds that have one."""
+        """The planner under any payoff parameters; only for kinds that have one."""
         kind = kind_of(self.loaded.scenario)
         points = self.amounts or kind.amount_points(kind.build(self.loaded))
-        assert points is not None  # noqa: S101 - by `amounts_at_once` or `plans_under_amounts`
+        assert points is not None  # noqa: S101 - ensured by `amounts_at_once` or `plans_under_amounts`
         return points
 
     def at(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
@@ -166,21 +178,22 @@ class Evaluator:
         points : DataFrame
             One row per point, one column per key path.
         planning : {"informed", "as-believed"}
-            Whether the publisher plans at each point, or once with the scenario's own values.
+            ``informed``: the publisher plans with the true values of each point. ``as-believed``: it plans once, with
+            the scenario's own values.
         task : str
-            Name of the task, for progress.
+            Name of the task in progress reports.
 
         Raises
         ------
         InputError
-            If the scenario cannot have the values of a point; before anything is computed.
+            If a point is invalid for the scenario; raised before the computation starts.
         """
         if can_be_played_at_once(self.loaded.scenario, tuple(map(str, points.columns))):
             return self.at_once(points, planning, task)
         return self.by_batch(points, planning, task)
 
     def at_once(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
-        """Return the outputs at points of amounts; see `at`."""
+        """Return the outputs at points that differ in payoff parameters only; see `at`."""
         economics = self.economics(points)
         _, own_belief = economics_at(self.loaded, {})
         fixed = {policy: self.plans.plan(policy, own_belief) for policy in self.policies}
@@ -194,10 +207,11 @@ class Evaluator:
         return Outcomes(pd.DataFrame(rows), pd.DataFrame({"point": pd.Series(dtype=np.int64), "error": []}))
 
     def by_batch(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
-        """Return the outputs at points of any keys, as runs of the batch engine; see `at`.
+        """Return the outputs at points of any keys, computed as runs of the batch engine.
 
-        As believed, the publisher plans with the scenario's own values, and against its own adversary. A risk level is
-        available if the batch engine keeps this quantile, see `quantile_column`.
+        See `at`. With planning ``as-believed``, the publisher plans with the scenario's own values and against the
+        scenario's own adversary. A risk level is available only if the batch engine keeps this quantile; see
+        `quantile_column`.
 
         Raises
         ------
@@ -232,12 +246,12 @@ class Evaluator:
         measures = [column for column in columns_of(outputs_among(kind_of(scenario).measures)) if column in runs]
         kept = runs[ended_well & runs["policy"].isin(self.policies)]
         table = kept.groupby(["point", "policy"], sort=False, observed=True)[measures].mean().reset_index()
-        # A mean over the replications that happened to end well would not compare with that of another point.
+        # A mean over only the successful replications could not be compared with other points.
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan
         return Outcomes(table, failures)
 
     def measures(self, plan: Plan, truth: EconomicsSection, point: int) -> dict[str, float]:
-        """Return the outputs of a plan under the true economics of a point, by column."""
+        """Return the outputs of a plan under the true parameters of a point, by column."""
         equilibrium: Equilibrium = plan.equilibrium(truth)
         weights = self.plans.study.world(0).weights
         quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), self.risk_level))
@@ -249,18 +263,18 @@ class Evaluator:
         return found
 
     def economics(self, points: pd.DataFrame) -> list[tuple[EconomicsSection, EconomicsSection]]:
-        """Return true and believed economics at every point.
+        """Return the true and the believed payoff parameters at every point.
 
         Raises
         ------
         InputError
-            If the scenario cannot have the values of a point; names the point and the key.
+            If a point is invalid for the scenario; the message names the point and the key.
         """
         return [economics_of(at.scenario) for at in scenarios_at(self.loaded, Design(points))]
 
 
 def _with_risk_quantile(tables: Mapping[str, pd.DataFrame], column: str | None) -> pd.DataFrame:
-    """Return the runs with their ``risk_quantile``, if the engine keeps it."""
+    """Return the runs, with ``risk_quantile`` if the engine keeps this quantile."""
     distributions = tables.get("distributions")
     if column is None or distributions is None or "policy" not in distributions:
         return tables["runs"]

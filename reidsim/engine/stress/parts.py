@@ -1,4 +1,4 @@
-"""The tables of a stress test, made from points and their outcomes."""
+"""The tables of a stress test, computed from points and their outcomes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reidsim.scenarios.stress_schema import BeliefCurveSection, DiscoverySection
 from reidsim.scenarios.study import Study
 
 PAYOFF = PUBLISHER_PAYOFF.column
-# Sobol indices, from 0 to 1, with wider intervals than this to either side are too uncertain.
+# A Sobol index (between 0 and 1) with a larger half-width of its interval is too uncertain to rank parameters.
 _WIDE = 0.2
 
 
@@ -38,7 +38,10 @@ def sensitivity_table(
     section: SensitivitySection,
     seed: int,
 ) -> pd.DataFrame:
-    """Work out the indices of every output under every policy; see `reidsim.engine.stress.sensitivity.analyse`."""
+    """Return the sensitivity indices of every output under every policy.
+
+    See `analyse`.
+    """
     parts = []
     for output in outputs:
         values = outcomes.matrix(output, policies, len(design.probabilities))
@@ -51,7 +54,10 @@ def sensitivity_table(
 
 
 def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
-    """Return warnings of outputs with omitted blocks, and of Sobol indices too uncertain to rank parameters."""
+    """Return warnings about omitted blocks and uncertain Sobol indices.
+
+    Such indices are too uncertain to rank parameters.
+    """
     blocks, warnings = "Sobol samples" if design.method == "sobol" else "Morris trajectories", []
     for row in table.drop_duplicates(["policy", "output"]).to_dict("records"):
         if row["blocks_left_out"]:
@@ -72,14 +78,19 @@ def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
 
 
 def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the points with the outputs of each policy there: ``point``, key paths, ``policy`` and outputs."""
+    """Return the outputs of each policy at each point.
+
+    Columns are ``point``, key paths, ``policy`` and outputs.
+    """
     table = outcomes.table[["point", "policy", *columns]]
     values = scenario_columns(BatchDesign(points)).iloc[table["point"].to_numpy()].reset_index(drop=True)
     return pd.concat([table[["point"]], values, table[["policy", *columns]]], axis=1)
 
 
 def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats) -> pd.DataFrame:
-    """Return one row per point and policy: the point's values, ``publisher_payoff``, ``regret``, and ``best``.
+    """Return payoff and regret of each policy at each point.
+
+    Columns: the point's values, ``publisher_payoff``, ``regret`` and ``best``.
 
     Parameters
     ----------
@@ -105,8 +116,8 @@ def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, Ro
     Returns
     -------
     DataFrame
-        One row per criterion and record: ``record``, ``criterion``, ``strategy`` (``withheld`` if there is none) and
-        ``value``, guaranteed by the criterion (payoff, or regret for ``minimax-regret``).
+        One row per criterion and record: ``record``, ``criterion``, ``strategy`` (``withheld`` if the record is not
+        shared) and ``value``, the payoff that the criterion guarantees, or the regret for ``minimax-regret``.
     """
     parts, space, rows = [], study.world(0).truth.space, kind.row_of_record(study, 0)
     for criterion, robust in choices.items():
@@ -133,13 +144,15 @@ def box_table(
     policies: tuple[str, ...],
     section: DiscoverySection,
 ) -> pd.DataFrame:
-    """Find the boxes of parameters in which an outcome is bad, policy by policy; see `find_boxes`.
+    """Return each policy's boxes of parameter values in which an outcome is bad.
+
+    See `find_boxes`.
 
     Returns
     -------
     DataFrame
-        ``policy``, ``output``, ``share_bad`` (of the points that have the output), and the columns of `find_boxes`;
-        a policy without box has one row, with box 0.
+        ``policy``, ``output``, ``share_bad`` (share of bad points among the points that have the output), and the
+        columns of `find_boxes`. A policy without a box has one row, with box 0.
     """
     names, numbers = numeric_columns(points, uncertainty)
     parts = []
@@ -163,13 +176,13 @@ def box_table(
 def curve_table(
     key: str, believed_key: str | None, points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the payoffs of mistaken publishers.
+    """Return the outputs of policies planned with a wrong belief about one parameter.
 
     Returns
     -------
     DataFrame
         One row per true value, believed value and policy: ``key``, ``true``, ``believed``, ``error`` (believed minus
-        true, missing if these are no numbers), ``policy`` and `columns`.
+        true; missing if the values are not numbers), ``policy`` and `columns`.
     """
     table = outcomes.table
     at = table["point"].to_numpy()
@@ -180,12 +193,12 @@ def curve_table(
 
 
 def curve_points(scenario: ScenarioHead, curves: Sequence[BeliefCurveSection]) -> list[tuple[str, pd.DataFrame]]:
-    """Return the key and the points of every curve; see `belief_points`.
+    """Return the key and the points of every belief curve; see `belief_points`.
 
     Raises
     ------
     InputError
-        If a publisher cannot be mistaken about a key; names the curve.
+        If the scenario has no belief about a key; the message names the curve.
     """
     drawn = []
     for number, curve in enumerate(curves):
@@ -200,13 +213,13 @@ def curve_points(scenario: ScenarioHead, curves: Sequence[BeliefCurveSection]) -
 def map_table(
     section: PolicyMapSection, points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats
 ) -> pd.DataFrame:
-    """Return the best policy over two parameters.
+    """Return the best policy at each point of a grid over two parameters.
 
     Returns
     -------
     DataFrame
-        One row per point: ``x`` and ``y`` (the values), ``best`` (policy; empty where a run failed), its
-        ``publisher_payoff`` and ``margin``, by how much it pays more than the second best.
+        One row per point: ``x`` and ``y`` (the values of the parameters), ``best`` (the policy; empty if a run
+        failed), its ``publisher_payoff``, and ``margin``, the difference to the payoff of the second-best policy.
     """
     best, margin = best_policies(payoffs)
     return pd.DataFrame(
@@ -225,7 +238,7 @@ def _values(key: str, values: SweepValues | None) -> list[Any] | None:
 
 
 def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
-    """Return values as numbers if all are numbers, else as text."""
+    """Return the values as numbers if all of them are numbers, else as text."""
     if are_numbers(values):
         return [float(value) for value in values]
     return [str(value) for value in values]

@@ -1,8 +1,9 @@
-"""Beliefs of a publisher at a parameter point: keys of beliefs for keys of the truth.
+"""Beliefs of the publisher at a parameter point, and their keys.
 
-A publisher who plans as believed holds on to the scenario's own values, whatever is true at a point. In a scenario that
-is said by its section ``beliefs``: the counterpart of ``economics.cost`` is ``beliefs.cost``, that of
-``resources.genealogy.size`` is ``beliefs.sizes.genealogy``. The publisher knows the true value of other keys.
+With planning ``as-believed``, the publisher plans with the scenario's own values even if other values are true at a
+point. The section ``beliefs`` of a scenario holds the believed values: ``beliefs.cost`` is the belief about
+``economics.cost``, and ``beliefs.sizes.genealogy`` about ``resources.genealogy.size``. The publisher always knows the
+true value of a key that has no belief key.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ Planning = Literal["informed", "as-believed"]
 
 
 def belief_key(scenario: ScenarioHead, key: str) -> str | None:
-    """Return the key path of the publisher's belief about `key`, or None if it knows the truth."""
+    """Return the key path of the publisher's belief about `key`.
+
+    The result is None if the publisher knows the true value.
+    """
     beliefs = getattr(scenario, "beliefs", None)
     if beliefs is None:
         return None
@@ -34,7 +38,7 @@ def belief_key(scenario: ScenarioHead, key: str) -> str | None:
 
 
 def truth_key(key: str) -> str:
-    """Return the key path of the truth that a key of the section ``beliefs`` is about."""
+    """Return the key path of the true value for a key of section ``beliefs``."""
     parts = key.split(".")
     if parts[1] == "sizes":
         return f"resources.{parts[2]}.size"
@@ -43,9 +47,9 @@ def truth_key(key: str) -> str:
 
 
 def own_value(scenario: ScenarioHead, key: str) -> Any:
-    """Return the value that a scenario gives a key, or None.
+    """Return the scenario's value of a key; None if it has none.
 
-    An adversary's gain that is not stated is the publisher's loss.
+    If the scenario does not state the adversary's gain, the gain equals the publisher's loss.
     """
     if key == "economics.gain" and isinstance(economics := getattr(scenario, "economics", None), EconomicsSection):
         return economics.adversary_gain
@@ -64,10 +68,10 @@ def own_value(scenario: ScenarioHead, key: str) -> Any:
 
 
 def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the values that fix the beliefs about `keys` at the scenario's own, by key path of ``beliefs``.
+    """Return the publisher's beliefs about `keys` in the scenario itself.
 
-    A belief that the scenario states is kept. A gain that is not stated equals the loss, in belief as in
-    truth.
+    The result is by key path of ``beliefs``. A belief that the scenario does not state equals the scenario's own value.
+    If neither the gain nor the belief about it is stated, the believed gain equals the believed loss.
     """
     pinned = {}
     for key in keys:
@@ -80,32 +84,37 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
 
 
 def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
-    """Return the keys of the truth about which a publisher cannot be mistaken."""
+    """Return the keys whose true value the publisher always knows.
+
+    They have no belief key.
+    """
     return [key for key in keys if belief_key(scenario, key) is None and not key.startswith("beliefs.")]
 
 
 def belief_points(
     scenario: ScenarioHead, key: str, true: Iterable[Any] | None, believed: Iterable[Any] | None
 ) -> pd.DataFrame:
-    """Return the points of a curve of mistaken publishers: every true value with every believed one.
+    """Return the points of a belief curve.
+
+    Every true value is combined with every believed value.
 
     Parameters
     ----------
     scenario : ScenarioHead
     key : str
-        Of the truth, such as ``economics.cost``.
+        Key path of the true value, such as ``economics.cost``.
     true, believed : iterable, optional
-        Values; the scenario's own if not given.
+        True and believed values; default: the scenario's own value.
 
     Returns
     -------
     DataFrame
-        Columns `key`, its counterpart, and ``beliefs.gain`` where it goes with the loss.
+        One row per point. Columns: `key`, its belief key, and ``beliefs.gain`` if the gain is set equal to the loss.
 
     Raises
     ------
     InputError
-        If the key has no counterpart, or no value of its own to vary the other around.
+        If the key has no belief key, or the scenario has no own value where `true` or `believed` is not given.
     """
     beliefs = belief_key(scenario, key)
     if beliefs is None:
@@ -127,7 +136,10 @@ def belief_points(
 
 
 def _with_gain(scenario: ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any]:
-    """Add the gain believed in where it is that of the loss believed in."""
+    """Add the believed gain if it is not stated.
+
+    It then equals the believed loss.
+    """
     economics = getattr(scenario, "economics", None)
     follows = isinstance(economics, EconomicsSection) and economics.gain is None
     unstated = own_value(scenario, "beliefs.gain") is None

@@ -1,8 +1,8 @@
-"""Which policy survives a set of parameter points: regret, worst case, and which is best where.
+"""Robustness of policies over a set of parameter points.
 
-Payoffs are arrays of shape (n_policies, n_points), one column per point of the uncertainty set, with equal weights.
-A column with a missing payoff (a failed run) has no regret and counts for no policy: policies are compared on
-the same points.
+Criteria are regret and worst case; the best policy at each point is shown, too. Payoffs are arrays of shape
+(n_policies, n_points), one column per point of the uncertainty set, with equal weights. If a payoff is missing at a
+point (a failed run), the point is ignored for all policies, so that policies are compared on the same points.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-# Payoffs that differ by less than this share of the largest are equal.
+# Payoffs that differ by less than this fraction of the largest payoff count as equal.
 _SAME = 1e-12
 
 
 def complete_points(payoffs: Floats) -> NDArray[np.bool_]:
-    """Return at which points every policy has a payoff, shape (n_points,)."""
+    """Return whether every policy has a payoff at each point, shape (n_points,)."""
     return np.asarray(np.isfinite(payoffs).all(axis=0))
 
 
 def regret(payoffs: Floats) -> Floats:
-    """Return how much each policy falls behind the best of them at each point, shape of `payoffs`.
+    """Return the regret of each policy at each point: the best payoff minus its own.
 
-    0 for the best, never negative; missing at points that are not complete.
+    The result has the same shape as `payoffs`. Regrets are never negative, and 0 for the best policy. They are missing
+    at points that are not complete.
     """
     behind = payoffs.max(axis=0) - payoffs
     behind[:, ~complete_points(payoffs)] = np.nan
@@ -32,14 +33,15 @@ def regret(payoffs: Floats) -> Floats:
 
 
 def best_policies(payoffs: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return the best policy at each point, and how much more it pays than the second best.
+    """Return the best policy at each point, and its margin over the second best.
 
     Returns
     -------
     best : ndarray of int64, shape (n_points,)
-        Position of the policy, the first among equals; -1 at points that are not complete.
+        Index of the policy (the first of equally good ones); -1 at points that are not complete.
     margin : ndarray of float64, shape (n_points,)
-        0 where several are best; missing where there is one policy, or a payoff is missing.
+        Payoff of the best minus payoff of the second-best policy; 0 if several policies are equally good. Missing if
+        there is only one policy or a payoff is missing.
     """
     n_policies, n_points = payoffs.shape
     complete = complete_points(payoffs)
@@ -60,7 +62,7 @@ def robustness_table(policies: list[str], payoffs: Floats, quantile: float) -> p
     ----------
     policies : list of str
     payoffs : ndarray of float64, shape (n_policies, n_points)
-        The publisher's.
+        Publisher's payoff per record.
     quantile : float
         Level of ``quantile_payoff``, in [0, 1].
 
@@ -68,9 +70,10 @@ def robustness_table(policies: list[str], payoffs: Floats, quantile: float) -> p
     -------
     DataFrame
         One row per policy: ``mean_payoff``, ``worst_payoff``, ``quantile_payoff`` (the smallest payoff that a share
-        `quantile` of the points does not exceed), ``mean_regret``, ``largest_regret``, ``share_best`` (of points at
-        which no policy pays more), ``points`` that counted, and whether the policy is the first with the best value:
-        ``maximin``, ``minimax_regret``, ``quantile_best``. Values are missing if no point is complete.
+        `quantile` of the points does not exceed), ``mean_regret``, ``largest_regret``, ``share_best`` (share of points
+        at which no policy has a higher payoff) and ``points`` (number of complete points). The columns ``maximin``,
+        ``minimax_regret`` and ``quantile_best`` mark the first policy with the best value of the criterion. Values are
+        missing if no point is complete.
     """
     complete = complete_points(payoffs)
     known = payoffs[:, complete]
@@ -102,7 +105,7 @@ def robustness_table(policies: list[str], payoffs: Floats, quantile: float) -> p
 
 
 def _first(values: Floats, n_points: int) -> NDArray[np.bool_]:
-    """Mark the first of the largest values, or nothing if there is no point."""
+    """Return a mask of the first largest value; all False if there is no point."""
     marked = np.zeros(len(values), dtype=np.bool_)
     if n_points:
         marked[int(np.argmax(values))] = True

@@ -1,4 +1,4 @@
-"""Run a stress test: the effect of uncertain parameters on the outcomes and on the choice of a policy."""
+"""Run a stress test: effects of uncertain parameters on outcomes and decision."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ def stress(
     allow_code : bool
         Whether modules that the scenario names as adversary or policy may run.
     method : str, optional
-        ``sobol`` or ``morris``: work out sensitivity by this method.
+        ``sobol`` or ``morris``: compute sensitivity indices by this method.
     samples : int, optional
-        Of the sensitivity analysis.
+        Number of samples of the sensitivity analysis.
     executor : Executor, optional
-        Where runs of the batch engine are done.
+        Executor of the runs of the batch engine.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
     runs : str or Path, optional
-        Folder in which runs of the batch engine that ended are kept, and found when the call is repeated.
+        Folder that keeps finished runs of the batch engine; a repeated call does not repeat them.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def stress(
     Raises
     ------
     InputError
-        If the scenario or a file it names cannot be used, or its game has no such output or part.
+        If the scenario or a file that it names cannot be used, or its game lacks a requested output or part.
     """
     loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
     return stress_loaded(
@@ -111,12 +111,12 @@ def stress(
 def with_method(
     loaded: LoadedScenario[ScenarioHead], method: str | None, samples: int | None
 ) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario with another method or number of samples of the sensitivity analysis.
+    """Return the scenario with another sensitivity method or number of samples.
 
     Raises
     ------
     InputError
-        If the method cannot have this number of samples.
+        If the number of samples is invalid for the method.
     """
     given = {name: value for name, value in (("method", method), ("samples", samples)) if value is not None}
     if not given:
@@ -128,7 +128,7 @@ def with_method(
     try:
         return replace(loaded.with_content(content), origins=loaded.origins)
     except InputError as error:
-        # The file itself is valid, so the option is not.
+        # The scenario file was valid before, so the option must be invalid.
         raise error.but(source="--method" if samples is None else "--samples", where=None) from None
 
 
@@ -139,7 +139,7 @@ def stress_loaded(
     progress: Progress | None = None,
     runs: Path | None = None,
 ) -> StressResult:
-    """Stress a loaded scenario; see `stress`."""
+    """Return the stress test of a loaded scenario; see `stress`."""
     check_stress(loaded)
     loaded.makers()
     with locating(loaded.path):
@@ -147,7 +147,7 @@ def stress_loaded(
 
 
 class _Stress:
-    """The parts of a stress test, each of which adds tables, warnings and facts."""
+    """A running stress test; each part adds its tables, warnings and manifest entries."""
 
     def __init__(
         self, loaded: LoadedScenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
@@ -183,7 +183,7 @@ class _Stress:
             _, believed = economics_at(self._loaded, {})
             self._tables["guarantee"] = guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
-        # Each part reads the data itself, and all must have read the same.
+        # Each part reads the data files itself; all parts must have read the same data.
         files.require_unchanged(self._loaded.path)
         self._facts["state"] = INCOMPLETE if any(self._facts["failed_points"].values()) else COMPLETE
         manifest = make_manifest(self._loaded, clock.laps, self._facts)
@@ -191,12 +191,12 @@ class _Stress:
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
 
     def _columns(self, outcomes: pd.DataFrame) -> list[str]:
-        """Return the columns of the chosen outputs, the payoff first."""
+        """Return the columns of the chosen outputs, with the payoff first."""
         wanted = dict.fromkeys((PAYOFF, *chosen_outputs(self._scenario, self._section)))
         return [name for name in wanted if name in outcomes]
 
     def _note(self, part: str, n_points: int, failures: pd.DataFrame) -> None:
-        """Record the points of a part, and warn of failed points."""
+        """Record the number of points of a part, and add a warning about failed points."""
         self._facts["points"][part] = n_points
         self._facts["failed_points"][part] = len(failures)
         if len(failures):
@@ -253,7 +253,10 @@ class _Stress:
     def _robust_strategies(
         self, points: pd.DataFrame, outcomes: Outcomes, section: RobustnessSection
     ) -> tuple[Outcomes, tuple[str, ...]]:
-        """Add the outcomes of robust strategies, as policies ``robust-maximin`` and so on."""
+        """Add the outcomes of robust strategies as further policies.
+
+        An example is ``robust-maximin``.
+        """
         truths = [truth for truth, _ in self._evaluator.economics(points)]
         plans = self._evaluator.plans
         choices = robust_choices(
@@ -332,5 +335,5 @@ class StressResult(Result):
         return f"StressResult({self.name!r}: {', '.join(self.tables)})"
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return its tables."""
+        """Return the tables of the results folder, by name."""
         return self.tables

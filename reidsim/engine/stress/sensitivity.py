@@ -1,10 +1,10 @@
-"""Which uncertain parameter moves an output: Sobol indices and Morris screening, through SALib.
+"""Sensitivity of outputs to uncertain parameters.
 
-Both methods run the model at a design of points made of blocks. A Sobol block (Saltelli 2010) holds two independent
-points and, for each parameter, the first of them with that parameter taken from the second; a Morris block is a
-trajectory that moves one parameter at a time. An output of a block can only be used whole, so a block in which any run
-failed, or has no such output, is omitted. At least half of the blocks must remain; otherwise indices are
-missing.
+Sobol indices and Morris screening are computed with SALib. Both methods evaluate the model at a design of points that
+consists of blocks. A Sobol block (Saltelli 2010) holds two independent points and, for each parameter, the first point
+with this parameter taken from the second point. A Morris block is a trajectory that changes one parameter at a time. A
+block is usable only as a whole: it is omitted if any of its runs failed or lacks the output. Indices are missing if
+fewer than half of the blocks remain.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from reidsim.scenarios.stress_schema import SensitivitySection
 Floats = NDArray[np.float64]
 Method = Literal["sobol", "morris"]
 COLUMNS = ("index", "parameter", "other", "value", "low", "high", "blocks", "blocks_left_out")
-# Share of blocks that must remain for indices to be computed.
+# Minimum share of usable blocks for computing indices.
 _ENOUGH = 0.5
-# An output that varies by less than this share of its size is constant up to rounding.
+# An output that varies by less than this fraction of its magnitude counts as constant; the variation is rounding.
 _CONSTANT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Points of the unit cube at which a model is run.
+    """Points of the unit cube at which a model is evaluated.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ class Design:
         ``sobol`` or ``morris``.
     parameters : tuple of str
     probabilities : ndarray of float64, shape (n_runs, n_parameters)
-        In [0, 1]: which quantile of its distribution each parameter takes.
+        Levels in [0, 1]; each parameter takes the quantile of its distribution at this level.
     blocks : int
-        Base samples or trajectories.
+        Number of base samples (Sobol) or trajectories (Morris).
     second_order : bool
-        Whether Sobol blocks allow indices of pairs.
+        Whether Sobol blocks support indices of pairs of parameters.
     levels : int
-        Of the grid of a Morris design.
+        Number of grid levels of a Morris design.
     """
 
     method: Method
@@ -61,25 +61,25 @@ class Design:
 
     @property
     def block_size(self) -> int:
-        """Runs in a block."""
+        """Number of runs in a block."""
         return len(self.probabilities) // self.blocks
 
 
 def sobol_design(parameters: tuple[str, ...], samples: int, seed: int, *, second_order: bool = False) -> Design:
     """Return Saltelli's design on a scrambled Sobol sequence.
 
-    It has ``samples (d + 2)`` runs, or ``samples (2 d + 2)`` if indices of pairs are wanted.
+    It has ``samples (d + 2)`` runs, or ``samples (2 d + 2)`` with `second_order`.
 
     Parameters
     ----------
     parameters : tuple of str
-        d of them.
+        Names of the d parameters.
     samples : int
-        Blocks; a power of 2.
+        Number of blocks; a power of 2.
     seed : int
-        Of the scrambling.
+        Seed of the scrambling.
     second_order : bool
-        Whether indices of pairs are wanted.
+        Whether the design supports indices of pairs of parameters.
     """
     from SALib.sample.sobol import sample
 
@@ -93,13 +93,13 @@ def morris_design(parameters: tuple[str, ...], samples: int, seed: int, *, level
     Parameters
     ----------
     parameters : tuple of str
-        d of them.
+        Names of the d parameters.
     samples : int
-        Trajectories.
+        Number of trajectories.
     seed : int
-        Of the trajectories.
+        Seed of the trajectories.
     levels : int
-        Of the grid, even; probabilities 0 and 1 are among them.
+        Number of grid levels, an even number; the grid includes probabilities 0 and 1.
     """
     from SALib.sample.morris import sample
 
@@ -116,23 +116,24 @@ def analyse(
     ----------
     design : Design
     output : ndarray of float64, shape (n_runs,)
-        In the order of the design; NaN where a run failed or has no such output.
+        Output of each run, in the order of the design; NaN if a run failed or lacks the output.
     seed : int
-        Of the bootstrap, at least 1.
+        Seed of the bootstrap, at least 1.
     confidence : float
-        Of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     resamples : int
-        Bootstrap resamples of blocks.
+        Number of bootstrap resamples of blocks.
 
     Returns
     -------
     DataFrame
-        One row per index and parameter, columns `COLUMNS`. Sobol: ``first-order`` (share of the output's variance
-        that the parameter explains alone), ``total`` (share that goes with it and all its interactions) and
-        ``second-order`` of pairs (parameter and ``other``, which is empty elsewhere). Morris: ``mu_star`` (mean size
-        of the elementary effects, in the output's unit over the whole range of the parameter), ``mu`` (their mean)
-        and ``sigma`` (their standard deviation: interactions or curvature). Intervals ``low`` and ``high`` where the
-        method gives them. All indices of a constant output are 0; they are missing if too few blocks are left.
+        One row per index and parameter, columns `COLUMNS`. Sobol indices: ``first-order`` (share of the output's
+        variance that the parameter explains alone), ``total`` (share explained by the parameter and all its
+        interactions) and ``second-order`` (of the pair of the parameter and ``other``; ``other`` is empty for the other
+        indices). Morris indices: ``mu_star`` (mean absolute elementary effect, in the output's unit over the whole
+        range of the parameter), ``mu`` (mean elementary effect) and ``sigma`` (standard deviation of elementary
+        effects, which shows interactions or curvature). ``low`` and ``high`` are the bounds of the interval, if the
+        method has one. All indices of a constant output are 0; indices are missing if too few blocks remain.
     """
     runs = output.reshape(design.blocks, design.block_size)
     whole = np.isfinite(runs).all(axis=1)
@@ -157,7 +158,7 @@ def analyse(
     rows = []
     for index, key in _INDICES[design.method].items():
         values = np.asarray(found.get(key, same), dtype=np.float64)
-        # SALib has no interval of `mu` and `sigma`; of a constant there is nothing to estimate.
+        # SALib has no interval for `mu` and `sigma`; the indices of a constant output are known exactly.
         half_widths = np.asarray(found.get(f"{key}_conf", missing if found else same), dtype=np.float64)
         rows += [(index, name, "", v, v - h, v + h) for name, v, h in zip(names, values, half_widths, strict=True)]
     if design.second_order:
@@ -170,7 +171,7 @@ def analyse(
     return table.assign(blocks=int(whole.sum()), blocks_left_out=int((~whole).sum()))
 
 
-# Names of the indices, and SALib's.
+# Names of the indices here and in SALib.
 _INDICES = {
     "sobol": {"first-order": "S1", "total": "ST"},
     "morris": {"mu_star": "mu_star", "mu": "mu", "sigma": "sigma"},
@@ -181,25 +182,28 @@ def _problem(parameters: tuple[str, ...]) -> dict[str, Any]:
     return {"num_vars": len(parameters), "names": list(parameters), "bounds": [[0.0, 1.0]] * len(parameters)}
 
 
-# A Morris grid includes the first and last value; for a distribution without bounds, these quantiles.
+# A Morris grid includes levels 0 and 1. On an unbounded side, a distribution is cut at this tail probability instead.
 _TAIL = 0.005
-# Probabilities of 0 and 1 have no value in some distributions.
+# Some distributions have no finite quantile at levels 0 and 1.
 _EDGE = 2.0**-53
 
 
 def stress_seeds(seed: int) -> tuple[int, int]:
-    """Return the seeds of designs and bootstraps under a root seed; none is 0, which SALib takes for no seed."""
+    """Return the seeds of the design and of the bootstrap.
+
+    They are never 0, because SALib treats 0 as no seed.
+    """
     first, second = random_stream(seed, "stress").integers(1, 2**31, size=2).tolist()
     return first, second
 
 
 def sensitivity_design(uncertainty: UncertaintySection, section: SensitivitySection, seed: int) -> Design:
-    """Return the design of a sensitivity analysis, in probabilities.
+    """Return the design of a sensitivity analysis, as quantile levels.
 
     Raises
     ------
     InputError
-        If parameters are correlated: the indices share out the variance of independent parameters.
+        If parameters are correlated; the indices decompose the variance under independent parameters only.
     """
     if uncertainty.correlations:
         keys = " and ".join(uncertainty.correlations[0].keys)
@@ -215,7 +219,10 @@ def sensitivity_design(uncertainty: UncertaintySection, section: SensitivitySect
 
 
 def design_points(uncertainty: UncertaintySection, design: Design) -> pd.DataFrame:
-    """Return the values of the parameters at each point of a design, one column per key path."""
+    """Return the values of the parameters at each point of a design.
+
+    There is one column per key path.
+    """
     columns = {}
     for number, (key, distribution) in enumerate(uncertainty.parameters.items()):
         shares = design.probabilities[:, number]
@@ -226,24 +233,29 @@ def design_points(uncertainty: UncertaintySection, design: Design) -> pd.DataFra
 
 
 def robustness_points(uncertainty: UncertaintySection, samples: int | None, seed: int) -> pd.DataFrame:
-    """Draw the points over which policies are to be robust, `samples` of them if given.
+    """Draw the points of the uncertainty set for robustness.
+
+    `samples` replaces the scenario's number of points.
 
     Raises
     ------
     InputError
-        If no parameters can have the correlations given.
+        If the correlations are not consistent.
     """
     changed = uncertainty if samples is None else uncertainty.model_copy(update={"samples": samples})
     return draw_points(changed, seed)
 
 
 def are_numbers(values: Iterable[object]) -> bool:
-    """Return whether all values are numbers; truth values are no numbers."""
+    """Return whether all values are numbers; booleans do not count as numbers."""
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tuple[list[str], Floats]:
-    """Return points as numbers: a value that is no number becomes a column ``key = value`` of zeros and ones."""
+    """Return points as numbers.
+
+    Each non-numeric value becomes an indicator column ``key = value``.
+    """
     names: list[str] = []
     columns: list[Floats] = []
     for key in points.columns:
@@ -253,7 +265,7 @@ def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tu
             columns.append(np.array(values, dtype=np.float64))
             continue
         distribution = uncertainty.parameters[key]
-        assert isinstance(distribution, Discrete)  # noqa: S101 - only listed values can be anything but numbers
+        assert isinstance(distribution, Discrete)  # noqa: S101 - other values come from lists only
         for option in distribution.values:
             names.append(f"{key} = {option}")
             columns.append(np.array([value == option for value in values], dtype=np.float64))
@@ -261,10 +273,13 @@ def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tu
 
 
 def _without_tails(distribution: Distribution, shares: Floats) -> Floats:
-    """Squeeze probabilities 0 to 1 so that they stay away from the sides on which a distribution has no bound."""
+    """Map levels in [0, 1] to levels without the tails of a distribution.
+
+    A tail is excluded on each unbounded side.
+    """
     if not isinstance(distribution, Normal | LogNormal):
         return shares
-    # A lognormal value cannot fall below 0, but half of its logarithms would lie at the very edge.
+    # The bound 0 of a lognormal variable does not count: its logarithm is unbounded, so it needs a cut tail, too.
     low = 0.0 if distribution.low is not None else _TAIL
     high = 1.0 if distribution.high is not None else 1 - _TAIL
     return low + (high - low) * shares

@@ -1,4 +1,7 @@
-"""Points that name the adversary who comes: runs of the batch engine, each against the adversary of its point."""
+"""Stress points with an uncertain adversary.
+
+They are runs of the batch engine, each against the adversary of its point.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +28,20 @@ _WHERE = f"uncertainty.parameters.{WHO_COMES}"
 
 
 def says_who_comes(points: pd.DataFrame) -> bool:
-    """Return whether points name an adversary of cross-play."""
+    """Return whether the points name the adversary.
+
+    Names are those of adversaries of cross-play.
+    """
     return WHO_COMES in points and names_adversaries(points[WHO_COMES])
 
 
 def check_opponents(loaded: LoadedScenario[ScenarioHead], names: Iterable[str]) -> None:
-    """Check that adversaries can play at the scenario's own values.
+    """Check that the named adversaries can play at the scenario's own values.
 
     Raises
     ------
     InputError
-        If one cannot, or the scenario is of agents.
+        If one of them cannot play, or the scenario has agents.
     """
     if getattr(loaded.scenario, "agents", None) is not None:
         problem, expected = "rounds of agents have adversaries of their own", "a scenario without section agents"
@@ -47,15 +53,15 @@ def check_opponents(loaded: LoadedScenario[ScenarioHead], names: Iterable[str]) 
 
 @dataclass(frozen=True)
 class OpponentWork:
-    """Plays the policies of a scenario against the adversary that a task names.
+    """A callable that plays policies against the adversary named by a task.
 
     Parameters
     ----------
     loaded : LoadedScenario
-        Before the values of any point.
+        The scenario without the values of a point.
     policies : tuple of str
     informed : bool
-        Whether policies plan against the named adversary, or against the scenario's own.
+        Whether policies plan against the named adversary; if False, against the scenario's own adversary.
     """
 
     loaded: LoadedScenario[ScenarioHead]
@@ -64,7 +70,7 @@ class OpponentWork:
     _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        """Do the run of a task; return its tables and warnings."""
+        """Run a task and return its tables and warnings."""
         values = dict(task.values)
         comes = values.pop(WHO_COMES)
         loaded = at_point(self.loaded, values, task.seed)
@@ -81,7 +87,10 @@ class OpponentWork:
 
 
 def _opponent(table: Table, name: str) -> Opponent:
-    """Return an adversary of cross-play by its name; raise an InputError with the reason if it cannot play."""
+    """Return the adversary of cross-play with this name.
+
+    Raise an InputError if it cannot play.
+    """
     for opponent in table.opponents.opponents:
         if opponent.name == name:
             return opponent

@@ -1,1 +1,1 @@
-"""Where the best policy changes along one amount of money."""
+"""Values of a payoff parameter at which the publisher's best policy changes."""

@@ -1,4 +1,8 @@
-"""Payoffs of the policies of a scenario at any value of one amount of money, and of their plans at another value."""
+"""Payoffs of a scenario's policies as one payoff parameter changes.
+
+The parameter is benefit, loss, gain or cost. The publisher's plan, made at one value of the parameter, can also be
+evaluated at another value.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +27,18 @@ KEYS = ("economics.benefit", LOSS, GAIN, "economics.cost")
 
 @dataclass(frozen=True, eq=False)
 class PlannedAt:
-    """The plans of policies at a value of an amount, and their outcomes there.
+    """Plans of policies at one value of the payoff parameter, and their outcomes.
 
     Parameters
     ----------
     amount : float
+        Value of the payoff parameter, in currency units.
     plans : mapping of str to object
-        By policy; an argument of `Amounts.paid_at`.
+        Plan of each policy, by policy name; used by `Amounts.paid_at`.
     payoffs : mapping of str to float
-        Publisher's payoff per record, by policy.
+        Publisher's payoff per record, by policy name.
     risks : mapping of str to float
-        Re-identification risk, by policy.
+        Re-identification risk, by policy name.
     """
 
     amount: float
@@ -43,20 +48,21 @@ class PlannedAt:
 
 
 class Amounts:
-    """A scenario along one of its amounts.
+    """A scenario with one of its payoff parameters varied.
 
     Parameters
     ----------
     study : Study
     key : str
-        One of `KEYS`.
+        Key path of the payoff parameter; one of `KEYS`.
     link_gain : bool
-        Whether the adversary's gain equals the loss at each value; else it is the scenario's. Only for the loss.
+        Whether the adversary's gain is set equal to the loss. If False, the gain keeps the scenario's value. Only
+        allowed if `key` is the loss.
 
     Raises
     ------
     InputError
-        If the scenario has no such amount, or it differs by record.
+        If the scenario has no such payoff parameter, or the parameter differs between records.
     """
 
     def __init__(self, study: Study[Any], key: str, *, link_gain: bool = False) -> None:
@@ -74,17 +80,21 @@ class Amounts:
         kind = kind_of(loaded.scenario)
         self.policies = kind.policies_of(loaded.scenario)
         self.own = economics.adversary_gain if key == GAIN else float(getattr(economics, key.rpartition(".")[2]))
-        # A gain that the scenario does not state would follow the loss.
+        # Fix the gain: by default, a scenario without a stated gain sets it equal to the loss.
         self._fixed = {} if link_gain or key == GAIN else {GAIN: economics.adversary_gain}
         if "gain" in {name for name, given in getattr(economics, "columns", ()) if given is not None}:
             self._fixed = {}
         self._study, self._data = study, kind.data_content(loaded)
-        # Kinds that plan under any amounts compute the linkage once; others solve the study at each value.
+        # Some kinds of scenario compute the linkage once for all values; for the others, the study is solved again at
+        # each value.
         self._points = kind.amount_points(study) if kind.amounts_at_once(loaded.scenario, (key,)) else None
         self.evaluations = 0
 
     def at(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
-        """Play policies at a value of the amount; all, if none are given."""
+        """Return plans and outcomes at a value of the payoff parameter.
+
+        `policies` selects some policies; the default is all.
+        """
         loaded = self.scenario_at(amount)
         plans = self._plan(loaded, self.policies if policies is None else policies)
         self.evaluations += 1
@@ -95,32 +105,41 @@ class Amounts:
         return PlannedAt(amount, plans, payoffs, risks)
 
     def paid_at(self, planned: PlannedAt, amount: float) -> dict[str, float]:
-        """Return the payoffs at this value of plans that were made at another value, by policy."""
+        """Return the payoffs at `amount` of plans made at another value.
+
+        They are the publisher's payoffs per record, by policy.
+        """
         outcomes = self._outcomes(self.scenario_at(amount), planned.plans)
         return {policy: measures["publisher_payoff"] for policy, measures in outcomes.items()}
 
     def measures(self, amount: float, policy: str) -> dict[str, float]:
-        """Return the measures of a policy at a value of the amount, per record."""
+        """Return the measures per record of a policy at a value of the payoff parameter."""
         loaded = self.scenario_at(amount)
         return self._outcomes(loaded, self._plan(loaded, (policy,)))[policy]
 
     def scale(self, amount: float) -> float:
-        """Return the largest benefit plus loss of a record, the scale of differences between payoffs."""
+        """Return the largest benefit plus loss of a record.
+
+        This is the scale of payoff differences; it is never 0.
+        """
         economics, _ = economics_of(self.scenario_at(amount).scenario)
         return max(economics.benefit + economics.loss, 1e-300)
 
     def gain_and_cost(self, amount: float) -> tuple[float, float]:
-        """Return the adversary's gain and cost at a value of the amount."""
+        """Return the adversary's gain and cost at a value of the payoff parameter."""
         economics, _ = economics_of(self.scenario_at(amount).scenario)
         return economics.adversary_gain, economics.cost
 
     def scenario_at(self, amount: float) -> LoadedScenario[ScenarioHead]:
-        """Return the scenario with a value of the amount."""
+        """Return the scenario with the payoff parameter set to a value."""
         linked = {GAIN: amount} if self.link_gain else {}
         return at_point(self._loaded, {**self._fixed, **linked, self.key: amount})
 
     def _plan(self, loaded: LoadedScenario[ScenarioHead], policies: Sequence[str]) -> dict[str, Any]:
-        """Return the plan of each policy, or its choice in each draw."""
+        """Return the plan of each policy.
+
+        For kinds that solve each value anew, the plan is its choice in each draw.
+        """
         if self._points is not None:
             _, believed = economics_of(loaded.scenario)
             return {policy: self._points.plan(policy, believed) for policy in policies}
@@ -129,7 +148,10 @@ class Amounts:
         return {policy: [outcomes[policy].choice for outcomes in draws] for policy in policies}
 
     def _outcomes(self, loaded: LoadedScenario[ScenarioHead], plans: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return the measures per record of plans, made under whatever amounts, by policy."""
+        """Return the measures per record of each plan, by policy.
+
+        They hold under the payoff parameters of `loaded`. The plans may have been made under other payoff parameters.
+        """
         if self._points is not None:
             (truth, _), weights = economics_of(loaded.scenario), self._study.world(0).weights.astype(np.int64)
             return {policy: averages(plan.equilibrium(truth), weights) for policy, plan in plans.items()}
@@ -147,6 +169,9 @@ class Amounts:
         }
 
     def _under(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
-        """Return the study under the amounts of a scenario, on the same data unless these depend on them."""
+        """Return the study with the payoff parameters of `loaded`.
+
+        Rebuild it only if its data change.
+        """
         kind = kind_of(loaded.scenario)
         return self._study.with_loaded(loaded) if kind.data_content(loaded) == self._data else kind.build(loaded)

@@ -1,4 +1,7 @@
-"""The policy that pays most at each loss, with every release chosen anew at every loss."""
+"""The policy with the highest publisher payoff at each loss.
+
+Every policy is solved again at every loss.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,18 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
-# Losses at which the game is solved, as multiples of the scenario's.
+# Losses at which the game is solved, as multiples of the scenario's loss.
 TIMES_OWN = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
-# Ratio of the two losses between which a change of the best policy is located: about 1 % off at most.
+# Bisection stops when the losses around a change of the best policy have at most this ratio. The reported loss is
+# their geometric mean, so its error is at most about 1 %.
 PRECISION = 1.02
 
 
 class BestAt(NamedTuple):
-    """Losses between which one policy pays most; the first begins at 0 and the last ends at infinity."""
+    """A range of losses in which one policy has the highest payoff.
+
+    The first range begins at 0, the last one ends at infinity.
+    """
 
     low: float
     high: float
@@ -33,18 +40,19 @@ class BestAt(NamedTuple):
 
 @dataclass(frozen=True)
 class BreakEven:
-    """The policy that pays most at each loss.
+    """The policy with the highest publisher payoff at each loss.
 
     Parameters
     ----------
     own : float
-        The scenario's loss per re-identified record.
+        The scenario's loss per re-identified record, in currency units.
     gain : float or None
-        The adversary's gain; None if it is the loss at each point.
+        The adversary's gain; None if the gain is set equal to the loss.
     payoffs : mapping of float to mapping of str to float
-        By loss, ascending: publisher's payoff per record by policy, re-optimised at this loss.
+        Publisher's payoff per record by loss (ascending) and policy. Policies are optimised again at each loss.
     best : tuple of BestAt
-        In the order of the loss; of policies that pay the same, the one of the lowest risk.
+        Ranges in ascending order of the loss. If several policies have the same payoff, the policy with the lowest
+        risk counts as best.
     """
 
     own: float
@@ -58,20 +66,21 @@ class BreakEven:
         return min(self.payoffs), max(self.payoffs)
 
     def of(self, policy: str) -> tuple[BestAt, ...]:
-        """Return the losses at which a policy pays most."""
+        """Return the ranges of losses in which a policy is the best."""
         return tuple(each for each in self.best if each.policy == policy)
 
 
 def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> BreakEven:
-    """Solve the game at losses from a tenth to fifty times the scenario's, and locate changes of the best policy.
+    """Return the best policy at losses from 0.1 to 50 times the scenario's loss.
 
-    The adversary's gain moves with the loss if the scenario does not state it, as it does in a run.
+    Changes of the best policy are located by bisection. If the scenario does not state the adversary's gain, the gain
+    is set equal to the loss, as in a run.
 
     Parameters
     ----------
     loaded : LoadedScenario
     progress : callable, optional
-        Called with the task, the solved losses, and their expected number.
+        Called with the task name, the number of solved losses and their expected number.
 
     Returns
     -------
@@ -80,7 +89,7 @@ def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
     Raises
     ------
     InputError
-        If a file of the scenario cannot be used, or its loss is 0 or differs by record.
+        If a file of the scenario cannot be used, or the loss is 0 or differs between records.
     """
     kind = kind_of(loaded.scenario)
     with locating(loaded.path):
@@ -117,7 +126,10 @@ def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
 
 
 def _stretches(best: Sequence[tuple[float, str]]) -> tuple[BestAt, ...]:
-    """Join neighbouring losses of the same best policy; each change is put at the middle of its bracket."""
+    """Merge neighbouring losses with the same best policy.
+
+    A change lies at the geometric mean of its bracket.
+    """
     groups = [list(each) for _, each in itertools.groupby(best, key=lambda point: point[1])]
     ends = [0.0, *(math.sqrt(one[-1][0] * two[0][0]) for one, two in itertools.pairwise(groups)), math.inf]
     return tuple(

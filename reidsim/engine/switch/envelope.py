@@ -1,14 +1,15 @@
-"""The largest of several functions on an interval, exactly, from values at few places.
+"""Find the largest of several payoff functions on an interval.
 
-The payoff of a plan that stays the same is a straight line in the publisher's benefit or loss, and that of a policy
-that takes the best of plans the upper envelope of lines: convex, between the lines of the plans that are best at two
-places and the chord through them. If this does not decide which policy pays most, the place where the two lines meet
-is tried next (Eisner and Severance 1976, Mathematical techniques for efficient record segmentation in large shared
-databases, Journal of the ACM 23), until the lines themselves are known.
+The result is exact and needs few evaluations. The payoff of a fixed plan is linear in the publisher's benefit or loss.
+A policy that always takes its best plan has as payoff the upper envelope of such lines: a convex function. Between two
+evaluated values, this function lies above the lines of the two plans that are best there, and below the chord through
+the two payoffs. If these bounds do not decide which policy has the highest payoff, the value at which the two lines
+intersect is evaluated next, until the lines themselves are known (Eisner and Severance 1976, Mathematical techniques
+for efficient record segmentation in large shared databases, Journal of the ACM 23).
 
-Along the adversary's gain or cost the plans that are attacked change: at the values at which attacks on the records of
-some number of people begin to pay. Between two such values all is as above; over several of them every payoff falls
-with the gain, and rises with the cost, which bounds it.
+If the adversary's gain or cost varies, attacks on groups of a given size become profitable at a threshold value.
+Between two neighbouring thresholds, the argument above holds. Across thresholds, every payoff decreases with the gain
+and increases with the cost, which bounds the payoffs in between.
 """
 
 from __future__ import annotations
@@ -21,24 +22,25 @@ import numpy as np
 
 from reidsim.engine.switch.amounts import Amounts, PlannedAt
 
-# Payoffs closer than this, as a share of benefit and loss, are equal.
+# Payoffs that differ by less than this fraction of benefit plus loss count as equal.
 SAME = 1e-10
-# Solvers take plans for equally good that differ by less.
+# Solvers treat plans as equally good if their payoffs differ by less than this fraction of benefit plus loss.
 _KINK = 1e-11
-# How far from the ends of a range, as a share of it, the first and the last value are tried: payoffs may jump there.
+# The first and last evaluated values lie this fraction of the range inside its ends, because payoffs may jump there.
 _INSIDE = 1e-9
-# Of the amount itself, as adversaries are indifferent within a trillionth of it.
+# Smallest distance from a threshold, as a fraction of the upper end: adversaries are indifferent within 1e-12 of it.
 _BESIDE = 1e-10
 
 
 class Stretch(NamedTuple):
-    """Values between which the same policies pay most.
+    """A range of the payoff parameter with the same best policies.
 
     Attributes
     ----------
     low, high : float
+        Ends of the range.
     best : tuple of str
-        Policies that pay the same, and more than all others; empty where that was not settled.
+        Policies that share the highest payoff; empty if the best policy was not determined.
     """
 
     low: float
@@ -47,7 +49,10 @@ class Stretch(NamedTuple):
 
 
 class NotConvexError(Exception):
-    """A plan pays more than the one that a policy chose, so that its payoff is no envelope of its plans."""
+    """Raised if a policy did not choose its best plan.
+
+    Its payoff is then not the envelope of its plans.
+    """
 
     def __init__(self, policy: str) -> None:
         super().__init__(policy)
@@ -55,15 +60,18 @@ class NotConvexError(Exception):
 
 
 class Cells:
-    """The ranges between the values of an amount at which attacks on groups of some size begin or cease to pay.
+    """A range of a payoff parameter, divided at the thresholds of attacks.
+
+    At the threshold of a group size, attacks on groups of this size become profitable, or stop being profitable.
 
     Parameters
     ----------
     low, high : float
+        Ends of the whole range.
     sizes : range
-        Group sizes, ascending by the value of the amount.
+        Group sizes, in ascending order of their thresholds.
     at : callable
-        Returns the value at which attacks on groups of this size begin or end.
+        Returns the threshold of a group size.
     """
 
     def __init__(self, low: float, high: float, sizes: range = range(0), at: Callable[[int], float] = float) -> None:
@@ -71,30 +79,32 @@ class Cells:
         self.last = len(sizes)
 
     def of(self, cell: int) -> tuple[float, float]:
-        """Return the ends of a cell, numbered from 0."""
+        """Return the lower and upper end of a cell; cells are numbered from 0."""
         low = self._low if cell == 0 else self._at(self._sizes[cell - 1])
         return low, self._high if cell == self.last else self._at(self._sizes[cell])
 
     def inside(self, cell: int) -> tuple[float, float]:
-        """Return values inside a cell, next to its ends."""
+        """Return two values just inside the lower and upper end of a cell."""
         low, high = self.of(cell)
         margin = min(max(_INSIDE * (high - low), _BESIDE * high), (high - low) / 4)
         return low + margin, high - margin
 
 
 class Envelope:
-    """Finds which policies pay most between two values of an amount.
+    """Search for the best policies on a range of a payoff parameter.
 
     Parameters
     ----------
     amounts : Amounts
     low, high : float
+        Ends of the range.
     narrowest : float
-        Stretches narrower than this are not settled.
+        Ranges narrower than this are not divided further; their best policy may stay undetermined.
     most : int
-        Most values tried; stretches that are open then are not settled.
+        Maximum number of evaluated values. When it is reached, the best policy of the remaining ranges stays
+        undetermined.
     on_value : callable, optional
-        Called with every value that was tried and the payoffs there.
+        Called with the `PlannedAt` of every evaluated value.
     """
 
     def __init__(
@@ -112,23 +122,28 @@ class Envelope:
         self._scale = max(amounts.scale(low), amounts.scale(high))
 
     def exactly(self, cells: Cells) -> Iterator[Stretch]:
-        """Yield stretches where every policy takes the best of plans that do not depend on the amount.
+        """Yield stretches with exact ends.
+
+        Every policy must always choose its best plan.
 
         Parameters
         ----------
         cells : Cells
-            Ranges within which attacks stay the same.
+            Ranges within which the attacks on each plan do not change.
 
         Raises
         ------
         NotConvexError
-            If a policy does not take the best.
+            If a policy does not choose its best plan.
         """
         left, right = self._try(cells.inside(0)[0]), self._try(cells.inside(cells.last)[1])
         yield from self._cells(cells, 0, cells.last, left, right, self._amounts.policies)
 
     def by_bisection(self, tried: int) -> Iterator[Stretch]:
-        """Yield stretches found by trying values at equal distances and halving where neighbours differ."""
+        """Yield stretches found on a grid of `tried` equidistant values.
+
+        Ranges with different best policies at their ends are bisected.
+        """
         grid = np.linspace(self._low, self._high, tried)
         before = self._try(float(grid[0]))
         for value in grid[1:].tolist():
@@ -160,7 +175,10 @@ class Envelope:
     def _cells(
         self, cells: Cells, first: int, last: int, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
     ) -> Iterator[Stretch]:
-        """Settle the cells between thresholds from `first` to `last`, over which payoffs only fall, or only rise."""
+        """Yield the stretches of the cells from `first` to `last`.
+
+        Every payoff is monotone across these cells.
+        """
         low, high = cells.of(first)[0], cells.of(last)[1]
         bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}
         floor = max(least for least, _ in bounds.values())
@@ -182,7 +200,10 @@ class Envelope:
     def _within(
         self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
     ) -> Iterator[Stretch]:
-        """Settle a range, `left` and `right` at its ends, in which the attacks on every plan stay the same."""
+        """Yield the stretches of a range in which attacks on each plan do not change.
+
+        `left` and `right` are its ends, already evaluated.
+        """
         on_right, on_left = self._amounts.paid_at(left, right.amount), self._amounts.paid_at(right, left.amount)
         curves = {
             name: _Curve.of(name, left.payoffs[name], on_right[name], on_left[name], right.payoffs[name], self._scale)
@@ -208,7 +229,10 @@ class Envelope:
     def _by_lines(
         self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
     ) -> Iterator[Stretch]:
-        """Settle a range in which payoffs are straight lines, or only one policy is left."""
+        """Yield the stretches of a range in which payoffs are linear.
+
+        Alternatively, only one policy can be the best in it.
+        """
         begin, width = left.amount, right.amount - left.amount
         lines = {name: (left.payoffs[name], right.payoffs[name] - left.payoffs[name]) for name in policies}
         crossings = set()
@@ -227,7 +251,10 @@ class Envelope:
 
 
 class _Curve(NamedTuple):
-    """A convex function between two places, 0 and 1, with known values and tangents there."""
+    """Bounds of a convex function on [0, 1].
+
+    Its values and tangents at both ends are known.
+    """
 
     left: float
     right: float
@@ -237,7 +264,10 @@ class _Curve(NamedTuple):
 
     @classmethod
     def of(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
-        """Make a curve whose left tangent reaches `on_right`, and whose right tangent reaches `on_left`."""
+        """Return the curve whose tangents reach given values at the other end.
+
+        The left tangent is `on_right` at 1, the right tangent is `on_left` at 0.
+        """
         drop_left, drop_right = left - on_left, right - on_right
         if min(drop_left, drop_right) < -SAME * scale:
             raise NotConvexError(name)
@@ -248,6 +278,9 @@ class _Curve(NamedTuple):
         return cls(left, right, kink, lowest, left + kink * (right - left) - lowest)
 
     def is_above(self, other: _Curve, by: float) -> bool:
-        """Return whether this curve is above the other everywhere, for any curves with these tangents."""
+        """Return whether this curve surely exceeds the other everywhere by `by`.
+
+        The bounds must imply it for any curves with these tangents.
+        """
         chord = other.left + self.kink * (other.right - other.left)
         return self.left > other.left + by and self.right > other.right + by and self.lowest > chord + by

@@ -1,4 +1,7 @@
-"""The switch points of a scenario: amounts of money at which another policy becomes the best for the publisher."""
+"""The switch points of a scenario.
+
+They are values of a payoff parameter at which the publisher's best policy changes.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
-# Default range: from 0 to this multiple of the scenario's value.
+# The default range goes from 0 to this multiple of the scenario's value.
 TIMES_OWN = 4.0
 MOST_VALUES = 2_000
-# Values at equal distances, where switches cannot be found exactly.
+# Size of the grid of equidistant values that replaces the exact search where that is impossible.
 TRIED = 65
 _EXACT, _HALVED = 1e-9, 1e-6
-# Values at which lines are drawn at least.
+# Number of equidistant values at which payoffs are always computed, for the figure.
 _DRAWN = 25
 
 
@@ -39,20 +42,21 @@ def switch_loaded(
     link_gain: bool = False,
     progress: Progress | None = None,
 ) -> SwitchResult:
-    """Find the values of an amount at which another policy pays the publisher most.
+    """Return the parameter values at which the publisher's best policy changes.
 
-    The values are exact where every policy takes the best of plans whose payoff is a straight line in the amount, and
-    else found by halving, to a millionth of the range.
+    The parameter is one of the payoff parameters. The values are exact if every policy always chooses its best plan and
+    the payoff of a plan is linear in the parameter. Otherwise they are found by bisection, to a millionth of the range.
 
     Parameters
     ----------
     loaded : LoadedScenario
     key : str
-        ``economics.loss``, ``economics.gain``, ``economics.benefit`` or ``economics.cost``.
+        Key path of the payoff parameter: ``economics.loss``, ``economics.gain``, ``economics.benefit`` or
+        ``economics.cost``.
     low, high : float, optional
-        The range; from 0 to four times the scenario's value, if not given.
+        Range of the parameter, in currency units. Default: from 0 to four times the scenario's value.
     link_gain : bool
-        Whether the adversary's gain equals the loss at each point; else the gain of the scenario is kept.
+        Whether the adversary's gain is set equal to the loss; if False, the gain keeps the scenario's value.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
 
@@ -63,7 +67,7 @@ def switch_loaded(
     Raises
     ------
     InputError
-        If a file that the scenario names cannot be used, or it has no such amount.
+        If a file that the scenario names cannot be used, or the scenario has no such payoff parameter.
 
     Examples
     --------
@@ -136,7 +140,10 @@ def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[flo
 def _stretches(
     amounts: Amounts, study: Any, kind: Kind, low: float, high: float, on_value: Any
 ) -> tuple[list[Stretch], float, str | None]:
-    """Return stretches, the width below which they are not settled, and why they are not exact, if they are not."""
+    """Return the stretches, their smallest width, and why they are not exact.
+
+    Ranges below this width were not divided. The reason is None if they are exact.
+    """
     width = high - low
     reason = _why_not_exact(amounts, study, kind)
     if reason is None:
@@ -151,7 +158,10 @@ def _stretches(
 
 
 def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
-    """Return why payoffs are no envelopes of straight lines; None if they are."""
+    """Return the reason why payoffs are not upper envelopes of straight lines.
+
+    The result is None if they are.
+    """
     scenario = study.scenario
     beliefs = getattr(scenario, "beliefs", None)
     stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))
@@ -167,7 +177,10 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
 
 
 def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
-    """Return the cells between the values at which one-shot attacks on groups of 1, 2, ... people begin to pay."""
+    """Return the cells between thresholds of attacks on 1, 2, ... people.
+
+    At a threshold, one-shot attacks on groups of this size begin to pay off.
+    """
     gain, cost = amounts.gain_and_cost(high)
     beyond = 1 + INDIFFERENCE
     if amounts.link_gain or amounts.key == GAIN:
@@ -177,20 +190,22 @@ def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
         return Cells(low, high, range(first, last + 1), lambda people: people * cost * beyond)
     if amounts.key in (LOSS, "economics.benefit"):
         return Cells(low, high)
-    # The cost rises from where attacks on the largest groups end.
+    # As the cost increases, attacks on the largest groups end first.
     most = largest if low <= 0 else min(largest, math.ceil(gain / (low * beyond)) - 1)
     least = math.floor(gain / (high * beyond)) + 1
     return Cells(low, high, range(most, least - 1, -1), lambda people: gain / (people * beyond))
 
 
 def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretch], list[float]]:
-    """Join neighbours with the same best policies; divide unsettled narrow stretches between both sides.
+    """Merge neighbouring stretches with the same best policies.
+
+    A narrow stretch whose best policy was not determined is split in the middle between its neighbours.
 
     Returns
     -------
     list of Stretch
     list of float
-        How far the value between each two of them may be off.
+        Largest error of each switch point between two neighbouring stretches.
     """
     joined: list[Stretch] = []
     precisions: list[float] = []
@@ -239,33 +254,34 @@ INTERVAL_COLUMNS = (
     "utility", "share_attacked", "risk",
 )  # fmt: skip
 SWITCH_COLUMNS = ("value", "precision", "below", "above", "best_below", "best_above", "times_own")
-# Between the names of policies that pay the same.
+# Separator of the names of policies with equal payoffs.
 TOGETHER = ", "
 
 
 @dataclass(frozen=True, eq=False)
 class SwitchResult(Result):
-    """Where the policy that pays the publisher most changes along one amount.
+    """The publisher's best policy as a function of one payoff parameter.
 
     Parameters
     ----------
     name : str
-        Scenario.
+        Name of the scenario.
     key : str
-        The amount.
+        Key path of the payoff parameter.
     own : float
-        The scenario's value.
+        Value of the parameter in the scenario.
     link_gain : bool
-        Whether the adversary's gain is the loss at each point.
+        Whether the adversary's gain was set equal to the loss.
     intervals : DataFrame
-        One row per interval of the amount; columns `INTERVAL_COLUMNS`. ``best`` are the policies that pay most, several
-        if they pay the same; ``policy`` the one of them with the least risk. Payoffs are its own at both ends, utility,
-        share attacked and risk are values at the middle. ``policy`` is empty where nothing was settled.
+        One row per interval of the parameter; columns `INTERVAL_COLUMNS`. ``best`` lists the policies with the highest
+        payoff; ``policy`` is the one of them with the lowest risk, empty if the best policy was not determined.
+        ``publisher_payoff_low`` and ``publisher_payoff_high`` are the payoffs of ``policy`` at both ends; utility,
+        share attacked and risk are its values at the middle of the interval.
     switches : DataFrame
-        One row per value at which the best policies change; columns `SWITCH_COLUMNS`. ``precision`` is 0 where the
-        value is exact; ``times_own`` is its ratio to the scenario's value.
+        One row per value at which the best policies change; columns `SWITCH_COLUMNS`. ``precision`` is the largest
+        error of the value, 0 if it is exact; ``times_own`` is the ratio of the value to the scenario's value.
     lines : DataFrame
-        Payoffs of policies at the values that were tried: ``value``, ``policy``, ``publisher_payoff``.
+        Payoffs at the evaluated values: ``value``, ``policy``, ``publisher_payoff``.
     manifest : dict
     warnings : tuple of str
     """
@@ -285,11 +301,14 @@ class SwitchResult(Result):
 
     @property
     def best_now(self) -> str:
-        """The policy at the scenario's own value; empty where that is outside the range, or was not settled."""
+        """The best policy at the scenario's own value.
+
+        The result is empty if the value is out of range or undetermined.
+        """
         inside = (self.intervals["low"] <= self.own) & (self.own <= self.intervals["high"])
         found = self.intervals.loc[inside, "policy"]
         return str(found.iloc[0]) if len(found) else ""
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return its tables."""
+        """Return the tables of the results folder, by name."""
         return {"switches": self.switches, "intervals": self.intervals, "lines": self.lines}

@@ -17,7 +17,7 @@ from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 # Largest number of strategies that a defender enumerates; more would take too long.
 _MOST_FORMS = 1_000_000
 
-# A masking game is a record game with compiled solvers of its own.
+# A masking game is a record game with its own compiled solvers.
 Game = RecordGame | MaskingGame
 
 

@@ -329,7 +329,7 @@ class _Search:
         It is the one of highest benefit among the repairs that are tried; it need not be optimal.
         """
         safe, at = self._allowed & self._replies.unattacked, np.arange(len(strategies))
-        # A record that is attacked in direction "record" must change, whatever rows fit its person.
+        # A record that is attacked in direction "record" must change, no matter which rows fit its person.
         kept = np.where((strategies >= 0) & safe[at, np.maximum(strategies, 0)], strategies, WITHHELD)
         few = self._repaired(kept, safe, few=True, at_most=np.inf)
         lost = self._benefit(kept) - self._benefit(few)

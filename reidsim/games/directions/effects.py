@@ -224,7 +224,7 @@ def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
 
 @borrowing()
 def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: int) -> float:
-    """Return by how much a row lowers the harm from sensitive values in a cell.
+    """Return the decrease of harm from sensitive values that is due to a row.
 
     `change` is 1 for a row that is added, and -1 for the row that fits at present. `persons` is the number of shared
     records with this cell.
@@ -411,15 +411,15 @@ def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, en
 
 @borrowing()
 def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int, work: Work) -> float:
-    """Compute by how much each strategy of a record lowers the harm to others.
+    """Compute the decrease of harm to other persons under each strategy.
 
     The comparison is with withholding the record. Fills ``work.gained``, shape (n_strategies,), and ``work.least``.
 
     Returns
     -------
     float
-        By how much the record's present row lowers the harm to others; 0 if the record is withheld. The effect of a
-        change of strategy is the entry in ``work.gained`` less this number.
+        Decrease of the harm to other persons due to the record's present row; 0 if the record is withheld. The effect
+        of a change of strategy is the entry in ``work.gained`` minus this number.
     """
     form, entries = release.strategies[record], release.begin[record + 1] - release.begin[record]
     own = release.own[release.begin[record]] if entries == 1 else -1

@@ -40,7 +40,7 @@ class Replies:
     loss: Harm
 
     def ignored(self) -> Replies:
-        """Return the replies of an adversary who attacks nobody, with the same loss."""
+        """Return the replies of an adversary who attacks no record, with the same loss."""
         return replace(self, needed=np.zeros_like(self.needed), unattacked=np.ones_like(self.unattacked))
 
     @property

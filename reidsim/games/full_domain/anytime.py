@@ -143,7 +143,10 @@ class _Search:
                 yield (*levels[:position], level, *levels[position + 1 :])
 
     def _climb(self) -> None:
-        """Go from the lowest node to the top, always to the successor that pays most."""
+        """Go from the lowest node to the top, each time to the best successor.
+
+        It has the highest payout.
+        """
         here = self._game.lowest
         while above := list(self._moved(here, self._order, 1)):
             here = max(above, key=lambda levels: (self._evaluate(levels), self._game.bound(levels)[0]))

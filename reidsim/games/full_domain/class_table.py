@@ -16,9 +16,9 @@ from reidsim.releases.strategy_space import Floats
 
 Ints = NDArray[np.int64]
 
-# Bits of a key; the sign stays free.
+# Maximum number of bits of a key in a signed 64-bit integer.
 _KEY_BITS = 62
-# Bits per pass of the radix sort: the counts of that many digits fit into the first cache.
+# Bits per pass of the radix sort; the counts of all digits of this size fit into the first-level cache.
 _DIGIT = 11
 
 
@@ -28,9 +28,9 @@ class ClassTable(NamedTuple):
     Attributes
     ----------
     keys : ndarray of int64
-        The group number of each attribute in a field of bits, in `RollUp.order`.
+        Key of each class: the group number of each attribute in a field of bits, in `RollUp.order`.
     released : ndarray of int64
-        Released records of the class; 0 for classes of the population alone.
+        Number of released records of the class; 0 for classes with people of the population only.
     people : ndarray of float64
         Group size of a record of the class under prosecutor or journalist risk, see `finest_classes`.
     loss : ndarray of float64
@@ -49,7 +49,7 @@ class Field(NamedTuple):
     Attributes
     ----------
     shift, mask : int
-        Position of the field's lowest bit, and the largest number it holds.
+        Position of the field's lowest bit, and the largest number that fits into the field.
     parents : ndarray of int64, shape (n_steps + 1, n_groups)
         The group into which each group of the starting level falls after 0, 1, ... more levels.
     added_loss : ndarray of float64, shape (n_steps + 1, n_groups)
@@ -72,9 +72,9 @@ class RollUp:
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Its hierarchies and information loss; its records are not used.
+        Lattice with the hierarchies and the information loss; its records are not used.
     codes : ndarray of int32, shape (n_rows, n_attributes)
-        All rows that are ever put into classes.
+        Codes of all rows that will be grouped into classes.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class RollUp:
         Attributes, in descending order of their number of values: the first merge most, and leave small tables for the
         others.
     loss_is_of_class : bool
-        Whether all values of a group have the same information loss at every level.
+        Whether all values in a group have the same information loss, at every level.
 
     Raises
     ------
@@ -160,9 +160,9 @@ class RollUp:
         ----------
         codes : ndarray of int32, shape (n_rows, n_attributes)
         released : ndarray of int64, shape (n_rows,)
-            Released records that each row represents.
+            Number of released records that each row represents.
         people : ndarray of float64, shape (n_rows,)
-            People that each row represents.
+            Number of people that each row represents.
         """
         keys, inverse = np.unique(self.keys_at(codes, [0] * len(self.order)), return_inverse=True)
         n = len(keys)
@@ -181,13 +181,13 @@ class RollUp:
         Returns
         -------
         ClassTable
-            At the node above.
+            Classes at the higher node.
         ndarray of int32, shape (n_classes,)
             The merged class of each class; empty unless `follow` is true.
         """
         order = np.empty(0, dtype=np.int64)
         if position != self.order[-1]:
-            # Timsort takes time in proportion to the length for few ascending runs.
+            # Timsort takes linear time if the keys consist of few ascending runs.
             order = np.argsort(self.raised(table.keys, position, level), kind="stable")
         merged, inverse = raise_classes(table, order, self._steps[position][level], 1)
         return merged, inverse if follow else inverse[:0]
@@ -197,7 +197,7 @@ class RollUp:
     ) -> tuple[ClassTable, NDArray[np.int32]]:
         """Merge the ungeneralized classes up to a node.
 
-        `group_of`, shape (n_rows,), is the class of each row before and, in the result, after the merge.
+        `group_of`, shape (n_rows,), is the class of each row before the merge; the second result is its class after it.
         """
         for position, level in enumerate(levels):
             for below in range(level):
@@ -239,7 +239,7 @@ def raise_classes(
     ----------
     table : ClassTable
     order : ndarray of int
-        The classes, in an order in which their raised keys ascend; empty if they are in it already.
+        Order of the classes in which their raised keys are ascending; empty if they already have this order.
     field : Field
         The attribute, from its present level on.
     step : int
@@ -267,7 +267,7 @@ def _merge(
     begin: int,
     inverse: NDArray[np.int32],
 ) -> int:
-    """Write classes of raised keys into `merged` from `begin` on; return the end.
+    """Write the classes with raised keys into `merged` from position `begin` on.
 
     `kept_bits` masks the bits of keys that are compared, -1 for all; `inverse` receives the merged class of each class.
     The code has no branches because the starts of classes are hard to predict for the processor.
@@ -295,14 +295,16 @@ def _merge(
 
 @numba.njit(cache=True)
 def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
-    """Merge classes that agree in the attributes up to one, at each of its levels.
+    """Merge classes that agree in one attribute and all earlier ones.
+
+    They are merged at each level of this attribute.
 
     Later attributes are ignored, as if they were fully suppressed but without adding information loss.
 
     Parameters
     ----------
     table : ClassTable
-        With this and all later attributes at their lowest levels.
+        Classes with this and all later attributes at their lowest levels.
     field : Field
         The attribute, from its lowest level on.
 
@@ -311,7 +313,7 @@ def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
     ClassTable
         The merged classes at each level, one level after the other.
     ndarray of int64, shape (n_levels + 1,)
-        Where each level begins, and the end of the last.
+        Position at which the classes of each level begin, and the end of the last level.
     """
     levels, prefix_bits, as_is = len(field.parents), -1 << field.shift, np.empty(0, np.int64)
     inverse = np.empty(len(table.keys), np.int32)
@@ -321,7 +323,7 @@ def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
         last = key >> field.shift
     merged, starts = _room(n * levels), np.zeros(levels + 1, dtype=np.int64)
     starts[1] = _merge(table, as_is, field, 0, prefix_bits, merged, 0, inverse)
-    # Siblings are neighbours, so that raised prefixes ascend.
+    # Siblings are neighbours, so raised prefixes are in ascending order.
     for step in range(1, levels):
         starts[step + 1] = _merge(part(merged, 0, n), as_is, field, step, prefix_bits, merged, starts[step], inverse)
     return part(merged, 0, starts[levels]), starts
@@ -334,7 +336,7 @@ def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool
     Parameters
     ----------
     table : ClassTable
-        With this and all later attributes at their lowest levels.
+        Classes with this and all later attributes at their lowest levels.
     field : Field
         The attribute, from its lowest level on.
     step : int

@@ -8,9 +8,9 @@ attacked and ``B u - L / k > 0``, that is if ``u k > L / B``. Other records are 
 exactly the records that are not attacked are kept. `Terms` holds both ratios; `record_payoff` applies them to one
 record.
 
-Where all records of a class have the same payoff parameters, `class_outcomes` sorts the ratios of all points and adds
-each class to a table, by how many ratios leave it unattacked and how many keep it under attack. Each point reads its
-sums off that table, so that many points cost little more than one.
+If all records of a class have the same payoff parameters, `class_outcomes` sorts the ratios of all points and adds each
+class to a table, indexed by the number of ratios for which the class is not attacked and the number of ratios for which
+it is kept under attack. The sums of each point are read from this table, so many points cost little more than one.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from reidsim.releases.strategy_space import Floats
 
 # Columns of the outcomes of a node.
 PAYOUT, SUPPRESSED, ATTACKED, ADVERSARY = range(4)
-# Losses closer than this to 1 are suppression: rounding must not leave a benefit of 1e-16.
+# Losses above this count as suppression; otherwise rounding could leave a benefit of 1e-16.
 _SUPPRESSED_ABOVE = 1.0 - 1e-12
-# Intervals of an index of ratios: fifty points take 1.6 times as long with a binary search.
+# Number of intervals of an index of ratios. With a binary search instead, fifty points take 1.6 times as long.
 _INTERVALS = 128
-# Narrower ranges are not divided: the number of intervals per unit would overflow.
+# Narrower ranges are not divided, because the number of intervals per unit would overflow.
 _LEAST_RANGE = 1e-200
 
 
@@ -49,7 +49,7 @@ class Terms(NamedTuple):
         Attacked records whose group size times utility is not larger are suppressed (``L / B``); infinite in the
         No-Attack game.
     keeps_worthless : bool
-        Whether records that are not attacked are kept without any utility: in the No-Attack game.
+        Whether records that are not attacked are kept even without utility, as in the No-Attack game.
     """
 
     benefit: Floats
@@ -67,7 +67,7 @@ class Terms(NamedTuple):
         In a strict No-Attack game, a group size of exactly ``G / C`` is not safe.
         """
         benefit, loss, gain, cost = prices.arrays
-        # Equality must not turn into an attack by rounding; nor, in the strict game, into safety.
+        # Rounding must not turn equality into an attack, nor into safety in the strict game.
         safe_from = _ratio(gain, cost) / (1 + INDIFFERENCE)
         if no_attack and strict:
             safe_from = np.nextafter(_ratio(gain, cost) * (1 + INDIFFERENCE), np.inf)
@@ -78,7 +78,10 @@ class Terms(NamedTuple):
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Divide amounts; 0 / 0 is 0, any other amount divided by 0 is infinite."""
+    """Return the ratio of two payoff parameters.
+
+    0 / 0 is 0; any other value divided by 0 is infinite.
+    """
     return np.divide(above, below, out=np.where(above > 0, np.inf, 0.0), where=below > 0)
 
 
@@ -147,7 +150,9 @@ def record_outcomes(
 
 @numba.njit(cache=True)
 def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArray[np.bool_]) -> Floats:
-    """Return the outcomes of nodes from class tables, (n_tables, n_points, 4).
+    """Return the outcomes of nodes, given their class tables.
+
+    The result has shape (n_tables, n_points, 4).
 
     The last axis has the columns of `FullDomainGame.outcomes`.
 
@@ -160,7 +165,7 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArr
     terms : Terms
         Payoff parameters of a single kind of record.
     points : ndarray of bool, shape (n_points,)
-        Points of interest; outcomes of others are 0.
+        Points to compute; the outcomes of other points are 0.
     """
     outcomes = np.zeros((len(starts) - 1, len(points), 4))
     asked = np.flatnonzero(points)
@@ -180,7 +185,7 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArr
         for i in range(len(asked)):
             point, attack, ruin = asked[i], attack_of[i], ruin_of[i]
             worth, odds, attacked = sums[attack, ruin + 1]
-            # Sums over classes that more ratios leave unattacked: a difference of sums up to here and in all.
+            # Sums over the unattacked classes, as the difference between the total sums and the sums up to this index.
             unattacked = sums[every, 0, 2] - sums[attack, 0, 2]
             if terms.benefit[point, 0] == 0.0 and not terms.keeps_worthless:
                 unattacked = 0.0
@@ -195,7 +200,8 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArr
 class _Index(NamedTuple):
     """Sorted ratios with an index for fast lookup.
 
-    `values` ends with infinity; `first` is the first ratio of each of equal intervals between 0 and the largest ratio.
+    `values` ends with infinity. The range from 0 to the largest ratio is divided into equal intervals; `first` holds
+    the index of the first ratio in each interval.
     """
 
     values: Floats
@@ -209,7 +215,7 @@ def _index(ratios: Floats) -> _Index:
     highest = values[np.isfinite(values)].max() if np.isfinite(values).any() else 0.0
     if len(values) == 2 or highest < _LEAST_RANGE:
         return _Index(values, 0.0, np.zeros(1, np.int64))
-    # A little lower, as the product with `intervals_per_unit` may be rounded up.
+    # Slightly lower, because the product with `intervals_per_unit` may be rounded up.
     lowest = np.arange(_INTERVALS) * (highest / _INTERVALS) * (1 - 1e-9)
     return _Index(values, _INTERVALS / highest, np.searchsorted(values, lowest))
 

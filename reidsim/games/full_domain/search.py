@@ -1,18 +1,19 @@
 """Exact search of the lattice: the best node at each parameter point.
 
 Two searches find the same nodes. Any game can be solved by walking the lattice from the lowest node up and closing
-branches whose benefit without any attack does not exceed the best payout so far. If classes represent their records,
-`_BranchSearch` fixes the levels of one attribute at a time, in `RollUp.order`, with a tighter bound.
+branches whose benefit without any attack does not exceed the best payout so far. If all records of a class have the
+same outcome, `_BranchSearch` fixes the levels of one attribute at a time, in `RollUp.order`, with a tighter bound.
 
-A branch holds all nodes with given levels of the first attributes. A record pays more with more utility and a larger
-group. In no node of the branch does it keep more utility than in the lowest one, or have a larger group than that of
-the records that agree with it in the first attributes: with this group size and utility, a node would pay at least as
-much as each node of the branch, and suppress no more. The bound therefore takes time in proportion to the combinations
-of values of the first attributes, and most branches are closed before all attributes are evaluated. Once all have
-their levels, the bound is the payout of the node.
+A branch contains all nodes with given levels of the first attributes. The payoff of a record increases with its utility
+and its group size. In the whole branch, its utility is at most its utility at the lowest node, and its group is at most
+the group of records that agree with it in the first attributes. With this utility and group size for every record, a
+node would have at least the payout of each node of the branch, and suppress no more records; this gives the bound.
+Computing it takes time proportional to the number of combinations of values of the first attributes, so most branches
+are closed before all attributes are evaluated. If all attributes have fixed levels, the bound is the payout of the
+node.
 
-Records that agree in the first attributes stay together in the branch: if that group size and utility would not keep
-them, no node of the branch does, and the branch drops their classes.
+Records that agree in the first attributes stay together in the whole branch. If they would be suppressed with the
+utility and group size above, they are suppressed at every node of the branch, and the branch drops their classes.
 """
 
 from __future__ import annotations
@@ -87,9 +88,9 @@ class _Branch(NamedTuple):
     Attributes
     ----------
     node, height : int
-        Its lowest node, and the sum of its levels.
+        Lowest node of the branch, and the sum of its levels.
     table : ClassTable
-        The classes of that node, without classes that keep no record at any point in any node of the branch.
+        Classes of the lowest node, without the classes that are suppressed at every point in every node of the branch.
     dropped : int
         Number of records in the dropped classes.
     points : ndarray of bool, shape (n_points,)
@@ -128,7 +129,7 @@ class _BranchSearch:
         return len(self._seen)
 
     def _explore(self, depth: int, branch: _Branch, *, dive: bool) -> None:
-        """Look for better nodes in a branch whose first `depth` attributes are fixed.
+        """Search for better nodes in a branch whose first `depth` attributes are fixed.
 
         A dive looks at the most promising level alone, at each depth, to find a good node early.
         """
@@ -142,17 +143,17 @@ class _BranchSearch:
                 node = branch.node + step * self._strides[depth]
                 self._seen.add(node)
                 self._incumbents.offer(node, branch.height + step, outcomes)
-            # Started from here, as a dive within another branch would hold the tables of both.
+            # Dives start here, because a dive inside another branch would keep the tables of both in memory.
             dives, self._dives = self._dives, []
             for look in dives:
                 look()
             return
-        # The most promising level first: good nodes close the others.
+        # Visit the most promising level first, because good nodes close other branches.
         steps = np.argsort(-bounds[:, :, PAYOUT].max(axis=1), kind="stable").tolist()
         look_at = partial(self._enter, depth, branch, tables, starts, bounds)
         if not depth:
-            # A bound by the first attribute alone is loose, so each of its levels has a dive once the first dive has
-            # closed branches that are far behind.
+            # A bound from the first attribute alone is loose. Therefore each level of it gets a dive, after the first
+            # dive has closed branches that are far behind.
             self._dives = [partial(look_at, step, dive=True) for step in steps[1:]]
         for step in steps[: 1 if dive else None]:
             look_at(step, dive=dive)
@@ -179,7 +180,7 @@ class _BranchSearch:
             return
         table, dropped = branch.table, 0
         kept = self._game.may_keep(part(tables, starts[step], starts[step + 1]), points)
-        # At the level of the branch itself, dropping few classes does not pay for copying the others.
+        # At the branch's own level, dropping only a few classes is not worth copying the other classes.
         if step or 4 * np.count_nonzero(~kept) >= len(table.keys):
             table, dropped = raise_kept(table, self._fields[depth], step, kept)
         self._explore(depth + 1, _Branch(node, height, table, branch.dropped + dropped, points), dive=dive)

@@ -35,7 +35,7 @@ class PartialMaskingSpace(MaskingSpace):
     Raises
     ------
     InputError
-        As `MaskingSpace`; also if no attribute can be masked.
+        If no attribute can be masked; or for the reasons given in `MaskingSpace`.
     """
 
     n_always: int = 0
@@ -52,12 +52,15 @@ class PartialMaskingSpace(MaskingSpace):
         return prod(self.shape[self.n_always :])
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share these attributes and mask the others.
+        """Return the strategies that share the given attributes and mask all others.
 
         Attributes that are always shared stay shared. For the shape of `shared` see `MaskingSpace.masking`.
         """
         return super().masking(shared | (np.arange(len(self.attributes)) < self.n_always))
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level further, in lattice order."""
+        """Yield the strategies with one attribute masked by one more level.
+
+        They are in lattice order.
+        """
         return (below for below in super().successors(strategy) if below < self.size)

@@ -107,7 +107,7 @@ def fixed_choice(
     check_share("opt_in_rate", opt_in_rate)
     check_share("sharing_rate", sharing_rate)
     n, space = game.n_records, game.space
-    assert isinstance(space, MaskingSpace)  # noqa: S101 - of games in which attributes are masked
+    assert isinstance(space, MaskingSpace)  # noqa: S101 - the game is one in which attributes are masked
     everything = np.full(n, space.most_specific, dtype=np.int64)
     if policy == "no-protection":
         return _fixed(policy, everything)

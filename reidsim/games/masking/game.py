@@ -155,7 +155,7 @@ class MaskingGame:
         game = self.record_game
         object.__setattr__(self, "benefit", game.benefit)
         object.__setattr__(self, "loss", game.loss)
-        # Compiled solvers take an attribute that is not linked on for a locus, which can be masked.
+        # Compiled solvers treat an attribute that is not used for linkage as a locus, and a locus can be masked.
         unused = [name for name in self.space.attributes[: self._n_always] if name not in self.attack.identify.on]
         if unused and isinstance(game.linker, MultistageLinker):
             expected = "an attribute that the last stage links on"
@@ -193,7 +193,7 @@ class MaskingGame:
         Raises
         ------
         InputError
-            If it is not a two-stage attack.
+            If the attack is not a two-stage attack.
         """
         return self._compiled[0]
 
@@ -232,7 +232,7 @@ class MaskingGame:
             loss=np.broadcast_to(self.loss, (n,)).copy(),
             tie=INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss)),
             places=np.append(np.cumprod(sizes[:0:-1])[::-1], 1),
-            # An attribute that is always shared has no further level.
+            # An attribute that is always shared has a single level.
             sizes=np.where(np.arange(len(sizes)) < self._n_always, 1, sizes),
             n_bits=n_bits,
         )

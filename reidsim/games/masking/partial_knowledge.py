@@ -37,7 +37,8 @@ class PartialKnowledgeGame(MaskingGame):
     Raises
     ------
     InputError
-        As `MaskingGame`; also if the attack infers something, or links on other attributes than the knowledge has.
+        If the attack infers attributes, or links on attributes that the knowledge does not have; or for the reasons
+        given in `MaskingGame`.
     """
 
     knowledge: Knowledge = field(kw_only=True)

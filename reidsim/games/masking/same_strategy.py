@@ -22,17 +22,17 @@ _BLOCK = 256
 
 
 def same_strategy(game: MaskingGame) -> Choice:
-    """Find the strategy with the highest mean payoff if all subjects use the same one.
+    """Find the strategy with the highest mean payoff if all subjects use it.
 
-    Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until the bound is below the
-    best mean. Within a block of strategies subjects are computed one after the other, the largest losses so far
-    first; a strategy is dropped as soon as its losses put it below the best. Both rules discard only strategies that
-    cannot win, so the result is exact. Of strategies with equal means, the lowest number is chosen.
+    Strategies are visited by decreasing mean benefit, which bounds the mean payoff, until the bound is below the best
+    mean. Within a block of strategies, the losses of one subject after the other are computed, in descending order of
+    the losses so far; a strategy is dropped as soon as its losses put it below the best. Both rules discard only
+    strategies that cannot win, so the result is exact. Of strategies with equal means, the lowest number is chosen.
 
     Parameters
     ----------
     game : MaskingGame
-        Against a two-stage attack.
+        Game against a two-stage attack.
 
     Returns
     -------
@@ -53,7 +53,8 @@ def same_strategy(game: MaskingGame) -> Choice:
     best, chosen = -np.inf, WITHHELD
     ordered = _by_mean_benefit(game)
     # The first block has each combination of demographic levels with all loci and with none. Its best payoff is a good
-    # first mark, so that most strategies are dropped early. It includes full sharing, for which the bounds do not hold.
+    # first threshold, so that most strategies are dropped early. The block includes full sharing, for which the bounds
+    # do not hold.
     every_bit = (1 << arrays.n_bits) - 1
     forms = np.arange(len(arrays.form_kept), dtype=np.int64) << arrays.n_bits
     block = np.unique(np.concatenate([forms, forms | every_bit]))
@@ -83,7 +84,7 @@ def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
     """
     arrays, total = game.arrays, game.arrays.total_weight
     n_linked = arrays.form_kept.shape[1]
-    # A weight counts at most for the weight of utility 1.
+    # Limit each weight to the weight of utility 1.
     cut = np.minimum(arrays.weights, total)
     kept = np.minimum(arrays.weights[:, :n_linked] @ arrays.form_kept.T, total)
     worth = (arrays.benefit[:, None] * cut).sum(axis=0) / total

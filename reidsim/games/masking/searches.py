@@ -1,8 +1,7 @@
-"""Solvers of the masking game against one adversary.
+"""Exact best-first search and the published searches of the masking game.
 
-These are exact best-first search and the published searches.
-
-Against a two-stage attack the searches are compiled. Other attacks are solved by the solvers of record games.
+They are for a single adversary. The searches against a two-stage attack are compiled. Games with other attacks use the
+solvers of record games.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Found(NamedTuple):
     Attributes
     ----------
     strategies : ndarray of int64
-        Best strategy; initially the incumbent, or ``WITHHELD``.
+        Best strategy of each record; initially the incumbent, or ``WITHHELD``.
     payoffs : ndarray of float64
         Payoff of the best strategy.
     evaluated : ndarray of int64
@@ -69,7 +68,7 @@ class Found(NamedTuple):
 def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     """Find the best strategy of every subject by best-first search.
 
-    Strategies are visited in order of falling benefit, until the benefit of the next one is below the best payoff.
+    Strategies are visited by decreasing benefit, until the benefit of the next strategy is below the best payoff.
 
     Correctness. The payoff of a strategy s is its benefit b(s) less an expected loss of 0 or more, so b(s) is an upper
     bound. When the search stops before s, with best payoff v, every strategy not visited has a benefit of at most
@@ -77,10 +76,10 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
 
     Order. For each form of the demographics, sets of masked loci are generated from the empty set. With loci sorted by
     weight, a set whose heaviest locus is the k-th has two successors: the set with the (k + 1)-th added, and the set
-    with the k-th replaced by the (k + 1)-th. Each set but the empty one is the successor of exactly one other set and
-    weighs no less than it, so a priority queue yields every set once, by rising weight masked, without a list of all
-    strategies. Weights are cut at the weight of utility 1, which changes no utility. Sharing everything, which has
-    utility 1 for any sum of weights, comes first.
+    with the k-th replaced by the (k + 1)-th. Each set except the empty one is the successor of exactly one other set
+    and has at least its weight, so a priority queue yields every set once, by increasing masked weight, without a list
+    of all strategies. Weights are limited to the weight of utility 1, which changes no utility. Sharing everything,
+    which has utility 1 for any sum of weights, comes first.
 
     Under `no_attack`, forms of the demographics that are attacked without any locus are skipped, because they are
     attacked for every set of shared loci.
@@ -88,7 +87,7 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     Parameters
     ----------
     game : MaskingGame
-        Against an attack that is not a two-stage attack, branch and bound is used, which is also exact.
+        If the attack is not a two-stage attack, branch and bound is used, which is also exact.
     no_attack : bool
         Consider only strategies that are not attacked.
 
@@ -109,14 +108,14 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
 def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool = False) -> BoundedChoice:
     """Find a good strategy of every subject within a budget, with an optimality gap.
 
-    Greedy search gives the first strategy; best-first search then improves on it. When it stops, no strategy that it
-    has not visited has a benefit above that of the next one, which bounds the payoff that can still be gained. With a
-    larger budget the payoff never falls and the gap never grows.
+    Greedy search finds a first strategy, and best-first search then improves on it. When the search stops, the benefit
+    of the next strategy in its order bounds the payoff of every strategy that was not visited. With a larger budget,
+    the payoff never decreases and the gap never increases.
 
     Parameters
     ----------
     game : MaskingGame
-        Against a two-stage attack, with any number of attributes.
+        Game against a two-stage attack, with any number of attributes.
     most_evaluated : int
         Maximum number of strategies computed per subject by the best-first search, after the greedy search.
     no_attack : bool
@@ -136,7 +135,7 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
         raise InputError("budget of strategies too small", found=most_evaluated, expected="1 or more")
     first = greedy(game, no_attack=no_attack)
     found = _run(game, _best_first, no_attack, most_evaluated, incumbents=first.strategies)
-    # Withholding a record pays 0 with certainty.
+    # Withholding a record has a certain payoff of 0.
     gap = np.maximum(found.bounds - np.maximum(found.payoffs, 0.0), 0.0)
     evaluated, exact = found.evaluated + first.evaluated, bool((gap == 0).all())
     choice = game.chosen("anytime", found.strategies, found.payoffs, evaluated, exact=exact)
@@ -148,15 +147,16 @@ def greedy(game: MaskingGame, *, no_attack: bool = False) -> Choice:
 
     This is the greedy search of Wan et al. 2021, note S4.
 
-    From sharing everything, the search steps to the best of the strategies with one attribute one level further: by
-    payoff, then by lower confidence, then the earlier attribute. The best strategy met is kept. The search stops when
-    the step leads to a strategy that is worse than the best and not attacked: masking more cannot help there. Under
-    `no_attack` a strategy that is not attacked beats any that is, and the search stops at the first one.
+    The search starts with sharing everything. Each step masks one attribute by one more level and goes to the best of
+    these strategies: the highest payoff, then the lower confidence, then the earlier attribute. The best strategy on
+    the path is kept. The search stops at a strategy that is worse than the best one and not attacked, because masking
+    more cannot improve it. Under `no_attack`, a strategy that is not attacked is better than any attacked strategy, and
+    the search stops at the first such strategy.
 
     Parameters
     ----------
     game : MaskingGame
-        Against a two-stage attack.
+        Game against a two-stage attack.
     no_attack : bool
         Consider only strategies that are not attacked.
 
@@ -183,7 +183,7 @@ def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
     Parameters
     ----------
     game : MaskingGame
-        Against a two-stage attack.
+        Game against a two-stage attack.
     record : int
         Number of the record, from 0.
 
@@ -202,10 +202,10 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
 
     This is backward induction of Wan et al. 2021, note S4.
 
-    Strategies are taken in order of their number, so one that shares more comes before all that share less of the
-    same. Below a strategy that is not attacked and worse than the best so far nothing is computed: its payoff is its
-    benefit, which bounds the payoff of everything that shares less. Attacks other than the two-stage attack are solved
-    without this pruning.
+    Strategies are visited in order of their number, so a strategy is visited before all strategies that share less of
+    the same attributes. If a strategy is not attacked and worse than the best so far, all strategies that share less
+    are skipped: its payoff equals its benefit, which bounds their payoffs. Games with an attack other than the
+    two-stage attack are solved without this pruning.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
     Returns
     -------
     Choice
-        Exact: the same as that of `best_first`.
+        Exact; equal to the result of `best_first`.
 
     Raises
     ------
@@ -285,10 +285,10 @@ def _best_first(
             for j in range(n_linked):
                 kept_by_form[form] += weights[j] * game.form_kept[form, j]
             kept_by_form[form] = min(kept_by_form[form], total)
-        # The first form shares everything, so it keeps most.
+        # The first form shares everything, so it keeps the largest share of the weights.
         whole = kept_by_form[0] + cut[n_linked:].sum()
         room = ROUNDING * len(weights) * whole
-        # Weight masked, strategy, and the position by weight of the heaviest locus masked.
+        # Masked weight, strategy, and the rank by weight of the heaviest masked locus.
         queue: list[tuple[float, int, int]] = [(0.0, 0, -1) for _ in range(0)]
         for form in range(n_forms):
             if no_attack and attacks_without_inference(attack, target, form):
@@ -390,7 +390,7 @@ def _backward_induction(
         best, best_confidence, chosen = -np.inf, np.inf, found.strategies[target]
         count = 0
         for strategy in range(n_strategies):
-            # Closed if a strategy that shares one level more is closed, which closes everything below.
+            # A strategy is closed if a strategy that shares one level more is closed.
             closed[strategy] = False
             for j in range(len(game.places)):
                 if strategy // game.places[j] % game.sizes[j] > 0 and closed[strategy - game.places[j]]:

@@ -1,11 +1,11 @@
 """Masking games against several adversaries or other planners, and their solution.
 
-`best_against_several` visits the strategies of a record in portions, in order of falling utility, until the benefit of
-the next strategy is below the best payoff; so the result equals the result of exhaustive search. Within a portion,
-adversaries are added one by one, adversaries without inference first. The loss caused by some of them bounds the payoff
-from above, so surnames are inferred only for strategies that may still win. Adversaries with the same stages share
-inferences. The responses of an adversary that links on few attributes, with any planner, are tabulated for each
-combination of levels of these attributes.
+`best_against_several` visits the strategies of a record in portions, by decreasing utility, until the benefit of the
+next strategy is below the best payoff. Therefore the result equals the result of exhaustive search. Within a portion,
+adversaries are added one by one, starting with adversaries without inference. The loss caused by the adversaries so far
+gives an upper bound of the payoff, so surnames are inferred only for strategies that can still win. Adversaries with
+the same stages share inferences. The responses of an adversary that links on few attributes, with any planner, are
+tabulated for each combination of levels of these attributes.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Alike(NamedTuple):
     Attributes
     ----------
     arrays : TwoStageArrays
-        Arrays of the shared stages; their amounts, threshold and overconfidence are not used.
+        Arrays of the shared stages; payoff parameters, threshold and overconfidence in them are not used.
     memory : Memory
         Work arrays and kept inferences.
     weight : ndarray of float64, shape (n_adversaries,)
@@ -139,9 +139,9 @@ class Tables(NamedTuple):
     weight : ndarray of float64, shape (n_adversaries,)
         Probability that each adversary is present.
     invited : ndarray of bool, shape (n_adversaries, n_targets, n_forms)
-        Whether an attack pays, as the adversary believes.
+        Whether an attack pays according to the adversary's beliefs.
     reidentified : ndarray of float64, shape (n_adversaries, n_targets, n_forms)
-        Probability that it attacks and names the right person.
+        Probability that the adversary attacks and identifies the correct person.
     form : ndarray of int32, shape (n_adversaries, n_strategies)
         Form of each strategy.
     """
@@ -236,7 +236,7 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
         else:
             return None
     groups = tuple(sorted(starmap(_alike, alike.values()), key=lambda group: group.arrays.infers))
-    # Compiled functions read genealogies with a single type of alleles.
+    # Compiled functions require the same data type of alleles in all genealogies.
     if len({group.arrays.genealogy.alleles.dtype for group in groups}) > 1:
         return None
     return groups or None, _stacked(tables, game.space.size)
@@ -293,7 +293,7 @@ def _tabled(
     strategies, form = np.arange(space.size), np.zeros(space.size, dtype=np.int32)
     for place, size in zip(places.tolist(), shape, strict=True):
         form = form * size + (strategies // place % size).astype(np.int32)
-    # Attributes that must be shared have a single level. Records may be others than the records of the space.
+    # Attributes that must be shared have a single level. The records may differ from the records of the space.
     met, first = np.unique(form, return_index=True)
     replies = [adversary.respond(linker.link(strategy)) for strategy in first.tolist()]
     invited = np.zeros((len(replies[0].attacks), n_forms), dtype=np.bool_)
@@ -326,7 +326,7 @@ def _meeting(game: RecordGame) -> Together:
 
 
 def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
-    """Yield for each record the strategies that may be best, by falling utility.
+    """Yield, for each record, the strategies that can be best.
 
     The second array has their utilities. Records without earlier releases keep all strategies.
 
@@ -349,7 +349,10 @@ def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
 
 
 def _orders(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
-    """Yield for each record all strategies by falling utility, and their utilities."""
+    """Yield, for each record, all strategies by decreasing utility.
+
+    The second array has their utilities.
+    """
     space: Any = game.space
     if space.weights.ndim == 1:
         ordered = _ordered(space, space.weights)
@@ -393,11 +396,11 @@ def _search(
     targets : ndarray of int, shape (n,)
         The records.
     order : ndarray of int64, shape (n_strategies,)
-        All strategies that may be best, by falling utility.
+        All strategies that can be best, by decreasing utility.
     utility : ndarray of float64, shape (n_strategies,)
         Utility of each strategy in `order`.
     strategies, evaluated : ndarray of int64, shape (n_records,)
-        Output: the best strategy of each record (of equals, the lowest number), and the number of strategies computed.
+        Output: best strategy of each record (the lowest number among equals), and number of computed strategies.
     risk : ndarray of float64, shape (PORTION,)
         Work array.
     """
@@ -478,7 +481,7 @@ def _ask_alike(
             continue
         form = candidates[k] >> n_loci
         if stakes.no_attack:
-            # An adversary that attacks by demographics alone attacks for every set of shared loci.
+            # An adversary for whom an attack pays without any locus attacks for every set of shared loci.
             alone = believed_alone(alike.arrays, row, form)
             for each in range(len(alike.weight)):
                 if pays(alike.gain[each, row], alone, alike.cost[each, row]):

@@ -120,7 +120,7 @@ class Crowd:
         near, near_weight = self.match(self.found_within)
         far, far_weight = self.match(self.traced_within)
         gladdened = people * float(near @ near_weight) * np.exp(inside * np.log1p(-near.sum()))
-        # One more match identifies a person who so far lacks exactly one of the needed matches.
+        # One more match identifies a person who lacks exactly one of the needed matches.
         short, chance = self.needed - 1, far.sum()
         at_stake = binom(inside, short) * chance**short * np.exp((inside - short) * np.log1p(-chance))
         exposed = people * float(far @ far_weight) * (at_stake if inside >= short else 0.0)
@@ -200,7 +200,7 @@ class Crowd:
         return [*found, 1.0] if ahead[-1] == 0 else found
 
     def returns(self, share: float, lost: float) -> float:
-        """Return the participating share after some participants drop out and all react.
+        """Return the participating share after drop-outs and reactions of all people.
 
         In each round, the share moves half of the way to the share of people who want to be in (`wishing`), until it
         changes by at most 1e-9 or 10,000 rounds are done.

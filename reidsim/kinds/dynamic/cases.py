@@ -66,7 +66,7 @@ def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
     Raises
     ------
     InputError
-        If a file cannot be used, or a hierarchy lacks a value; names the value, its row and its column.
+        If a file cannot be used, or a hierarchy lacks a value; the message names the value, its row and its column.
     """
     scenario = loaded.scenario
     names = tuple(scenario.attributes)

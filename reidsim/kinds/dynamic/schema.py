@@ -172,7 +172,7 @@ class DynamicScenario(PublisherScenario):
         Raises
         ------
         InputError
-            If a key is not supported; names the key.
+            If a key is not supported; the message names the key.
         """
         for key, given in (
             ("knowledge", section.knowledge is not None),

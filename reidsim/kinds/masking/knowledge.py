@@ -61,7 +61,8 @@ class KnowledgeOfSubjects:
         Raises
         ------
         InputError
-            If the recipe is invalid or does not fit the subjects; names the file and row of subjects from a file.
+            If the recipe is invalid or does not fit the subjects. For subjects from a file, the message names the file
+            and the row.
         """
         scenario, loaded = self.tables.loaded.scenario, self.tables.loaded
         columns = [

@@ -183,7 +183,7 @@ def setting_of(
     Raises
     ------
     InputError
-        As for `masking_profiles`; names the file.
+        For the reasons given in `masking_profiles`, or if memory requires nested levels; the message names the file.
     """
     if study.policy(policy).without_inference:
         games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}

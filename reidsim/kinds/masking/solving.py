@@ -84,7 +84,7 @@ def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     Raises
     ------
     InputError
-        Names the file, the key and the policy or solver.
+        If a policy or solver is not supported; the message names the file, the key and the policy or solver.
     """
     section, adversary, several = study.scenario.subjects, study.scenario.adversary, len(study.each) > 1
     policies = [study.policy(name) for name in section.policies]

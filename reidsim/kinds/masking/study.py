@@ -111,7 +111,7 @@ class MaskingStudy(Study[MaskingScenario]):
         Raises
         ------
         InputError
-            As for `games_against_each`.
+            For the reasons given in `games_against_each`.
         """
         return next(iter(self.games_against_each(draw).values()))
 

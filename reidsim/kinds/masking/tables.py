@@ -190,7 +190,7 @@ class MaskingTables:
         Raises
         ------
         InputError
-            If the registry should contain all targets but does not; names the row.
+            If the registry should contain all targets but does not; the message names the row.
         """
         name, on = scenario.register, scenario.linked_on
         targets, registry = self.files[TARGETS], self.files[name]

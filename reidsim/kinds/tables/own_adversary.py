@@ -80,7 +80,7 @@ class OwnAdversary:
             finer, staged = staged_records(study, path)
             return replace(finer, own=OwnAdversary(staged=staged))
         if section.holds:
-            # The order of the scenario file breaks ties between lists, whatever the order in `holds`.
+            # Ties between lists are broken by the order in the scenario file, not by the order in `holds`.
             holds = tuple(name for name in study.scenario.resources if name in section.holds)
             return replace(study, own=OwnAdversary(holds=holds, drawn=study.drawn))
         if section.knowledge is not None:

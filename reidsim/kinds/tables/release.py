@@ -101,8 +101,8 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     Information loss counts all categories of an attribute, including categories that do not occur. The categories are
     the categories in the population if a recipe makes it, because a release is valued by the information about people
     (Wan et al. 2015); otherwise the rows of the attribute's hierarchy file; otherwise the values that occur. With
-    ``unknown = "nobody"``, values that only the records have are further categories. A missing value is a category. The
-    publisher's unit does not affect these rules.
+    ``unknown = "nobody"``, values that occur only in the records are further categories. A missing value is a category.
+    The publisher's unit does not affect these rules.
 
     Raises
     ------

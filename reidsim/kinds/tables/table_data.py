@@ -66,7 +66,7 @@ class TableData(Study[TablesScenario]):
     waves : Waves, optional
         The releases that contain each person, if there are several releases.
     drawn : DrawnLists, optional
-        Resources that are lists drawn from the people; each record is then a row of its own.
+        Resources that are lists drawn from the people; with such lists, each record is a separate row.
     sensitive : SensitiveValues, optional
         Values of the sensitive columns of all records of the table.
     """

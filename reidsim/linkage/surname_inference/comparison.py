@@ -71,7 +71,7 @@ class Workspace(NamedTuple):
     counts : ndarray of uint8, shape (n_men, rounded up to a multiple of 8)
         Number of agreements of each man, in the order of the genealogy; 0 behind its end.
     eights : ndarray of uint64
-        The same memory, eight men at a time.
+        View of `counts` in which each element covers eight men.
     shared_counts : ndarray of uint8, shape (n_men,)
         The same, counting only the loci of a set of shared loci.
     expected : ndarray of int64, shape (n_loci + 1,)

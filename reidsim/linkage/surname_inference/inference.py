@@ -45,7 +45,7 @@ from reidsim.linkage.surname_inference.tmrca import (
 )
 
 NO_SURNAME = -1
-"""Surname code where nothing can be inferred."""
+"""Surname code if no surname can be inferred."""
 
 NEAREST = 10
 """Number of nearest men among whom the runner-up is searched."""

@@ -155,8 +155,9 @@ class Ancestry:
 def _nearest(agree: Floats, differ: Floats, prior: Floats, order: NDArray[np.intp]) -> Floats:
     """Return a lower bound on distances by number of agreeing and differing loci.
 
-    A factor ``exp(-2 mu t)`` or ``1 - exp(-2 mu t)``, over the same of a lower rate, falls in t, so that putting it in
-    place of the other lowers the mean. Hence the loci with the highest rates, taken for both, bound all patterns.
+    The ratio of a factor ``exp(-2 mu t)`` or ``1 - exp(-2 mu t)`` to the same factor with a lower rate decreases in t.
+    Therefore replacing a rate by a higher rate lowers the mean, and the loci with the highest rates, used for both the
+    agreeing and the differing loci, give a lower bound for all patterns.
     """
     fastest = order[::-1]
     agreeing = np.cumprod(np.vstack([np.ones_like(prior), agree[fastest]]), axis=0)

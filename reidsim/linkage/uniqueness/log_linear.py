@@ -198,7 +198,7 @@ def fitting_model(cells: SampleCells) -> LogLinearModel:
         if model.bias_z < 0:
             return before or model
         before = model
-    assert before is not None  # noqa: S101 - there is one model at least
+    assert before is not None  # noqa: S101 - there is at least one model
     return before
 
 

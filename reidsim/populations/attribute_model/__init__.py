@@ -1,1 +1,4 @@
-"""Populations drawn attribute by attribute from published shares given earlier attributes."""
+"""Populations drawn one attribute at a time.
+
+Published shares are conditional on earlier attributes.
+"""

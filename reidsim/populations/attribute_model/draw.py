@@ -1,4 +1,4 @@
-"""Draws of people from an attribute model, as counts by cell."""
+"""Draw people from an attribute model, as counts by cell."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from reidsim.random_counts import draw_multinomial, first_above
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-# Whole people or expected ones
+# Drawn counts (int64) or expected counts (float64)
 Number = TypeVar("Number", np.int64, np.float64)
 
-# Cells with at most this many people are drawn person by person, which is then cheaper than binomial draws.
+# The people of a cell with at most this many people are drawn one by one, which is faster than binomial draws.
 _FEW = 16
-# Entries of the table (cells x values) that are split at a time; bounds memory and leaves the result unchanged.
+# Number of table entries (cells x values) to split at a time; limits memory and does not affect the result.
 _SPLIT_ENTRIES = 1 << 21
 
 _MOST_EXPECTED_CELLS = 20_000_000
@@ -33,23 +33,25 @@ _MOST_EXPECTED_CELLS = 20_000_000
 def attribute_model_population(
     recipe: AttributeModelRecipe, folder: Path, *, name: str, expected: bool, seed: int
 ) -> Population:
-    """Make the population of a recipe of kind ``attribute-model``, as counts by cell.
+    """Return the population of an attribute model, as counts by cell.
+
+    Its recipe is of kind ``attribute-model``.
 
     Parameters
     ----------
     recipe : AttributeModelRecipe
     folder : Path
-        Where the recipe's files are.
+        Folder of the recipe's files.
     name : str
     expected : bool
-        Keep expected counts (float64) instead of drawing; for models with few cells.
+        Whether to return expected counts (float64) instead of a draw; only for models with few cells.
     seed : int
-        Of the draw.
+        Seed of the draw.
 
     Returns
     -------
     Population
-        Over the attributes in the recipe's order; its total is ``recipe.people``.
+        Population over the recipe's attributes, in order; its total is ``recipe.people``.
 
     Raises
     ------
@@ -63,10 +65,11 @@ def attribute_model_population(
 
 
 def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, Integers]:
-    """Draw how many people are in each cell, by splitting cells attribute after attribute.
+    """Return a draw of the number of people in each cell.
 
-    The people of a cell are spread over the next attribute's values by one multinomial draw, which is the same in
-    distribution as drawing them one by one: time and memory are for occupied cells, not for people.
+    Cells are split by one attribute after the other: the people of a cell are distributed over the values of the next
+    attribute by one multinomial draw. This is equal in distribution to drawing person by person, but time and memory
+    depend on the number of occupied cells instead of people.
 
     Parameters
     ----------
@@ -79,7 +82,7 @@ def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, I
     cells : ndarray of int32, shape (n_cells, n_attributes)
         Occupied cells in the order of their codes.
     counts : ndarray of int64, shape (n_cells,)
-        Their sum is `people`.
+        Number of people in each cell; the sum is `people`.
     """
     many, few = (
         np.random.default_rng(entropy)
@@ -94,7 +97,9 @@ def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, I
 
 
 def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
-    """Return the expected people of each cell with a positive probability; they sum to `people`.
+    """Return the expected count of each cell with positive probability.
+
+    The counts sum to `people`.
 
     Raises
     ------
@@ -121,9 +126,12 @@ def _split_by_attribute(
     counts: NDArray[Number],
     split: Callable[[int, Integers, NDArray[Number]], NDArray[Number]],
 ) -> tuple[Integers, NDArray[Number]]:
-    """Split one cell of all people attribute by attribute; return mixed-radix keys and counts of cells."""
+    """Split one cell with all people by each attribute in turn.
+
+    Return mixed-radix keys and counts of cells.
+    """
     shape = model.domain.shape
-    # Raises the error of a domain too large for keys.
+    # Called only to raise an error if the domain is too large for keys.
     model.domain.keys(np.zeros((0, len(shape)), dtype=np.int32))
     keys = np.zeros(1, dtype=np.int64)
     for position, conditional in enumerate(model.conditionals):
@@ -150,7 +158,10 @@ def _draw_split(
     many: np.random.Generator,
     few: np.random.Generator,
 ) -> Integers:
-    """Spread the people of each cell over an attribute's values: (n_cells, n_values)."""
+    """Return random counts with the people of each cell split by an attribute.
+
+    The result has shape (n_cells, n_values).
+    """
     conditional = model.conditionals[position]
     table = np.zeros((len(counts), conditional.shares.shape[1]), dtype=np.int64)
     is_few = counts <= _FEW
@@ -181,7 +192,10 @@ def _decode(keys: Integers, shape: tuple[int, ...]) -> Codes:
 def _deal(
     cumulative: Floats, rows: Integers, counts: Integers, cells: Integers, uniforms: Floats, table: Integers
 ) -> None:
-    """Add the people of some cells to a table (cell, value) one by one, by one uniform number each."""
+    """Add the people of some cells to a table (cell, value).
+
+    Each person needs one uniform number.
+    """
     used = 0
     for cell in cells:
         for _ in range(counts[cell]):

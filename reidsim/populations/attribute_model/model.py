@@ -1,4 +1,7 @@
-"""The arrays of an attribute model: shares of each attribute's values given earlier attributes, read and checked."""
+"""The arrays of an attribute model.
+
+They hold shares of each attribute's values, conditional on earlier attributes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from reidsim.tables import numbers
 
 Floats = NDArray[np.float64]
 
-# Published shares are rounded; sums further from 1 are taken for a mistake.
+# Published shares are rounded; a sum that differs from 1 by more than this is an error.
 SUM_TOLERANCE = 1e-6
 
 _TOO_MANY_VALUES = 10**7
@@ -28,14 +31,14 @@ _TOO_MANY_VALUES = 10**7
 
 @dataclass(frozen=True)
 class ConditionalShares:
-    """Shares of the values of one attribute, for every combination of groups of the given attributes.
+    """Shares of an attribute's values, conditional on groups of earlier attributes.
 
     Parameters
     ----------
     given : tuple of int
         Positions of the attributes on which the shares depend.
     combinations : Combinations
-        Of their groups.
+        Combinations of the groups of these attributes.
     shares : ndarray of float64, shape (n_combinations, n_values)
         Each row sums to 1.
     """
@@ -46,7 +49,10 @@ class ConditionalShares:
 
     @cached_property
     def cumulative(self) -> Floats:
-        """Shares summed along each row, same shape; exactly 1 from the last value with a share on."""
+        """Cumulative sums of the shares along each row, same shape.
+
+        They are exactly 1 from the last positive share on.
+        """
         sums = np.cumsum(self.shares, axis=1)
         last = self.shares.shape[1] - 1 - (self.shares[:, ::-1] > 0).argmax(axis=1)
         sums[np.arange(self.shares.shape[1]) >= last[:, None]] = 1.0
@@ -55,13 +61,15 @@ class ConditionalShares:
 
 @dataclass(frozen=True)
 class AttributeModel:
-    """A domain and, for each attribute in order, its shares given earlier attributes.
+    """A domain and the conditional shares of each attribute's values.
+
+    Shares are conditional on earlier attributes.
 
     Parameters
     ----------
     domain : Domain
     conditionals : tuple of ConditionalShares
-        One per attribute.
+        One element per attribute, in order.
     """
 
     domain: Domain
@@ -69,13 +77,13 @@ class AttributeModel:
 
 
 def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
-    """Read the files of a recipe and check its shares.
+    """Return the attribute model of a recipe; read its files and check its shares.
 
     Parameters
     ----------
     recipe : AttributeModelRecipe
     folder : Path
-        Where the recipe's files are.
+        Folder of the recipe's files.
 
     Returns
     -------
@@ -84,8 +92,8 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
     Raises
     ------
     InputError
-        If shares do not sum to 1 (names the row and the sum), a value or group of a given attribute has none, a
-        given attribute does not come before, or a file cannot be used.
+        If shares do not sum to 1 (the message names the row and the sum), a value or group of a conditioning attribute
+        has no shares, a conditioning attribute does not come earlier, or a file cannot be used.
     """
     attributes: list[Attribute] = []
     conditionals: list[ConditionalShares] = []
@@ -128,7 +136,7 @@ def _given(
 
 
 def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    """Return an attribute's values and the shares of each, shape (n_combinations, n_values)."""
+    """Return an attribute's values and their shares, shape (n_combinations, n_values)."""
     if section.uniform is not None:
         values = tuple(value for member in section.uniform for value in _listed_values(member))
         return values, np.full((1, len(values)), 1 / len(values))
@@ -158,14 +166,17 @@ def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttri
     problem = f"no shares for a value of {given.attribute.name!r}"
     require_among(problem, occupied, shares_by, where="shares_by")
     values = tuple(dict.fromkeys(value for shares in shares_by.values() for value in shares))
-    # A group without values may have no shares; nobody is ever drawn by its shares.
+    # A group without values needs no shares; equal shares are placeholders, because no person is in the group.
     nobody = dict.fromkeys(values, 1 / len(values))
     table = np.array([[shares_by.get(label, nobody).get(value, 0.0) for value in values] for label in given.labels])
     return values, _normalised(table, lambda row: f"shares_by.{given.labels[row]}")
 
 
 def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None = None) -> Floats:
-    """Divide each row by its sum, which has to be 1 within `SUM_TOLERANCE`."""
+    """Return each row divided by its sum.
+
+    Check that the sum is 1 within `SUM_TOLERANCE`.
+    """
     sums = shares.sum(axis=1)
     wrong = np.abs(sums - 1) > SUM_TOLERANCE
     if wrong.any():
@@ -176,7 +187,10 @@ def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None
 
 
 def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, float]) -> Floats:
-    """Give some values a fixed share; the others divide the rest in their former proportions."""
+    """Return shares in which some values have a fixed share.
+
+    Other values share the rest in proportion.
+    """
     require_among("no such value", fixed, values, where="fixed_shares")
     is_fixed = np.array([value in fixed for value in values])
     total = sum(fixed.values())
@@ -202,9 +216,9 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
     columns = [table.value, column, *given_columns, *table.where]
     frame, path = read_figures(table.file, folder, columns, delimiter=table.delimiter, encoding=table.encoding)
     chosen = _rows_where(frame, table.where, path)
-    # Other rows may hold anything; set to 0 they keep the numbering of rows in messages.
+    # Rows that are not used may hold any text; they are set to 0 rather than removed to keep row numbers in messages.
     figures = numbers(frame.assign(**{column: frame[column].where(chosen, "0")}), column, path).to_numpy(dtype=float)
-    # Groups that the recipe does not use, such as ages that nobody has, are skipped.
+    # Rows for groups that the recipe does not use, such as ages without people, are skipped.
     row = given.of_labels([frame[name] for name in given_columns], len(frame))
     chosen &= row >= 0
     values = values_in_order(frame[table.value][chosen])
@@ -220,7 +234,7 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
     if missing.any():
         where = given.label(int(missing.argmax())) or None
         raise InputError("no row with a figure above 0", source=path, where=where)
-    # Nobody is ever drawn by the shares of the remaining combinations, which nobody has.
+    # The remaining combinations have no people; equal shares are placeholders.
     shares[shares.sum(axis=1) == 0] = 1 / len(values)
     if table.count is not None:
         return values, np.asarray(shares / shares.sum(axis=1, keepdims=True))
@@ -229,7 +243,7 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
 
 
 def _rows_where(frame: pd.DataFrame, conditions: Mapping[str, str], path: Path) -> NDArray[np.bool_]:
-    """Return the rows that have given texts in some columns."""
+    """Return a mask of the rows with the given texts in some columns."""
     chosen = np.ones(len(frame), dtype=np.bool_)
     for column, text in conditions.items():
         require_among(

@@ -15,7 +15,7 @@ Shares = Annotated[dict[str, Share], Field(min_length=1)]
 
 
 class ShareTable(Section):
-    """Shares, or counts that give them, in a CSV file with one row per value and group of the given attributes."""
+    """A CSV file of shares or counts, one row per value and combination of groups of conditioning attributes."""
 
     file: str = Field(description="CSV file with one row per value and combination of given values or groups")
     delimiter: Delimiter = Field(default=",", description="column separator of a CSV file")
@@ -38,7 +38,7 @@ class ShareTable(Section):
 
 
 class AttributeRecipe(Section):
-    """One attribute: its values and their shares, in one of four ways."""
+    """One attribute: its values and their shares, given in one of four ways."""
 
     name: str = Field(min_length=1, description="name of the attribute")
     source: str = Field(default="", description="origin of the shares")
@@ -74,10 +74,10 @@ class AttributeRecipe(Section):
 
 
 class AttributeModelRecipe(RecipeHead):
-    """People whose attributes are drawn one after the other, each given some earlier ones.
+    """Recipe of people whose attributes are drawn in sequence, each conditional on some earlier attributes.
 
-    Each attribute has exactly one of ``shares``, ``shares_by``, ``table`` and ``uniform``; a table exactly one of
-    ``count`` and ``share``. Combinations that the table lacks are an error.
+    Each attribute has exactly one of ``shares``, ``shares_by``, ``table`` and ``uniform``. A table has exactly one of
+    ``count`` and ``share``; a missing combination in the table is an error.
     """
 
     kind: Literal["attribute-model"] = Field(description="kind of recipe")

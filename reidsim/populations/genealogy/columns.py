@@ -1,4 +1,4 @@
-"""The columns of a genealogy that an engine fills generation by generation."""
+"""The columns of a genealogy, which an engine fills generation by generation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASK = "making the genealogy"
 
 
 class Columns(NamedTuple):
-    """Columns of a genealogy, as in `Genealogy`."""
+    """The columns of a genealogy; see `Genealogy`."""
 
     father: NDArray[np.int32]
     mother: NDArray[np.int32]
@@ -35,7 +35,10 @@ class Columns(NamedTuple):
 
 
 def empty_columns(parameters: GenealogyParameters) -> Columns:
-    """Return columns in which generation and subpopulation are filled, and all parents are unknown."""
+    """Return columns in which only generation and subpopulation are filled.
+
+    All parents are unknown.
+    """
     p, n = parameters, parameters.total
     of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=np.int16), p.subpopulations)
     return Columns(
@@ -56,7 +59,10 @@ def empty_columns(parameters: GenealogyParameters) -> Columns:
 def as_genealogy(
     parameters: GenealogyParameters, columns: Columns, mutations: list[Mutations], *, engine: str, seed: int
 ) -> Genealogy:
-    """Return filled columns, and the mutations of successive generations, as a genealogy."""
+    """Return the genealogy with these columns and mutations.
+
+    Mutations are by successive generations.
+    """
     return Genealogy(
         **columns._asdict(),
         mutations=joined(mutations),
@@ -70,7 +76,7 @@ def as_genealogy(
 
 
 def joined(mutations: list[Mutations]) -> Mutations:
-    """Return several lists of mutations as one, sorted by individual and locus."""
+    """Return one list of all mutations, sorted by individual and locus."""
     if not mutations:
         nothing = np.empty(0, dtype=np.uint8)
         return Mutations(nothing.astype(np.int32), nothing.astype(np.int16), nothing, nothing)
@@ -80,6 +86,6 @@ def joined(mutations: list[Mutations]) -> Mutations:
 
 
 def no_couple(subpopulation: int, generation: int) -> InputError:
-    """Return the error of a subpopulation in which nobody can marry."""
+    """Return the error for a subpopulation in which no couple is possible."""
     problem, where = "no rank has both a man and a woman", f"subpopulation {subpopulation}, generation {generation}"
     return InputError(f"{problem}, so that nobody can marry", where=where, hint="more people or fewer ranks")

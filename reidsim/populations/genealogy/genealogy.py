@@ -1,4 +1,7 @@
-"""Genealogies: individuals of several generations with parents, traits and Y haplotypes, as columns of arrays."""
+"""Genealogies: individuals of several generations, stored as arrays.
+
+Individuals have parents, traits and Y haplotypes.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,18 @@ MAN = 1
 
 @dataclass(frozen=True)
 class Mutations:
-    """Mutation steps between a man's Y haplotype and the haplotype that all of his sons inherit.
+    """Mutations between a man's Y haplotype and the haplotype of his sons.
+
+    All his sons inherit the same haplotype.
 
     Parameters
     ----------
     individual : ndarray of int32, shape (n_mutations,)
-        Row of the man, in rising order; within a man, loci rise.
+        Row of the man. Mutations are sorted by man, then by locus.
     locus : ndarray of int16, shape (n_mutations,)
+        Position of the locus.
     before, after : ndarray of uint8, shape (n_mutations,)
-        The man's allele and his sons'.
+        Allele of the man, and allele of his sons.
     """
 
     individual: NDArray[np.int32]
@@ -45,7 +51,9 @@ class Mutations:
 
 @dataclass(frozen=True)
 class Genealogy:
-    """Individuals of all generations; an individual is known by its row, and generations follow each other.
+    """The individuals of all generations.
+
+    They are identified by row number and sorted by generation.
 
     Parameters
     ----------
@@ -54,16 +62,16 @@ class Genealogy:
     sex : ndarray of uint8, shape (n,)
         ``WOMAN`` (0) or ``MAN`` (1).
     generation : ndarray of int16, shape (n,)
-        From 0, the founders.
+        Number of the generation; the founders are generation 0.
     subpopulation : ndarray of int16, shape (n,)
-        Of birth.
+        Subpopulation at birth.
     surname : ndarray of int32, shape (n,)
-        Code over `surnames`.
+        Index into `surnames`.
     birth_year : ndarray of int32, shape (n,)
     state : ndarray of int16, shape (n,)
-        Code over `states`.
+        Index into `states`.
     wealth : ndarray of int16, shape (n,)
-        Level; inherited levels may lie below 0 or above the highest of founders.
+        Wealth level; inherited levels may be below 0 or above the highest level of founders.
     rank : ndarray of int8, shape (n,)
     haplotypes : ndarray of uint8, shape (n, n_loci)
         Alleles (numbers of repeats) at birth; ``NO_ALLELE`` (0) for women.
@@ -102,7 +110,7 @@ class Genealogy:
 
     @property
     def n_generations(self) -> int:
-        """Number of generations, with the founders."""
+        """Number of generations, including the founders."""
         return int(self.generation[-1]) + 1
 
     def males_of(self, generations: Iterable[int]) -> Rows:
@@ -111,17 +119,17 @@ class Genealogy:
         Parameters
         ----------
         generations : iterable of int
-            From 0, the founders; negative ones count from the last, which is -1.
+            Numbers of generations; the founders are 0, and negative numbers count from the end (-1 is the last).
 
         Returns
         -------
         ndarray of int64, shape (n_men,)
-            In rising order.
+            Row numbers in ascending order.
 
         Raises
         ------
         InputError
-            If there is no such generation.
+            If a generation does not exist.
         """
         count = self.n_generations
         wanted = np.zeros(count, dtype=np.bool_)
@@ -133,14 +141,16 @@ class Genealogy:
         return np.flatnonzero((self.sex == MAN) & wanted[self.generation])
 
     def living(self, generations: int = 3, *, women: bool = False) -> Rows:
-        """Return the rows of the men of the last generations, assumed to be alive (Wan et al. 2021).
+        """Return the rows of the men of the last generations.
+
+        They are assumed to be alive (Wan et al. 2021).
 
         Parameters
         ----------
         generations : int
-            Number of generations; more than all means all.
+            Number of generations; a number larger than `n_generations` means all.
         women : bool
-            Include the women.
+            Whether to include women.
         """
         if women:
             return np.flatnonzero(self.generation >= self.n_generations - generations)

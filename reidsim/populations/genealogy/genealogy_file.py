@@ -23,7 +23,7 @@ _PLAIN = ("father", "mother", "generation", "subpopulation", "birth_year", "weal
 
 
 def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.Table:
-    """Return a genealogy as a table with a row for each individual.
+    """Return a genealogy as a table with one row per individual.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
     -------
     pyarrow.Table
         Columns ``individual`` (row number), ``father``, ``mother`` (-1 for founders), ``sex`` (F, M), ``generation``,
-        ``subpopulation``, ``surname``, ``birth_year``, ``state``, ``wealth``, ``rank``, one for each locus (0 for
-        women) and ``mutations`` (lists of locus, allele before and after: see `Mutations`). Its metadata hold the
-        recipe's name, engine, seed, versions and a digest of the content.
+        ``subpopulation``, ``surname``, ``birth_year``, ``state``, ``wealth``, ``rank``, one column per locus (0 for
+        women) and ``mutations`` (lists of locus, allele before and allele after; see `Mutations`). The metadata hold
+        the recipe's name, engine, seed, versions and a digest of the content.
     """
     g = genealogy
     columns = {
@@ -61,7 +61,7 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
         "kind": "genealogy",
         "title": g.recipe,
         "count": None,
-        # Attributes that an adversary may know; other columns hold the pedigree.
+        # Attributes that an adversary may know; the other columns describe the pedigree.
         "attributes": ["sex", "birth_year", "state", "surname"],
         "recipe": g.recipe,
         "engine": g.engine,
@@ -76,7 +76,10 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
 
 
 def is_genealogy(path: Path) -> bool:
-    """Return whether a file's metadata declare a genealogy; False for files that cannot be read."""
+    """Return whether a file's metadata declare a genealogy.
+
+    The result is False for files that cannot be read.
+    """
     try:
         content = json.loads((parquet.read_schema(path.absolute()).metadata or {}).get(_KEY, b"{}"))
     except (OSError, pa.ArrowException, ValueError):
@@ -136,7 +139,7 @@ def _labelled(codes: NDArray[Any], names: tuple[str, ...]) -> pa.DictionaryArray
 
 
 def _codes(column: pa.ChunkedArray, names: tuple[str, ...], dtype: type[np.generic]) -> NDArray[Any]:
-    # Parquet keeps only the labels that occur, in an order of its own.
+    # A Parquet file stores only the labels that occur, in a different order.
     codes = {name: code for code, name in enumerate(names)}
     labelled = column.unify_dictionaries().combine_chunks()
     code_of = np.array([codes[name] for name in labelled.dictionary.to_pylist()], dtype=dtype)

@@ -1,4 +1,4 @@
-"""Compiled kernels: marriages and births of a generation."""
+"""Compiled kernels for the marriages and births of a generation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from reidsim.random_counts import first_above
 
 
 class MarriageRules(NamedTuple):
-    """Rules of marriage; `children` holds the cumulative probabilities of 1, 2, ... children."""
+    """Parameters of marriages.
+
+    `children` holds the cumulative probabilities of 1, 2, ... children.
+    """
 
     n_ranks: int
     years_older: int
@@ -26,7 +29,7 @@ class MarriageRules(NamedTuple):
 
 
 class BirthRules(NamedTuple):
-    """Rules of birth; cumulative probabilities end in 1."""
+    """Parameters of births; the last cumulative probability of each array is 1."""
 
     mother_ages: Ints
     mother_age_cumulative: Floats
@@ -41,7 +44,9 @@ class BirthRules(NamedTuple):
 def marry(
     rng: np.random.Generator, people: NDArray[np.int32], columns: Columns, rules: MarriageRules, start: int, size: int
 ) -> bool:
-    """Form couples of a subpopulation until their children fill it, and record the parents of each child.
+    """Form couples until their children fill a subpopulation.
+
+    The parents of each child are stored in `columns`.
 
     Parameters
     ----------
@@ -49,17 +54,17 @@ def marry(
     people : ndarray of int32, shape (n_people,)
         Rows of the people who may marry.
     columns : Columns
-        ``father`` and ``mother`` are filled from row `start` on, siblings together.
+        ``father`` and ``mother`` are filled from row `start` on; siblings are neighbours.
     rules : MarriageRules
     start, size : int
-        Rows of the children.
+        First row and number of the children.
 
     Returns
     -------
     bool
-        Whether a couple can form at all; nothing is filled if not.
+        Whether a couple is possible; if False, `columns` is unchanged.
     """
-    # Pools of men and women of each rank; the first n_men or n_women of a pool are still in it.
+    # Pools of men and women by rank; the first n_men or n_women entries of a pool are still available.
     pool_start = np.zeros(rules.n_ranks + 1, dtype=np.int64)
     for person in people:
         pool_start[columns.rank[person] + 1] += 1
@@ -80,7 +85,7 @@ def marry(
         return False
     filled = 0
     while filled < size:
-        # Ranks are met as often as they have people, married or not.
+        # A rank is chosen with probability proportional to its number of people, married or not.
         rank = columns.rank[people[int(rng.random() * len(people))]]
         if n_men[rank] == 0 or n_women[rank] == 0:
             continue
@@ -116,9 +121,10 @@ def bear(
     transmitted: NDArray[np.uint8],
     parents_from: int,
 ) -> None:
-    """Fill the columns of the children in rows `start` to `stop`, whose parents are known.
+    """Fill the columns of the children in rows `start` to `stop`, given their parents.
 
-    `transmitted` holds the haplotypes that men pass on, that of row `parents_from` first; shape (n_parents, n_loci).
+    `transmitted` holds the haplotypes that men pass on, shape (n_parents, n_loci); its first row belongs to row
+    `parents_from` of `columns`.
     """
     for child in range(start, stop):
         father, mother = columns.father[child], columns.mother[child]
@@ -128,7 +134,7 @@ def bear(
             columns.birth_year[mother] + mother_age, columns.birth_year[father] + rules.father_at_least
         )
         step = rules.wealth_steps[int(rng.random() * len(rules.wealth_steps))]
-        # Twice the wealth is whole, and halving it cuts towards 0.
+        # Computed as twice the wealth, which is an integer; the division by 2 rounds towards 0.
         doubled = int(columns.wealth[father]) + int(columns.wealth[mother]) + 2 * step
         wealth = doubled // 2 if doubled >= 0 else -(-doubled // 2)
         columns.wealth[child] = wealth

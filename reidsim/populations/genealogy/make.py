@@ -1,4 +1,4 @@
-"""Make genealogies by the name of their recipe."""
+"""Make the genealogy of a recipe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from reidsim.populations.genealogy.parameters import genealogy_parameters
 from reidsim.populations.genealogy.recipe import Engine, GenealogyRecipe
 from reidsim.validation import read_toml, validated
 
-# Bytes of a person besides one per locus, fitted to peaks of 3,000,000 and 9,000,000 people made and written.
+# Bytes per person in addition to one byte per locus; fitted to the peak memory of making and writing 3,000,000 and
+# 9,000,000 people.
 _PERSON_BYTES = 60
 
 
@@ -28,20 +29,21 @@ def make_genealogy(
     generations: int | None = None,
     progress: Progress | None = None,
 ) -> Genealogy:
-    """Make the genealogy of a recipe.
+    """Return the genealogy of a recipe.
 
     Parameters
     ----------
     recipe : str or Path
         Name of a bundled recipe, such as ``"ystr-genealogy"``, or a TOML file.
     seed : int, optional
-        The recipe's, if not given.
+        Default: the recipe's seed.
     engine : {"vectorised", "simupop"}, optional
-        The recipe's, if not given. Both follow the same rules; one seed gives them different draws.
+        Default: the recipe's engine. Both engines follow the same rules, but draw differently from the same seed.
     people : int, optional
-        People of each generation, in the recipe's proportions of subpopulations (the recipe's numbers, if not given).
+        Number of people per generation, divided among subpopulations in the recipe's proportions; default: the recipe's
+        numbers.
     generations : int, optional
-        With the founders (the recipe's, if not given).
+        Number of generations, including the founders; default: the recipe's number.
     progress : callable, optional
         Called as ``progress(task, generations done, generations)``.
 
@@ -52,8 +54,8 @@ def make_genealogy(
     Raises
     ------
     InputError
-        If the recipe or one of its files cannot be used, simuPOP is needed and not installed, no couple can form, or
-        the genealogy does not fit into memory.
+        If the recipe or one of its files cannot be used, simuPOP is required but not installed, no couple is possible,
+        or the genealogy does not fit into memory.
     """
     path = resolve(recipe, "populations", "population recipe")
     content = validated(GenealogyRecipe, read_toml(path), path)
@@ -74,7 +76,10 @@ def genealogy_of(
     generations: int | None = None,
     progress: Progress | None = None,
 ) -> Genealogy:
-    """Make the genealogy of a parsed recipe whose files are in `folder`; see `make_genealogy`."""
+    """Return the genealogy of a parsed recipe.
+
+    `folder` contains its files; see `make_genealogy`.
+    """
     parameters = genealogy_parameters(recipe, folder, name=name).resized(people=people, generations=generations)
     needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))
     require_memory(needed, f"{parameters.total:,} people are too many for memory", where="people")

@@ -1,4 +1,7 @@
-"""The parameters of a genealogy: a recipe and its files as arrays, checked."""
+"""The parameters of a genealogy.
+
+They are the content of a recipe and its files, as checked arrays.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ from reidsim.tables import numbers
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Published frequencies are rounded, and are rescaled to a sum of 1.
+# Allowed difference from 1 of the sum of published frequencies, which are rounded; they are rescaled to sum to 1.
 _ROUNDING = 1e-6
 _ALLELES = 256
-# Columns of the table of individuals beside the loci.
+# Columns of the table of individuals other than the loci.
 RESERVED_NAMES = (
     *("individual", "father", "mother", "sex", "generation", "subpopulation", "surname", "birth_year", "state"),
     *("wealth", "rank", "mutations", "age"),
@@ -31,50 +34,51 @@ _LOCUS_COLUMNS = ("locus", "mutation_rate", "lowest", "highest", "first", "frequ
 
 @dataclass(frozen=True)
 class GenealogyParameters:
-    """Everything that decides a genealogy but the seed and the engine.
+    """All parameters that determine a genealogy, except the seed and the engine.
 
     Parameters
     ----------
     name : str
-        Of the recipe.
+        Name of the recipe.
     subpopulations : ndarray of int64, shape (n_subpopulations,)
-        People of each in every generation.
+        Number of people of each subpopulation, equal in every generation.
     generations : int
-        With the founders.
+        Number of generations, including the founders.
     loci : tuple of str
+        Names of the loci.
     mutation_rates : ndarray of float64, shape (n_loci,)
-        Per locus and generation.
+        Mutation probability per generation of each locus.
     lowest, highest : ndarray of int64, shape (n_loci,)
         Bounds of the alleles (numbers of repeats), 1 to 255.
     founder_alleles : ndarray of float64, shape (n_loci, 256)
-        Probability of each allele.
+        Probability of each allele among founders.
     surnames, states : tuple of str
     surname_shares, state_shares, wealth_shares : ndarray of float64
         Probabilities of founders' surnames, states and wealth levels (from 0).
     founder_birth_years : tuple of int
-        First and last, equally likely.
+        First and last birth year of founders; all years in between are equally likely.
     migration_generations : tuple of int
-        Generations before whose marriages people migrate.
+        Generations in which people migrate before they marry.
     migration_shares : ndarray of float64, shape (n_subpopulations, n_subpopulations)
-        Share of each subpopulation (row) that goes to each (column).
+        Share of each subpopulation (row) that moves to each subpopulation (column).
     rank_starts : ndarray of int64, shape (n_ranks - 1,)
-        Wealth level at which each rank but the first starts.
+        Wealth level at which each rank after the first starts.
     years_older, years_younger : int
-        How much older or younger a suitable husband may be.
+        Largest number of years by which a suitable husband is older or younger than his wife.
     accepted_anyway : float
-        Probability that two who do not suit each other marry.
+        Probability that a man and a woman marry although they are not suitable.
     leaves_pool : float
-        Probability that a man or woman marries no more.
+        Probability that a man or a woman does not marry again after a marriage.
     mean_children : float
-        Of the Poisson distribution, before couples without children are excluded.
+        Mean of the Poisson distribution of children before zero truncation.
     father_at_least : int
-        Least age of a father, in years.
+        Minimum age of a father, in years.
     mother_ages : ndarray of int64, shape (n_ages,)
     mother_age_shares : ndarray of float64, shape (n_ages,)
     wealth_steps : ndarray of int64, shape (n_steps,)
-        Equally likely.
+        Steps of a child's wealth relative to the parents' mean, equally likely.
     state_from : ndarray of float64, shape (3,)
-        Probabilities that a child's state is the father's, the mother's, or drawn.
+        Probabilities that a child's state is the father's, the mother's, or drawn at random.
     """
 
     name: str
@@ -107,7 +111,7 @@ class GenealogyParameters:
 
     def __post_init__(self) -> None:
         highest = len(self.wealth_shares) + self.generations * int(np.abs(self.wealth_steps).max())
-        # Columns hold people in 32 bits, states and levels of wealth in 16.
+        # Genealogies store rows of people as 32-bit integers, states and wealth as 16-bit integers.
         for problem, where, found, bits in (
             ("too many people", "people", self.total, 31),
             ("too many states", "founders.states", len(self.states), 15),
@@ -118,28 +122,29 @@ class GenealogyParameters:
 
     @property
     def people(self) -> int:
-        """People of one generation."""
+        """Number of people in one generation."""
         return int(self.subpopulations.sum())
 
     @property
     def total(self) -> int:
-        """People of all generations."""
+        """Number of people in all generations."""
         return self.people * self.generations
 
     @property
     def n_ranks(self) -> int:
-        """Number of ranks of wealth."""
+        """Number of wealth ranks."""
         return len(self.rank_starts) + 1
 
     def resized(self, *, people: int | None = None, generations: int | None = None) -> GenealogyParameters:
-        """Return the same rules for another number of people in each generation, or of generations.
+        """Return the same rules for another number of people or generations.
 
-        People are split over the subpopulations in the proportions of the recipe, by largest remainders.
+        The number of people is per generation. People are divided among subpopulations in the proportions of the
+        recipe, by largest remainders.
 
         Raises
         ------
         InputError
-            If a subpopulation would have fewer than two people, or there would be no generation.
+            If a subpopulation would have fewer than two people, or the number of generations would be 0.
         """
         sizes = self.subpopulations
         if people is not None:
@@ -154,12 +159,12 @@ class GenealogyParameters:
 
 
 def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) -> GenealogyParameters:
-    """Return the parameters of a recipe whose files are in a folder.
+    """Return the parameters of a recipe; `folder` contains the files that it names.
 
     Raises
     ------
     InputError
-        If a value is missing or probabilities do not sum to 1; names the file and row, or the key.
+        If a value is missing or probabilities do not sum to 1; the message names the file and row, or the key.
     """
     sizes = np.array(recipe.people.subpopulations, dtype=np.int64)
     founders, marriage, children = recipe.founders, recipe.marriage, recipe.children
@@ -207,7 +212,10 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
 
 
 def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
-    """Return names, mutation rates, lowest and highest alleles, and frequencies of founders' alleles of the loci."""
+    """Return the names and parameters of the loci.
+
+    These are mutation rates, lowest and highest alleles, and founder allele frequencies.
+    """
     frame, path = read_figures(file, folder, _LOCUS_COLUMNS)
     names = frame["locus"]
     _require_names(names, path)
@@ -219,7 +227,7 @@ def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, 
         np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
     )
     refuse_rows(rates > 1, "not a probability", source=path, column=rate, found=frame[rate])
-    # Bounds differ, as simuPOP's mutator cannot distinguish a locus of one allele from an unbounded one.
+    # Bounds must differ: simuPOP's mutator cannot distinguish a locus with one allele from an unbounded locus.
     allowed = (low >= 1) & (low < high) & (high < _ALLELES) & (low % 1 == 0) & (high % 1 == 0)
     bounds, expected = [*zip(frame["lowest"], frame["highest"], strict=True)], "whole numbers from 1 to 255, rising"
     where = "lowest and highest"
@@ -251,12 +259,12 @@ def _frequencies(text: str, path: Path, row: int) -> Floats:
 
 
 def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    """Return the labels of a file, and the share of the people who bear each."""
+    """Return the labels in a file, and the share of people with each label."""
     frame, path = read_figures(labels.file, folder, [labels.label, labels.people])
     _require_names(frame[labels.label], path)
     people = numbers(frame, labels.people, path)
     if labels.largest is not None:
-        # In the order of the file; ties keep the first labels.
+        # Keep the order of the file; among ties, keep the first labels.
         people = people.nlargest(labels.largest, keep="first").sort_index()
     with locating(path):
         shares = _shares(np.asarray(people, dtype=np.float64), f"column {labels.people!r}")
@@ -281,7 +289,7 @@ def _migration_shares(migration: Migration, n_subpopulations: int) -> Floats:
 
 
 def _mother_ages(children: Children) -> tuple[Ints, Floats]:
-    """Return the ages of mothers and the share of each."""
+    """Return the possible ages of mothers and the share of each age."""
     where = "children.mother_ages"
     weights: dict[int, float] = {}
     for first, last, weight in children.mother_ages:

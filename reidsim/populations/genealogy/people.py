@@ -1,4 +1,4 @@
-"""The people of a genealogy as individuals over a domain."""
+"""Convert the people of a genealogy to individuals over a domain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
 
 SEXES = ("F", "M")
-# Attributes before the loci.
+# Attributes that come before the loci in the domain.
 TRAITS = ("generation", "subpopulation", "sex", "birth_year", "state", "surname", "wealth")
 
 
@@ -22,13 +22,13 @@ def genealogy_individuals(genealogy: Genealogy, rows: Rows | None = None) -> Ind
     ----------
     genealogy : Genealogy
     rows : ndarray of int64, shape (n_people,), optional
-        Rows of the people, such as ``genealogy.living()`` (all, if not given).
+        Rows of the people, such as ``genealogy.living()``; default: all people.
 
     Returns
     -------
     Individuals
-        Over `TRAITS` and the loci; alleles of women are missing. Whole numbers have a category for every number
-        from the smallest to the largest of the whole genealogy.
+        Individuals with attributes `TRAITS` and the loci; alleles of women are missing. A numeric attribute has a
+        category for every integer from its smallest to its largest value in the whole genealogy.
     """
     g = genealogy
     chosen = np.arange(len(g)) if rows is None else rows

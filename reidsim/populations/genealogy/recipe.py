@@ -20,7 +20,7 @@ Size = Annotated[int, Field(ge=2, lt=2**31)]
 
 
 class People(Section):
-    """How many people live in each generation."""
+    """The number of people in each generation."""
 
     subpopulations: tuple[Size, ...] = Field(
         min_length=1, max_length=1_000, description="number of people in each subpopulation, equal in all generations"
@@ -29,7 +29,7 @@ class People(Section):
 
 
 class Loci(Section):
-    """Table with a row for each locus."""
+    """The table with one row per locus."""
 
     file: str = Field(description="CSV file with one row per locus")
 
@@ -68,7 +68,7 @@ class Migration(Section):
 
 
 class Marriage(Section):
-    """Rules of marriage."""
+    """The rules of marriage."""
 
     ranks: tuple[int, ...] = Field(
         default=(),
@@ -87,7 +87,7 @@ class Marriage(Section):
 
 
 class StateFrom(Section):
-    """Odds of where a child's state comes from."""
+    """Odds of the source of a child's state."""
 
     father: Weight = Field(description="relative probability that a child has the father's state")
     mother: Weight = Field(description="relative probability that a child has the mother's state")
@@ -97,7 +97,7 @@ class StateFrom(Section):
 
 
 class Children(Section):
-    """Numbers and traits of children."""
+    """The number and traits of children."""
 
     mean: Annotated[float, Field(gt=0, le=50)] = Field(
         description="mean of the Poisson distribution of the number of children, which is truncated to exclude 0"
@@ -114,7 +114,7 @@ class Children(Section):
 
 
 class GenealogyRecipe(RecipeHead):
-    """Generations of families, as Wan et al. 2021 simulate them."""
+    """Recipe of a genealogy of several generations, simulated as in Wan et al. 2021."""
 
     kind: Literal["ystr-genealogy"] = Field(description="kind of recipe")
     seed: Seed = Field(description="seed of all random draws")

@@ -1,9 +1,9 @@
-"""The same rules carried out by simuPOP (Peng and Kimmel, Bioinformatics 21, 2005), as Wan et al. 2021 did.
+"""An engine for genealogies that uses simuPOP, like Wan et al. 2021.
 
-simuPOP's own operators draw founders, mutate, migrate, transmit the Y chromosome and number the individuals; a parents
-chooser and taggers written here add marriage, birth years, wealth and states. All draws come from the one random number
-generator of simuPOP, which is global to the process: it is set at the start of a simulation and left wherever the
-simulation ends.
+simuPOP is described in Peng and Kimmel, Bioinformatics 21, 2005. The operators of simuPOP draw founders, mutate,
+migrate, transmit the Y chromosome and number the individuals. A parents chooser and taggers in this module add
+marriages, birth years, wealth and states. All draws come from simuPOP's random number generator, which is global to the
+process: a simulation sets its seed and does not restore its state afterwards.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     ----------
     parameters : GenealogyParameters
     seed : int
-        Decides the result, byte for byte; simuPOP's global generator is set from it.
+        Root seed; it determines the result exactly, through simuPOP's global generator.
     progress : callable, optional
         Called as ``progress(task, generations done, generations)``.
 
@@ -43,22 +43,22 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     Raises
     ------
     InputError
-        If simuPOP is not installed, or no couple can form in a subpopulation.
+        If simuPOP is not installed, or no couple is possible in a subpopulation.
     """
     sim = import_simupop()
-    # simuPOP takes seeds of 32 bits, and 0 for one of its own choice.
+    # simuPOP uses 32-bit seeds, and replaces seed 0 with a random one.
     entropy = np.random.SeedSequence(seed, spawn_key=tuple(b"simupop")).generate_state(1)[0]
     sim.setRNG(seed=max(int(entropy), 1))
     return _Simulation(sim, parameters, progress).run(seed)
 
 
 def import_simupop() -> Any:
-    """Return the module simuPOP without its banner.
+    """Import and return the module simuPOP without its banner.
 
     Raises
     ------
     InputError
-        If it is not installed.
+        If simuPOP is not installed.
     """
     try:
         import_module("simuOpt").setOptions(quiet=True, alleleType="short")
@@ -73,7 +73,10 @@ def import_simupop() -> Any:
 
 
 class _Simulation:
-    """One simuPOP run; alleles inside it count from the lowest of their locus, which is simuPOP's own lower bound."""
+    """One simulation in simuPOP.
+
+    Inside it, the lowest allele of each locus is 0, simuPOP's lower bound.
+    """
 
     def __init__(self, sim: Any, parameters: GenealogyParameters, progress: Progress | None) -> None:
         self._sim = sim
@@ -95,7 +98,7 @@ class _Simulation:
         )
         ids = sim.IdTagger()
         ids.reset(1)
-        # Not as simuPOP's own initial operators, which it leaves out when there is nothing to evolve.
+        # Applied directly, because simuPOP skips initial operators if there is no generation to evolve.
         for operator in self._founding(ids):
             operator.apply(population)
         population.evolve(
@@ -140,7 +143,7 @@ class _Simulation:
             if rate > 0
         ]
         operators.append(sim.PyOperator(self._record_mutations))
-        # An empty list would mean every generation.
+        # Skip an empty list, which simuPOP would interpret as every generation.
         if p.migration_generations:
             operators.append(
                 sim.Migrator(rate=p.migration_shares.tolist(), mode=sim.BY_PROPORTION, at=list(p.migration_generations))
@@ -154,7 +157,7 @@ class _Simulation:
         anywhere = sim.WeightedSampler(p.state_shares.tolist())
         ages, steps = p.mother_ages.tolist(), p.wealth_steps.tolist()
 
-        # simuPOP finds the fields by the names of the arguments and gives the father's value first.
+        # simuPOP matches fields by argument name, and passes the father's value first.
         def set_birth_year(birth_year: list[float]) -> float:
             return float(max(birth_year[1] + ages[mother_age.draw()], birth_year[0] + p.father_at_least))
 
@@ -181,7 +184,10 @@ class _Simulation:
         return bisect_right(self._rank_starts, wealth)
 
     def _can_marry(self, pop: Any) -> bool:
-        """Stop the evolution, by a return value, where marriages would go on searching for ever."""
+        """Return whether couples are possible in every subpopulation.
+
+        False stops the evolution. Otherwise the search for couples would never end.
+        """
         for subpopulation in range(pop.numSubPop()):
             people = list(pop.individuals(subpopulation))
             men, women = ({p.rank for p in people if p.sex() == sex} for sex in (self._sim.MALE, self._sim.FEMALE))
@@ -191,7 +197,7 @@ class _Simulation:
         return True
 
     def _couples(self, pop: Any, subPop: int) -> Iterator[tuple[Any, Any]]:  # noqa: N803 (simuPOP's name)
-        """Yield the couples of a subpopulation one after the other, for as long as simuPOP asks."""
+        """Yield the couples of a subpopulation, as many as simuPOP requests."""
         p, rng = self._p, self._rng
         pools: list[tuple[list[Any], list[Any]]] = [([], []) for _ in range(p.n_ranks)]
         ranks = [int(rank) for rank in pop.indInfo("rank", subPop)]
@@ -215,15 +221,21 @@ class _Simulation:
                     del pool[at]
 
     def _alleles(self, pop: Any) -> NDArray[np.uint8]:
-        """Return the haplotypes in the order of the individuals, shape (n_people, n_loci); 0 for women."""
+        """Return the haplotypes in the order of the individuals, shape (n_people, n_loci).
+
+        The result is 0 for women.
+        """
         n_loci = len(self._p.loci)
         both = np.array(pop.genotype(), dtype=np.uint8).reshape(-1, pop.ploidy(), n_loci)
         men = np.array([person.sex() == self._sim.MALE for person in pop.individuals()])
-        # The Y chromosome is the second of a man's pair.
+        # The Y chromosome is the second chromosome of a man's pair.
         return np.where(men[:, None], both[:, 1] + self._p.lowest, NO_ALLELE).astype(np.uint8)
 
     def _record(self, pop: Any) -> bool:
-        """Note a generation as born; simuPOP numbers individuals from 1 in the order of birth, and 0 is nobody."""
+        """Store a generation at birth.
+
+        In simuPOP, individuals are numbered from 1 by order of birth, and 0 means no parent.
+        """
         columns, p = self._columns, self._p
         first = int(pop.indInfo("ind_id")[0]) - 1
         rows = slice(first, first + p.people)
@@ -238,7 +250,10 @@ class _Simulation:
         return True
 
     def _record_mutations(self, pop: Any) -> bool:
-        """Note how germ lines differ from haplotypes at birth, before anybody has moved."""
+        """Store the differences between germ lines and haplotypes at birth.
+
+        This is done before people migrate.
+        """
         first = int(pop.indInfo("ind_id")[0]) - 1
         born = self._columns.haplotypes[first : first + self._p.people]
         passed_on = self._alleles(pop)

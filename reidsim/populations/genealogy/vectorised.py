@@ -1,8 +1,9 @@
-"""The default engine: whole generations at a time, compiled.
+"""The default engine for genealogies, in compiled code.
 
-Order of events, as in the research code of Wan et al. 2021: before a generation marries, the germ line of each man may
-mutate (his sons share the result; his own haplotype stays as at birth), and in some generations people migrate. Then
-each subpopulation marries and fills up with children, couple by couple, the last having as many as there is room for.
+It processes whole generations. The order of events follows the research code of Wan et al. 2021. Before a generation
+marries, the germ line of each man may mutate (all his sons inherit the result; his own haplotype does not change), and
+in some generations people migrate. Then couples form in each subpopulation and have children, one couple after the
+other, until the next generation is complete; the last couple's number of children is reduced if necessary.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ from reidsim.random_counts import draw_binomial
 
 @dataclass(frozen=True)
 class _Streams:
-    """One random stream for each kind of event: a change of one rule does not affect the draws of others."""
+    """One random stream per kind of event.
+
+    Changing one rule then does not affect the draws of other events.
+    """
 
     founders: np.random.Generator
     mutation: np.random.Generator
@@ -50,7 +54,7 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     ----------
     parameters : GenealogyParameters
     seed : int
-        Decides the result, byte for byte.
+        Root seed; it determines the result exactly.
     progress : callable, optional
         Called as ``progress(task, generations done, generations)``.
 
@@ -61,7 +65,7 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     Raises
     ------
     InputError
-        If no couple can form in a subpopulation.
+        If no couple is possible in a subpopulation.
     """
     p = parameters
     streams = _Streams.from_seed(seed)
@@ -113,7 +117,7 @@ def _found(columns: Columns, p: GenealogyParameters, rng: np.random.Generator) -
 
 
 def _draws(shares: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    # Positions of share 0 are excluded, so that rounding cannot draw one.
+    # Positions with share 0 are excluded; otherwise rounding errors could select one.
     positions = np.flatnonzero(shares)
     found = np.searchsorted(np.cumsum(shares[positions]), rng.random(n), side="right")
     return np.asarray(positions[np.minimum(found, len(positions) - 1)])
@@ -122,12 +126,15 @@ def _draws(shares: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]
 def _mutate(
     columns: Columns, start: int, stop: int, p: GenealogyParameters, rng: np.random.Generator
 ) -> tuple[NDArray[np.uint8], Mutations]:
-    """Return the haplotypes that people of rows `start` to `stop` pass on, and how they differ from their own."""
+    """Return the haplotypes that people pass on, and the mutations in them.
+
+    The people are in rows `start` to `stop`.
+    """
     transmitted = columns.haplotypes[start:stop].copy()
     men = np.flatnonzero(columns.sex[start:stop] == MAN)
     parts = []
     for locus, rate in enumerate(p.mutation_rates):
-        # Each man mutates independently: a binomial number of men, every set of that many being equally likely.
+        # Men mutate independently: draw their number from a binomial distribution, then a random set of this size.
         mutants = men[rng.choice(len(men), int(draw_binomial(rng, len(men), rate)), replace=False, shuffle=False)]
         before = transmitted[mutants, locus]
         steps = 2 * rng.integers(2, size=len(mutants)) - 1
@@ -153,7 +160,8 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
     people : list of ndarray of int32
         Rows of the residents of each subpopulation.
     shares : ndarray of float64, shape (n_subpopulations, n_subpopulations)
-        Share of each subpopulation (row) that goes to each (column), rounded down to whole people; the rest stay.
+        Share of each subpopulation (row) that moves to each subpopulation (column); numbers of people are rounded down,
+        and the remaining people do not move.
     rng : numpy.random.Generator
     """
     arrivals: list[list[NDArray[np.int32]]] = [[] for _ in people]
@@ -170,7 +178,10 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
 
 
 def _children_cumulative(p: GenealogyParameters) -> Floats:
-    """Return the probabilities of at most 1, 2, ... children, Poisson without 0."""
+    """Return the probabilities of at most 1, 2, ... children.
+
+    The distribution is a zero-truncated Poisson distribution.
+    """
     most = int(p.mean_children + 12 * np.sqrt(p.mean_children) + 30)
     log_terms = np.cumsum(np.log(p.mean_children) - np.log(np.arange(1, most + 1)))
     terms = np.exp(log_terms - log_terms.max())

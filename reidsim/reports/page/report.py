@@ -146,7 +146,7 @@ def report_text(
     Parameters
     ----------
     folder, scenario_file, cells, author, institution, shared_file, break_even, progress
-        As in `write_report`.
+        See `write_report`.
     file_format : {"html", "markdown"}
     beside : str or Path
         Folder to which the links to figures in a Markdown report are relative.

@@ -1,4 +1,4 @@
-"""Read a results folder from disk, whatever kind of run wrote it."""
+"""Read a results folder of any kind of run from disk."""
 
 from __future__ import annotations
 

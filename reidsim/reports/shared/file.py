@@ -288,7 +288,7 @@ def _write_both(path: Path, content: bytes, sidecar_of_written: Callable[[Path],
     order = (sidecar_of(path), path)
     at = path
     try:
-        # A fixed suffix makes the unfinished file plain text, whatever the suffix of the final file.
+        # A fixed suffix makes the unfinished file plain text, independent of the suffix of the final file.
         unfinished[path] = unfinished_beside(path, lambda name: Path(name).write_bytes(content), ".part")
         at = sidecar_of(path)
         sidecar = sidecar_of_written(Path(unfinished[path]))

@@ -76,7 +76,7 @@ class Kept:
 class SingledOut:
     """Number of people singled out by quasi-identifiers and kept columns of a file.
 
-    A person is singled out if the combination of values in one of the person's rows belongs to nobody else.
+    A person is singled out if the combination of values in one of the person's rows is unique to the person.
 
     Parameters
     ----------

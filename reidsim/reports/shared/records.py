@@ -140,7 +140,7 @@ class SourceRecords:
     def persons(self) -> NDArray[np.int64] | None:
         """Person number of each record; None if every person has one record.
 
-        A record with a missing key value is a person of its own.
+        A record with a missing key value counts as a separate person.
         """
         key = key_columns(self.columns.person)
         if not key:
@@ -393,7 +393,7 @@ def identifying_columns(
     persons : ndarray of int, shape (n_records,), optional
         Person of each record; if not given, each record is a person.
     declared : collection of str
-        Columns whose values no outsider knows; uniqueness of their values identifies nobody.
+        Columns whose values no outsider knows; unique values in these columns do not identify a person.
 
     Raises
     ------

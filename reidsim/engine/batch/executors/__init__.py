@@ -1,6 +1,7 @@
-"""Executors of the runs of a batch: this process, processes of this computer, or a cluster.
+"""Executors of the runs of a batch.
 
-An executor does tasks in any order and gives back groups of outcomes as they come, to be written down together.
+Runs are done in this process, in several processes of this computer, or on a cluster. An executor runs tasks in any
+order. It yields outcomes in groups as they become available; the caller writes each group to disk at once.
 """
 
 from __future__ import annotations
@@ -13,35 +14,40 @@ from typing import Protocol
 
 from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work
 
-# Outcomes are handed over, and written to disk, about this often; workers are given about as much work at a time.
+# Target interval, in seconds, between groups of outcomes (each is one write to disk), and the target duration of a
+# chunk of tasks for a worker.
 HAND_OVER_SECONDS = 0.25
-# Most runs at a time, since a worker keeps their outcomes until all have ended.
+# Maximum number of runs in a chunk, because a worker may keep the outcomes in memory until the chunk is finished.
 _MOST_RUNS = 1_000
 
 
 class Executor(Protocol):
-    """Does runs, somewhere."""
+    """Protocol of executors, which do the runs of a batch."""
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
-        """Do every task once; yield outcomes in groups, in the order in which runs end.
+        """Run every task once; yield groups of outcomes in the order in which runs finish.
 
-        Closing the generator before its end leaves no process behind.
+        Closing the generator early ends all worker processes.
         """
 
 
 class Pace:
-    """How long runs have taken so far."""
+    """The mean duration of finished runs, which determines the next chunk."""
 
     def __init__(self) -> None:
         self._seconds, self._ended = 0.0, 0
 
     def note(self, outcomes: Sequence[RunOutcome]) -> None:
-        """Take runs into account that ended."""
+        """Add the durations of finished runs."""
         self._seconds += sum(outcome.seconds for outcome in outcomes)
         self._ended += len(outcomes)
 
     def chunk(self, left: deque[RunTask], workers: int) -> list[RunTask]:
-        """Take as many runs as take about as long as it pays to wait for, while enough are left for every worker."""
+        """Remove and return the next chunk of tasks.
+
+        A chunk is about `HAND_OVER_SECONDS` of work, less near the end. At most 1/(2 `workers`) of the remaining tasks
+        are taken, so that every worker stays busy.
+        """
         size = 1
         if self._ended:
             quick = math.ceil(HAND_OVER_SECONDS / max(self._seconds / self._ended, 1e-6))
@@ -50,7 +56,10 @@ class Pace:
 
 
 def one_thread() -> contextlib.AbstractContextManager[object]:
-    """Keep linear algebra on one thread: sums do not depend on the number of cores, and runs do not compete."""
+    """Return a context that limits linear algebra to one thread.
+
+    Sums then do not depend on the number of cores, and parallel runs do not compete for cores.
+    """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     limits: contextlib.AbstractContextManager[object] = threadpool_limits(1)

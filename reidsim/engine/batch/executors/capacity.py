@@ -1,4 +1,4 @@
-"""The number of processes for which this computer has cores and free memory."""
+"""The number of worker processes that fit this computer's cores and free memory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from reidsim.errors import InputError
 from reidsim.memory import free_memory
 
-# Memory of a worker that has imported the package and compiled its functions.
+# Memory of a worker after it has imported the package and compiled its functions.
 _WORKER_BYTES = 300 * 1024**2
-# So few processes do no harm on a computer with fewer cores, and allow comparisons between numbers of processes.
+# This number of processes is always allowed: it is harmless on a computer with fewer cores, and allows comparisons
+# between numbers of processes.
 _ALWAYS = 4
 
 
@@ -22,17 +23,22 @@ def available_cores() -> int:
 
 
 def default_workers() -> int:
-    """Return the number of processes if the user gives none: the cores, as far as there is memory."""
+    """Return the default number of processes.
+
+    It is the number of cores, or less if memory is short.
+    """
     return max(1, min(available_cores(), _fitting()))
 
 
 def require_carried(workers: int) -> None:
-    """Refuse more processes than cores (than four, on a computer with fewer), or than fit into free memory.
+    """Check that cores and free memory suffice for a number of processes.
+
+    Up to four processes are allowed on a computer with fewer cores.
 
     Raises
     ------
     InputError
-        If there are too many.
+        If there are too many processes.
     """
     cores, fitting = available_cores(), _fitting()
     most = max(cores, _ALWAYS)
@@ -46,7 +52,10 @@ def require_carried(workers: int) -> None:
 
 
 def _fitting() -> int:
-    """Return the number of workers that fit into free memory, each as large as this process, which read the data."""
+    """Return the number of workers that fit into free memory.
+
+    A worker needs about as much memory as this process, which has read the data.
+    """
     free = free_memory()
     if free is None:
         return available_cores()
@@ -54,7 +63,10 @@ def _fitting() -> int:
 
 
 def _resident() -> int:
-    """Return the bytes of this process in memory; 0 where the system does not show them."""
+    """Return the resident memory of this process in bytes.
+
+    The result is 0 if the operating system does not report it.
+    """
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

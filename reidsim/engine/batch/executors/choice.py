@@ -1,4 +1,7 @@
-"""Executors by name; the default uses processes if they save time, else this process."""
+"""Executors by name.
+
+The default executor starts worker processes only if they save time.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +22,23 @@ EXECUTORS = ("auto", "serial", "processes", "dask")
 def executor_named(
     name: str = "auto", *, workers: int | None = None, scheduler: str | None = None, timeout: float | None = None
 ) -> Executor:
-    """Return an executor.
+    """Return the executor with a given name.
 
     Parameters
     ----------
     name : str
         One of `EXECUTORS`.
     workers : int, optional
-        Processes; as many as there are cores and free memory for, if not given.
+        Number of processes; default: as many as cores and free memory allow.
     scheduler : str, optional
-        Address of a dask cluster's scheduler; a cluster of this computer, if not given.
+        Address of a dask cluster's scheduler; default: start a cluster on this computer.
     timeout : float, optional
-        Seconds after which a run is given up.
+        Seconds after which a run is stopped.
 
     Raises
     ------
     InputError
-        If there is no such executor, or the options do not fit it.
+        If there is no such executor, or it does not support an option.
     """
     require_among("no such executor", (name,), EXECUTORS, where="executor")
     if workers is not None and workers < 1:
@@ -50,7 +53,7 @@ def executor_named(
         expected = "workers with executor auto, processes, or dask without a scheduler"
         raise InputError("the number of processes is not ours to choose", where="workers", expected=expected)
     if timeout is not None and name not in ("auto", "processes"):
-        # A run cannot be stopped from within its own process.
+        # Only a separate process can stop a run.
         raise InputError("runs cannot be given up there", where="timeout", found=name, expected="executor processes")
     if name == "serial":
         return SerialExecutor()
@@ -61,31 +64,34 @@ def executor_named(
     return AutomaticExecutor(workers)
 
 
-# Below this, starting processes, each of which reads the data, takes longer than it saves.
+# Minimum expected remaining time, in seconds, for starting processes; below it, starting them and reading the data in
+# each costs more time than it saves.
 WORTH_SECONDS = 5.0
 
 
 class AutomaticExecutor:
-    """Begins in this process, and continues in processes if the remaining runs are expected to take over five seconds.
+    """Executor that starts in this process and switches to several processes.
+
+    It switches if the remaining runs are expected to take more than `WORTH_SECONDS`.
 
     Parameters
     ----------
     workers : int, optional
-        Processes at most; as many as there are cores and free memory for, if not given.
+        Maximum number of processes; default: as many as cores and free memory allow.
     """
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
-        """Do every task; see `Executor`."""
+        """Run every task; see `Executor`."""
         done, workers = 0, self._workers or default_workers()
 
         def goes_on(outcome: RunOutcome) -> bool:
             nonlocal done
             done += 1
             left = len(tasks) - done
-            # The first run also reads files and compiles; it predicts the time of the other runs only if they are few.
+            # The first run also reads files and compiles, so its duration is not multiplied by the number of runs.
             expected = left * outcome.seconds if done > 1 else outcome.seconds
             return workers == 1 or left < 2 or expected < WORTH_SECONDS
 
@@ -95,17 +101,20 @@ class AutomaticExecutor:
 
 
 class SerialExecutor:
-    """Does runs in this process."""
+    """Executor that does all runs in this process, one after the other."""
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
-        """Do every task in the order given; see `Executor`."""
+        """Run every task in the given order; see `Executor`."""
         yield from one_by_one(work, tasks, lambda outcome: True)
 
 
 def one_by_one(
     work: Work, tasks: Sequence[RunTask], goes_on: Callable[[RunOutcome], bool]
 ) -> Generator[list[RunOutcome], None, None]:
-    """Do tasks in this process, until `goes_on` returns False for an outcome; yield groups of outcomes."""
+    """Run tasks in this process until `goes_on` returns False for an outcome.
+
+    Yield groups of outcomes.
+    """
     group: list[RunOutcome] = []
     since = time.monotonic()
     with one_thread():
@@ -114,7 +123,7 @@ def one_by_one(
                 outcome = attempt(work, task)
                 if outcome.state == COMPLETE or not came():
                     group.append(outcome)
-                # A library may have swallowed the interrupt, or made a failure of the run out of it.
+                # A library may have caught the interrupt, or turned it into an error of the run.
                 stop_if_interrupted()
                 if not goes_on(group[-1]):
                     break
@@ -123,7 +132,7 @@ def one_by_one(
                     yield ended
                     since = time.monotonic()
         except KeyboardInterrupt:
-            # Earlier outcomes are kept.
+            # Yield the outcomes of the runs before the error, so that they are kept.
             if group:
                 yield group
             raise

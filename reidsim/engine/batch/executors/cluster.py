@@ -1,4 +1,7 @@
-"""Runs done by the workers of a dask cluster, on this computer or on others."""
+"""Executor that does runs on the workers of a dask cluster.
+
+Workers may be on this computer or on others.
+"""
 
 from __future__ import annotations
 
@@ -28,33 +31,33 @@ _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Packages that log each failed attempt to reach a scheduler.
+# Packages that log every failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
-# A worker has one chunk at a time, its runs are rescheduled here after its death, and its successor may take long to
-# start on a busy computer.
+# Settings of a cluster started here: a worker gets one chunk at a time, runs of a dead worker are rescheduled by this
+# module instead of dask, and a new worker may take long to start on a busy computer.
 _OWN_CLUSTER = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.deploy.lost-worker-timeout": "10 minutes",
-    # Without the default's MALLOC_TRIM_THRESHOLD_, by which every large array is new memory.
+    # Omits dask's default MALLOC_TRIM_THRESHOLD_, under which every large array is allocated from the system anew.
     "distributed.nanny.pre-spawn-environ": dict.fromkeys(_ONE_THREAD, "1"),
 }
 
 
 class DaskExecutor:
-    """Does runs on the workers of a dask cluster, which must see the scenario's files at the same paths.
+    """Executor that does runs on the workers of a dask cluster.
 
-    If a worker dies, its runs are repeated at the end, one by one and with nothing else on the cluster. A run during
-    which workers die again, twice, is reported as ``killed``. (The scheduler of a given cluster first tries other
-    workers, as often as it is configured to.)
+    All workers must find the scenario's files at the same paths. If a worker dies, its runs are repeated at the end,
+    one by one with no other run on the cluster. A run during which workers die twice more is reported as ``killed``.
+    (The scheduler of an existing cluster first tries other workers, as often as it is configured to.)
 
     Parameters
     ----------
     scheduler : str, optional
-        Address of a cluster's scheduler, such as ``tcp://10.0.0.1:8786``; if not given, a cluster of processes of this
-        computer is started and ended.
+        Address of a cluster's scheduler, such as ``tcp://10.0.0.1:8786``. Default: start a cluster of processes on this
+        computer, and end it after the batch.
     workers : int, optional
-        Processes of that cluster; as many as there are cores and free memory for, if not given.
+        Number of processes of the cluster started here; default: as many as cores and free memory allow.
     """
 
     def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
@@ -62,7 +65,7 @@ class DaskExecutor:
         self._workers = workers
 
     def execute(self, work: Any, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
-        """Do every task; see `Executor`.
+        """Run every task; see `Executor`.
 
         Raises
         ------
@@ -75,7 +78,7 @@ class DaskExecutor:
         with self._client(work) as client:
             files: dict[str, str] = {}
             if self._scheduler is not None and hasattr(work, "loaded"):
-                # Workers may have another working folder.
+                # The working folder of workers may differ, so relative paths would not be found.
                 work = replace(work, loaded=replace(work.loaded, path=work.loaded.path.absolute()))
                 files = _hashes(work, tasks)
             sent = _Sent(client, pickle.dumps((pickle.dumps(work), files, code_version())), tasks)
@@ -108,7 +111,7 @@ class DaskExecutor:
             workers = self._workers or default_workers()
             started.enter_context(importlib.import_module("dask").config.set(_OWN_CLUSTER))
             try:
-                # Without a loopback interface, dask would try for 30 seconds.
+                # Fail at once if there is no loopback interface; dask would try for 30 seconds.
                 with socket.create_server((_LOOPBACK, 0)) as listener:
                     socket.create_connection(listener.getsockname(), timeout=_CONNECT_SECONDS).close()
                 cluster = distributed.LocalCluster(
@@ -128,14 +131,20 @@ class DaskExecutor:
 
 
 def _hashes(work: Any, tasks: Sequence[RunTask]) -> dict[str, str]:
-    """Return the SHA-256 of each file that tasks read, by absolute path; bundled files belong to the program."""
+    """Return the SHA-256 of each file that tasks read, by absolute path.
+
+    Bundled files are omitted.
+    """
     values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()}
     return {str(path): sha256_of(path) for path in files_named(work.loaded, values.values())}
 
 
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
-    """Silence attempts of dask to reach a lost scheduler, which is reported as an error."""
+    """Suppress dask's log messages about a lost scheduler.
+
+    The loss is reported as an error instead.
+    """
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
     levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
     for logger in levels:
@@ -148,12 +157,12 @@ def _without_logs() -> Iterator[None]:
 
 
 def _distributed() -> Any:
-    """Import dask.distributed, which has no types.
+    """Import and return dask.distributed, which has no type hints.
 
     Raises
     ------
     InputError
-        If it is not installed.
+        If dask.distributed is not installed.
     """
     try:
         return importlib.import_module("distributed")
@@ -163,11 +172,11 @@ def _distributed() -> Any:
 
 
 class _Sent:
-    """The tasks of a batch, as futures of a cluster."""
+    """The tasks of a batch that were sent to a cluster, as futures."""
 
     def __init__(self, client: Any, work: bytes, tasks: Sequence[RunTask]) -> None:
         self._client = client
-        # A result of the cluster, so that it goes to each worker once, and is made again if it is lost with one.
+        # Submitted as a result of the cluster: it is sent to each worker once, and recreated if its worker dies.
         self._work = client.submit(bytes, work, pure=False)
         self._left, self._suspects = deque(tasks), deque[RunTask]()
         self._cores = _cores(client)
@@ -187,7 +196,7 @@ class _Sent:
         return futures
 
     def outcomes(self, future: Any) -> list[RunOutcome]:
-        """Return the outcomes of a future that ended; none for runs that have to be repeated."""
+        """Return the outcomes of a finished future, without runs that have to be repeated."""
         chunk = self.chunks.pop(future)
         try:
             outcomes: list[RunOutcome] = future.result()
@@ -205,7 +214,7 @@ class _Sent:
         except InputError:
             raise
         except Exception as error:
-            # The scheduler is gone, or has forgotten futures; runs themselves do not raise.
+            # Errors of runs are part of their outcomes, so this error means that the scheduler was lost or restarted.
             problem, hint = f"the dask cluster was lost: {type(error).__name__}", "go on with --resume; runs that ended"
             raise InputError(problem, where="scheduler", hint=f"{hint} are kept") from error
         self._pace.note(outcomes)
@@ -218,7 +227,10 @@ class _Sent:
 
 
 def _require_listener(address: str) -> None:
-    """Raise an error if nothing listens at an address; a dask client without one complains when deleted."""
+    """Raise an error if no scheduler listens at an address.
+
+    A dask client without a scheduler prints errors when it is deleted, so none is created in this case.
+    """
     comm = importlib.import_module("distributed.comm")
     protocol, _ = comm.parse_address(address)
     if protocol in ("tcp", "tls"):
@@ -227,7 +239,10 @@ def _require_listener(address: str) -> None:
 
 
 def _cores(client: Any) -> int:
-    """Return the number of threads of all workers, of which at least one must exist."""
+    """Return the total number of threads of all workers.
+
+    Raise an error if there is no worker.
+    """
     try:
         client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
@@ -239,21 +254,21 @@ def _cores(client: Any) -> int:
 
 
 def _do(work: bytes, chunk: list[RunTask]) -> list[RunOutcome]:
-    """Do some tasks, in a worker."""
+    """Run some tasks in a worker; return their outcomes."""
     with one_thread(), in_one_thread():
         return [attempt(_loaded(work), task) for task in chunk]
 
 
 @functools.lru_cache(maxsize=2)
 def _loaded(sent: bytes) -> Work:
-    """Return the work, in a worker that has the same program, files and modules.
+    """Return the work in a worker that has the same program, files and modules.
 
     Raises
     ------
     InputError
-        If it has not.
+        If the worker's program, files or modules differ.
     """
-    pickled, files, version = pickle.loads(sent)  # noqa: S301 - from the process that gave the work
+    pickled, files, version = pickle.loads(sent)  # noqa: S301 - sent by the process that runs the batch
     if code_version() != version:
         problem = "a dask worker has another version of the program"
         raise InputError(problem, where="scheduler", found=code_version(), expected=version)

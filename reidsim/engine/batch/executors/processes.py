@@ -1,4 +1,7 @@
-"""Runs done by several processes of this computer, any of which may die."""
+"""Executor that does runs in several processes of this computer.
+
+It survives the death of a process.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +25,27 @@ from reidsim.engine.batch.executors.worker import READY
 from reidsim.engine.batch.tasks import KILLED, TIMEOUT, RunOutcome, RunTask, Work
 from reidsim.errors import InputError
 
-# Deaths of processes after which a run is given up; a single death may have another reason.
+# A run is reported as killed after its process has died this often; a single death may have another cause.
 _DEATHS = 2
-# Deaths in a row before a process is ready, after which none is expected to start.
+# The batch fails after this many processes in a row have died before they were ready.
 _FAILED_STARTS = 3
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class ProcessExecutor:
-    """Does runs in processes of this computer.
+    """Executor that does runs in several processes of this computer.
 
     A process does one run at a time and returns each outcome at once. If it dies, its current run is tried once more,
-    then reported as ``killed``; all other runs go on. The pool is our own because pools of other packages do not do
-    this: `concurrent.futures` gives up all runs if one process dies, and that of pebble hangs if processes die while
-    they start.
+    then reported as ``killed``; all other runs continue. Pools of other packages do not support this: a pool of
+    `concurrent.futures` fails completely if one process dies, and a pool of pebble hangs if processes die during their
+    start.
 
     Parameters
     ----------
     workers : int, optional
-        Number of processes; as many as there are cores and free memory for, if not given.
+        Number of processes; default: as many as cores and free memory allow.
     timeout : float, optional
-        Seconds after which a run is given up and reported as ``timeout``.
+        Seconds after which a run is stopped and reported as ``timeout``.
     """
 
     def __init__(self, workers: int | None = None, timeout: float | None = None) -> None:
@@ -50,7 +53,7 @@ class ProcessExecutor:
         self._timeout = timeout
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
-        """Do every task; see `Executor`.
+        """Run every task; see `Executor`.
 
         Raises
         ------
@@ -75,12 +78,12 @@ class _Worker:
         self.is_ready = False
         self.since = math.inf
         paths = [path or os.getcwd() for path in sys.path]
-        self.process = subprocess.Popen(  # noqa: S603 - this very program
+        self.process = subprocess.Popen(  # noqa: S603 - starts this program
             [sys.executable, "-P", worker.__file__, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(paths)},
-            # Ctrl-C reaches this process alone, which then ends the workers.
+            # In its own session, a worker does not receive Ctrl-C; this process receives it and ends the workers.
             start_new_session=True,
         )
         self._inbox, self._outbox = cast("IO[bytes]", self.process.stdin), cast("IO[bytes]", self.process.stdout)
@@ -97,17 +100,17 @@ class _Worker:
         self.process.kill()
         self.process.wait()
         for pipe in (self._inbox, self._outbox):
-            # Closing flushes input that nobody reads any more.
+            # Closing the pipe flushes buffered input, which raises OSError because the process is dead.
             with contextlib.suppress(OSError):
                 pipe.close()
 
     def exit_reason(self) -> str:
-        """Return how the process ended, as the end of a sentence."""
+        """Return a phrase that describes how the process ended, for error messages."""
         code = self.process.wait()
         return f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
 
     def _write(self, message: bytes) -> None:
-        # A broken pipe is noticed by the listener.
+        # The listening thread handles a broken pipe.
         with contextlib.suppress(OSError):
             self._inbox.write(message)
             self._inbox.flush()
@@ -115,7 +118,7 @@ class _Worker:
     def _listen(self, events: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
         with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
             while True:
-                events.put((self, pickle.load(self._outbox)))  # noqa: S301 - from a process that this one started
+                events.put((self, pickle.load(self._outbox)))  # noqa: S301 - sent by a process that this one started
         events.put((self, None))
 
 
@@ -133,7 +136,7 @@ class _Pool:
         self.unfinished = len(tasks)
 
     def next_group(self) -> list[RunOutcome]:
-        """Let the processes work for a moment; return the outcomes of this time."""
+        """Wait a moment for the processes; return the outcomes that arrived."""
         while len(self.workers) < min(self._size, self.unfinished):
             self.workers.add(_Worker(self._work, self._events))
         group: list[RunOutcome] = []
@@ -152,13 +155,13 @@ class _Pool:
         return group
 
     def remove(self, process: _Worker) -> None:
-        """End a process."""
+        """End a process and remove it from the pool."""
         self.workers.discard(process)
         process.kill()
 
     def _handle(self, process: _Worker, message: Any) -> list[RunOutcome]:
         if process not in self.workers:
-            return []  # Ended by this process, which has dealt with its tasks.
+            return []  # removed by this pool, which has already handled its tasks
         if message is None:
             return self._died(process)
         if message == READY:
@@ -185,7 +188,10 @@ class _Pool:
         return [RunOutcome(culprit, KILLED, error=f"the process that worked on it {reason}, twice")]
 
     def _stop(self, process: _Worker) -> RunTask:
-        """End a process, put its other tasks back, and return the task that it worked on."""
+        """End a process and return its current task.
+
+        Its waiting tasks are put back into the queue.
+        """
         self.remove(process)
         culprit = process.chunk.popleft()
         self._left.extendleft(reversed(process.chunk))

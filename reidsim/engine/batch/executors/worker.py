@@ -1,8 +1,8 @@
-"""The program of a worker process, started by `ProcessExecutor` as a file.
+"""The program of a worker process; `ProcessExecutor` starts this file as a script.
 
-The worker reads pickled objects from standard input, first the work and then lists of tasks, and writes each outcome to
-standard output at once. It ends with its parent, even in the middle of a run. The package is imported only after this
-is ensured: an import takes seconds, under memory pressure minutes.
+The worker reads pickled objects from standard input, first the work and then lists of tasks. It writes each outcome to
+standard output at once. It ends when its parent ends, even in the middle of a run. The package is imported only after
+this is ensured, because an import takes seconds (minutes, if memory is short).
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ import time
 from typing import IO
 
 READY = "ready"
-# Of <sys/prctl.h>.
+# Constant from <sys/prctl.h>.
 _PR_SET_PDEATHSIG = 1
 _LOOK_SECONDS = 0.2
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process as soon as its parent ends, or now if it has ended.
+    """Ensure that this process ends as soon as its parent ends.
+
+    If the parent has already ended, this process ends now.
 
     Parameters
     ----------
     parent : int
-        Process that started this one.
+        Process ID of the parent.
     """
     if not (sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) == 0):
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    # The parent may have ended before.
+    # The parent may have ended before the signal was requested.
     if os.getppid() != parent:
         os._exit(1)
 
@@ -44,15 +46,15 @@ def _watch(parent: int) -> None:
 
 
 def main() -> None:
-    """Do the tasks that the process at the other end of the pipes sends."""
-    # The parent decides when to stop; Ctrl-C is meant for it.
+    """Run the tasks that the parent process sends."""
+    # Ctrl-C is handled by the parent, which then ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # Input and output of libraries must not mix with the messages.
+    # Redirect standard input and output, so that output of libraries cannot corrupt the messages.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     try:
-        work = pickle.load(inbox)  # noqa: S301 - from the process that started this one
+        work = pickle.load(inbox)  # noqa: S301 - sent by the parent process
         from reidsim.engine.batch.tasks import attempt
 
         _send(outbox, READY)

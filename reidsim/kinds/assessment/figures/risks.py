@@ -237,7 +237,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
     Parameters
     ----------
     cohorts : DataFrame
-        As for `cohort_groups`.
+        See `cohort_groups`.
 
     Returns
     -------

@@ -35,7 +35,7 @@ def payoff_difference_curves(
     reference : str
         The policy whose payoffs are subtracted.
     policies : sequence of str, optional
-        The policies to show, in this order (all but the reference, no-protection and suppress-all, if not given).
+        The policies to show, in this order. Default: all except the reference, no-protection and suppress-all.
 
     Returns
     -------
@@ -73,11 +73,11 @@ def payoff_difference_scatter(
     Parameters
     ----------
     records : DataFrame
-        As for `payoff_difference_curves`.
+        See `payoff_difference_curves`.
     reference : str
         The policy whose payoffs are subtracted.
     policies : sequence of str, optional
-        The policies to show, in this order (all but the reference, no-protection and suppress-all, if not given).
+        The policies to show, in this order. Default: all except the reference, no-protection and suppress-all.
 
     Returns
     -------

@@ -55,8 +55,8 @@ def payoff_by_group_size(attacks: pd.DataFrame) -> Figure:
     Parameters
     ----------
     attacks : DataFrame
-        As for `risk_by_group_size`, with ``value`` (expected payoff at the outset, money per record) in place of
-        ``risk``.
+        The columns of `risk_by_group_size`, with ``value`` (expected payoff at the outset, money per record) in place
+        of ``risk``.
 
     Returns
     -------
@@ -74,8 +74,8 @@ def exploits_by_group_size(attacks: pd.DataFrame) -> Figure:
     Parameters
     ----------
     attacks : DataFrame
-        As for `risk_by_group_size`, with ``exploits`` (number before termination if none succeeds and none is detected)
-        in place of ``risk``. Rows of the baseline are not drawn.
+        The columns of `risk_by_group_size`, with ``exploits`` (number before termination if none succeeds and none is
+        detected) in place of ``risk``. Rows of the baseline are not drawn.
 
     Returns
     -------
