@@ -121,7 +121,7 @@ def pure_exploitability(payoff: Floats, value: float) -> Floats:
 def _scaled(payoff: Floats) -> Floats:
     """Return payoffs as shares of their range, from 0 to 1."""
     if payoff.ndim != 2 or not payoff.size or not np.isfinite(payoff).all():
-        raise InputError("not the payoffs of a game", found=f"shape {payoff.shape}", expected="numbers in every cell")
+        raise InputError("invalid payoff matrix", found=f"shape {payoff.shape}", expected="a number in every cell")
     low = float(payoff.min())
     return np.asarray((payoff - low) / ((float(payoff.max()) - low) or 1.0))
 
