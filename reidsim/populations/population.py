@@ -145,7 +145,7 @@ class Population:
             With the given problem, if they are expected counts.
         """
         if not np.issubdtype(self.counts.dtype, np.integer):
-            raise InputError(problem, where=self.name, expected="counts of whole people")
+            raise InputError(problem, where=self.name, expected="whole numbers of people")
         return self.counts.astype(np.int64)
 
     @property

@@ -82,4 +82,4 @@ def joined(mutations: list[Mutations]) -> Mutations:
 def no_couple(subpopulation: int, generation: int) -> InputError:
     """Return the error of a subpopulation in which nobody can marry."""
     problem, where = "no rank has both a man and a woman", f"subpopulation {subpopulation}, generation {generation}"
-    return InputError(f"{problem}, so that nobody can marry", where=where, hint="more people or fewer ranks")
+    return InputError(f"{problem}, so nobody can marry", where=where, hint="use more people or fewer ranks")
