@@ -205,7 +205,9 @@ def run_job(
         tables = batch_tables(loaded.name, design, outcomes)
         warnings = batch_warnings(outcomes, design, tables["runs"])
         if damaged:
-            warnings += (f"{counted(damaged, 'line')} of {JOURNAL} could not be read; their runs were repeated",)
+            warnings += (
+                f"{counted(damaged, 'line')} of {JOURNAL} could not be read; the runs of these lines were repeated",
+            )
         result = job.result(replace(ended, tables=tables, manifest=manifest, warnings=warnings))
         # A job may have read the data once more.
         files.require_unchanged(folder or loaded.path)

@@ -146,7 +146,7 @@ class _Pool:
                 group += self._handle(*self._events.get(timeout=wait))
             if self._timeout is not None:
                 late = [w for w in self.workers if w.chunk and time.monotonic() - w.since > self._timeout]
-                error = f"took more than {self._timeout:g} s"
+                error = f"the run took more than {self._timeout:g} s"
                 group += [RunOutcome(self._stop(w), TIMEOUT, error=error, seconds=self._timeout) for w in late]
         self.unfinished -= len(group)
         return group
@@ -182,7 +182,7 @@ class _Pool:
         if self._deaths[culprit.key] < _DEATHS:
             self._left.appendleft(culprit)
             return []
-        return [RunOutcome(culprit, KILLED, error=f"the process that worked on it {reason}, twice")]
+        return [RunOutcome(culprit, KILLED, error=f"the process that executed the run {reason}, twice")]
 
     def _stop(self, process: _Worker) -> RunTask:
         """End a process, put its other tasks back, and return the task that it worked on."""
