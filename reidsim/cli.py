@@ -62,7 +62,7 @@ def _with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-_NO_MEMORY = "not enough memory; reidsim check SCENARIO prints its size"
+_NO_MEMORY = "not enough memory; run reidsim check SCENARIO to print the size of the scenario"
 # How Python says that there is no memory for another thread, and the system that there is none for a library.
 _NO_ROOM = ("can't start new thread", "failed to map segment from shared object", "annot allocate memory")
 

@@ -105,7 +105,7 @@ class PersonTable:
                 "column missing",
                 source=self.name,
                 where=attribute,
-                expected=f"this attribute among the columns {listed(self.columns, 20)}",
+                expected=f"one of {listed(self.columns, 20)}",
                 hint=nearest(attribute, self.columns),
             )
         return self.columns[attribute]
