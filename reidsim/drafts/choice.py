@@ -315,7 +315,7 @@ def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
         return f"it could identify most people: {why}"
     if profile.hint is None:
         return "nothing in its name or values suggests that outsiders know it"
-    return "others may know it, but the draft has enough quasi-identifiers"
+    return "outsiders may know this column, but the draft has enough quasi-identifiers"
 
 
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:

@@ -175,7 +175,7 @@ def checked_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> S
     sizes = np.atleast_1d(checked_group_sizes(group_sizes))
     if sizes.ndim != 1 or not sizes.size:
         raise InputError(
-            "group sizes are not those of a file",
+            "group sizes of the file have the wrong shape",
             where="group sizes",
             found=sizes.shape,
             expected="one size for each record, at least one record",
