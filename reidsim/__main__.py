@@ -27,8 +27,8 @@ def main() -> None:
         os.environ.update(_FRUGAL)
         if limit < _PROGRAM_ADDRESSES:
             print(
-                f"reidsim: not enough memory: the program itself takes up {memory_text(_PROGRAM_ADDRESSES)} of "
-                f"addresses; found a limit of {memory_text(limit)} (ulimit -v)",
+                f"reidsim: not enough memory: the program itself needs {memory_text(_PROGRAM_ADDRESSES)} of "
+                f"address space; found a limit of {memory_text(limit)} (ulimit -v)",
                 file=sys.stderr,
             )
             sys.exit(2)

@@ -86,12 +86,12 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
             raise InputError(f"cannot be read: {error.strerror}", source=path) from None
     expected = f"a {kind} file (TOML)"
     if text and os.path.isfile(given):
-        hint = f"reidsim new {shlex.quote(text)} drafts one" if is_table else None
+        hint = f"run reidsim new {shlex.quote(text)} to draft a scenario" if is_table else None
         raise InputError(f"not {expected}", source=given, hint=hint)
     if text and os.path.isdir(given):
         raise InputError("is a folder", source=given, expected=expected)
     if looks_like_path:
         raise InputError("no such file", source=path, expected=expected)
     names = bundled_names(folder)
-    expected, hint = f"{listed(names)}, or a file", nearest(text, names)
+    expected, hint = f"one of {listed(names)}, or a file", nearest(text, names)
     raise InputError(f"no bundled {kind} of this name", found=text, expected=expected, hint=hint)

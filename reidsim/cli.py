@@ -65,7 +65,7 @@ def _with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-_NO_MEMORY = "not enough memory; reidsim check SCENARIO prints its size"
+_NO_MEMORY = "not enough memory; run reidsim check SCENARIO to print the size of the scenario"
 # Parts of error messages from Python and the operating system if memory is too short for a thread or a library.
 _NO_ROOM = ("can't start new thread", "failed to map segment from shared object", "annot allocate memory")
 

@@ -40,4 +40,4 @@ def require_plain(name: str, where: str) -> None:
         argument `where`.
     """
     if not name.strip(". ") or not name.isprintable() or any(sign in name for sign in "/\\:"):
-        raise InputError("not a name", where=where, found=name, expected="letters and digits, without / or \\")
+        raise InputError("not a valid name", where=where, found=name, expected="letters and digits, without / or \\")

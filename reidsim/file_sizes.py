@@ -51,7 +51,7 @@ def read_within_memory(file: IO[bytes], path: Path) -> bytes:
     while chunk := file.read(_CHUNK):
         chunks.append(chunk)
         size += len(chunk)
-        require_memory(size * _TEXT_COPIES, "too large for memory, as far as it was read", source=path, free=free)
+        require_memory(size * _TEXT_COPIES, "too large for memory, even in part", source=path, free=free)
     return b"".join(chunks)
 
 

@@ -73,7 +73,7 @@ def require_memory(
     free = free_memory() if free is None else free
     if free is not None and needed > free:
         problem = f"{problem}: about {memory_text(needed)} are needed"
-        expected = f"at most the {memory_text(free)} that are free"
+        expected = f"at most {memory_text(free)}, the free memory"
         raise InputError(problem, source=source, where=where, expected=expected, hint=hint)
 
 

@@ -137,8 +137,8 @@ def validated_after(
 def _entry(entries: list[Any], key: str, where: str) -> int:
     """Return the position of a list entry, given its key."""
     if not key.isdecimal() or int(key) >= len(entries):
-        expected = f"0 to {len(entries) - 1}" if entries else "nothing: it is empty"
-        raise InputError("no such entry of the list", source="--set", where=where, found=key, expected=expected)
+        expected = f"a position from 0 to {len(entries) - 1}" if entries else "no position: the list is empty"
+        raise InputError("no such list entry", source="--set", where=where, found=key, expected=expected)
     return int(key)
 
 

@@ -55,7 +55,7 @@ def draw_binomial(rng: np.random.Generator, number: ArrayLike, probability: Arra
         np.asarray(number, dtype=np.int64), np.asarray(probability, dtype=np.float64)
     )
     if not ((numbers >= 0) & (chances >= 0) & (chances <= 1)).all():
-        raise ValueError("binomial of a negative number, or of a probability outside [0, 1]")
+        raise ValueError("negative number of trials, or probability outside [0, 1]")
     # Copy: broadcast arrays will become read-only in numpy.
     drawn = _binomials(rng.random(numbers.size), numbers.flatten(), chances.flatten())
     return np.asarray(drawn.reshape(numbers.shape))
@@ -86,7 +86,7 @@ def draw_multinomial(rng: np.random.Generator, number: ArrayLike, weights: Float
     by_row = np.ascontiguousarray(np.atleast_2d(weights), dtype=np.float64)
     totals = by_row.sum(axis=1)
     if (numbers < 0).any() or not ((totals > 0) & np.isfinite(totals)).all() or (by_row < 0).any():
-        raise ValueError("multinomial of a negative number, or of weights that are negative or sum to nothing")
+        raise ValueError("negative number of trials, or weights that are negative or sum to 0")
     shape = np.broadcast_shapes(numbers.shape, np.shape(weights)[:-1])
     of_rows = np.broadcast_to(numbers, shape).ravel()
     drawn = _multinomials(rng.random((len(of_rows), by_row.shape[1])), of_rows, by_row)
@@ -116,7 +116,7 @@ def draw_multivariate_hypergeometric(rng: np.random.Generator, counts: Counts, s
     """
     people = np.ascontiguousarray(counts)
     if (people < 0).any() or not 0 <= size <= people.sum():
-        raise ValueError("hypergeometric of a negative count, or of more than there are")
+        raise ValueError("negative count, or sample larger than the population")
     return np.asarray(_hypergeometrics(rng.random(len(people)), people, size))
 
 

@@ -90,18 +90,18 @@ def read_table(
         first = next(csv.reader(_lines(text, start), delimiter=delimiter), [])
     except csv.Error as error:
         hint = "a quotation mark is not closed"
-        raise InputError(f"first row cannot be read: {error}", source=path, hint=hint) from None
+        raise InputError(f"the first row cannot be read: {error}", source=path, hint=hint) from None
     names = [name.strip() for name in first] if header else [str(number) for number in range(len(first))]
     if len(names) > _MOST_COLUMNS:
         raise InputError("too many columns", source=path, found=len(names), expected=f"at most {_MOST_COLUMNS:,}")
     if names.count("") > 1:
-        hint = "lines that end in delimiters have columns without a name"
+        hint = "remove delimiters at the ends of lines, which add columns without a name"
         raise InputError("column named twice", source=path, found="", hint=hint)
     require_distinct("column named twice", names, source=path)
     # The parser received the header as column names, so the header is also the first row.
     table = _parsed(path, text[start:], names, delimiter, header).slice(int(header))
     if table.num_rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one")
+        raise InputError("the file has no rows", source=path, expected="at least one row")
     columns = [_values(column, trim) for column in table.columns]
     return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
 
@@ -141,7 +141,7 @@ def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: boo
         if broken:
             row, hint = broken[0], unclosed if broken[0].text.count('"') % 2 == 1 else None
             raise InputError(
-                "row of another length",
+                "row with the wrong number of columns",
                 source=path,
                 where=f"row {row.number - header}",
                 found=row.actual_columns,
@@ -150,11 +150,15 @@ def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: boo
             ) from None
         if "straddling" in str(error):
             # The row is longer than a block of the parser.
-            raise InputError("a row of more than a megabyte", source=path, hint=f"or {unclosed}") from None
-        raise InputError(f"rows cannot be distinguished: {error}", source=path) from None
+            raise InputError(
+                "a row is longer than a megabyte", source=path, hint=f"shorten the row; or possibly {unclosed}"
+            ) from None
+        raise InputError(f"rows cannot be parsed: {error}", source=path) from None
     if is_open:
         where = f"row {table.num_rows - header}" if table.num_rows > header else "first row"
-        raise InputError(unclosed, source=path, where=where, expected="one at the end of the value too")
+        raise InputError(
+            unclosed, source=path, where=where, expected="a closing quotation mark at the end of the value"
+        )
     return table
 
 
@@ -173,7 +177,7 @@ def reading_parquet(path: Path) -> Iterator[None]:
     except (OSError, pa.ArrowException, ValueError, TypeError, KeyError) as error:
         # TypeError and KeyError come from damaged pandas metadata.
         reason = str(error).partition("\n")[0]
-        raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
+        raise InputError(f"cannot be read as a Parquet file: {reason}", source=path) from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -193,7 +197,7 @@ def _parquet(path: Path, trim: bool) -> pd.DataFrame:
     require_parquet_fits(path)
     table = read_parquet(path)
     if table.num_rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one")
+        raise InputError("the file has no rows", source=path, expected="at least one row")
     return pd.DataFrame({name: _as_text(table.column(name), name, path, trim) for name in table.column_names})
 
 
@@ -208,7 +212,9 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.S
     except pa.ArrowException as error:
         is_nested = isinstance(error, pa.ArrowNotImplementedError)
         reason = (
-            "column that is not of single values" if is_nested else f"not text in UTF-8: {error}".partition("\n")[0]
+            "the column holds nested values, such as lists"
+            if is_nested
+            else f"not text in UTF-8: {error}".partition("\n")[0]
         )
         raise InputError(reason, source=path, where=f"column {name!r}", found=str(column.type)) from None
 
@@ -227,7 +233,7 @@ def _text(path: Path, encoding: str | None) -> str:
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
     except ValueError:
-        raise InputError("not a file name", source=path) from None
+        raise InputError("not a valid file name", source=path) from None
     text = _decoded(content, path, encoding)
     if not text.strip():
         raise InputError("the file is empty", source=path)
@@ -243,7 +249,7 @@ def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
     is_utf8 = codec == "utf-8"
     if is_utf8:
         content = content.removeprefix(codecs.BOM_UTF8)
-    archive = "a zip archive, perhaps an Excel workbook: call it .xlsx, or export it as CSV"
+    archive = "the file is a zip archive: if it is an Excel workbook, rename it to .xlsx or export it as CSV"
     hint = archive if content.startswith(_ZIP) else None
     try:
         text = content.decode(codec)
@@ -264,10 +270,10 @@ def _encoding_hint(content: bytes, start: int, has_option: bool) -> str:
     With `has_option`, the advice mentions the option for the encoding.
     """
     if content.startswith(_UTF16):
-        return "it is in UTF-16: save it as UTF-8" + (", or give the encoding utf-16" if has_option else "")
+        return "the file is in UTF-16: save it as UTF-8" + (", or set the encoding to utf-16" if has_option else "")
     if not content[:start].isascii():
-        return "earlier lines are UTF-8: the file mixes encodings"
-    return "save it as UTF-8" + (", or give its encoding, such as latin-1" if has_option else "")
+        return "earlier lines are in UTF-8: the file mixes encodings"
+    return "save the file as UTF-8" + (", or set its encoding, such as latin-1" if has_option else "")
 
 
 def _codec(path: Path, encoding: str | None) -> str:
@@ -275,10 +281,10 @@ def _codec(path: Path, encoding: str | None) -> str:
     try:
         found = codecs.lookup(encoding or "utf-8")
     except LookupError:
-        expected = "one such as utf-8, latin-1 or cp1252"
-        raise InputError("no such encoding", source=path, found=encoding, expected=expected) from None
+        expected = "an encoding such as utf-8, latin-1 or cp1252"
+        raise InputError("unknown encoding", source=path, found=encoding, expected=expected) from None
     if not found._is_text_encoding:
-        raise InputError("not an encoding of text", source=path, found=encoding)
+        raise InputError("not a text encoding", source=path, found=encoding)
     return "utf-8" if found.name == "utf-8-sig" else found.name
 
 
@@ -291,7 +297,12 @@ def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--e
         If an encoding is given for a Parquet, Excel, Stata, SPSS or SAS file.
     """
     if encoding is not None and path.suffix.lower() in (".parquet", *ENDINGS):
-        raise InputError("not a file in an encoding", source=where, found=encoding, expected="a CSV file")
+        raise InputError(
+            "the file format defines its own encoding",
+            source=where,
+            found=encoding,
+            expected="an encoding only for a CSV file",
+        )
 
 
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
@@ -349,7 +360,7 @@ def require_columns(table: pd.DataFrame | Iterable[str], columns: Iterable[str],
     names = [str(name) for name in (table.columns if isinstance(table, pd.DataFrame) else table)]
     for column in columns:
         if column not in names:
-            expected = f"it among the columns, which are {listed(names, 20)}"
+            expected = f"one of {listed(names, 20)}"
             hint = nearest(column, names)
             raise InputError("column missing", source=source, where=f"column {column!r}", expected=expected, hint=hint)
 
@@ -389,7 +400,9 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
     names = [str(name).strip() for name in frame.columns]
     require_distinct("column named twice", names, source=source)
     if not len(frame) or not names:
-        raise InputError("the table has no rows or no columns", source=source, expected="at least one of each")
+        raise InputError(
+            "the table has no rows or no columns", source=source, expected="at least one row and one column"
+        )
     columns = [text_column(frame.iloc[:, position], trim=trim) for position in range(len(names))]
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
 

@@ -64,14 +64,14 @@ def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
             warnings.simplefilter("ignore")
             return read(path)
     except ModuleNotFoundError as error:
-        hint = f"pip install 'reidsim[{extra}]'"
-        raise InputError(f"{error.name} is needed to read {kind}", source=path, hint=hint) from None
+        hint = f"run pip install 'reidsim[{extra}]'"
+        raise InputError(f"package {error.name} is needed to read {kind}", source=path, hint=hint) from None
     except InputError:
         raise
     except Exception as error:
         # Libraries raise different classes of errors for damaged files.
         reason = " ".join(str(error).split())
-        raise InputError(f"not {kind} that can be read: {reason}", source=path) from None
+        raise InputError(f"cannot be read as {kind}: {reason}", source=path) from None
 
 
 def _read(path: Path) -> pd.DataFrame:

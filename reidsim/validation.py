@@ -41,7 +41,7 @@ _PLAIN = {
     "an object": "a section",
     "a valid (array|tuple|list)": "a list",
     "a valid string": "text",
-    "(Tuple|List|Dictionary|String) should have": "something that has",
+    "(Tuple|List|Dictionary|String) should have": "a value with",
     " after validation, not .*": "",
 }
 
@@ -83,7 +83,7 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise InputError("too large for such a file", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
+            raise InputError("the file is too large", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
         return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise InputError("not a text file in UTF-8", source=path) from None
@@ -108,7 +108,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     if len(keys) > _MOST_KEYS:
         # Show names from the middle, where generated keys are likely.
         some, expected = ", ".join(keys[len(keys) // 2 :][:3]), f"at most {_MOST_KEYS:,}"
-        raise InputError(f"too many keys, {some} among them", source=path, found=len(keys), expected=expected)
+        raise InputError(f"too many keys, such as {some}", source=path, found=len(keys), expected=expected)
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

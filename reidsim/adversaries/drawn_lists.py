@@ -86,7 +86,11 @@ class DrawnListsLinker:
         self, lattice: GeneralizationLattice, drawn: DrawnLists, held: Sequence[str], *, guessed: bool = False
     ) -> None:
         if len(drawn.person) != lattice.n_records or not held:
-            raise InputError("no list of the records", found=len(drawn.person), expected=str(lattice.n_records))
+            raise InputError(
+                "drawn lists of another number of records, or no list given",
+                found=len(drawn.person),
+                expected=str(lattice.n_records),
+            )
         self._lattice, self._guessed = lattice, guessed
         self._suppressing = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._lists = [_ListOfRecords(self._suppressing, drawn.lists[name], drawn.own(name)) for name in held]

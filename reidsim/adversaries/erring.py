@@ -50,9 +50,9 @@ class ErringAdversary:
     def __post_init__(self) -> None:
         if not isinstance(self.adversary, Weighing):
             raise InputError(
-                "an adversary without a value of an attack cannot err",
+                "an adversary without an expected payoff of an attack cannot make errors",
                 found=type(self.adversary).__name__,
-                expected="one with a method weigh(linkage, rows)",
+                expected="an adversary with a method weigh(linkage, rows)",
             )
         if self.precision is not None and not 0 <= self.precision < np.inf:
             raise InputError("precision out of range", found=self.precision, expected="0 or more, finite")
@@ -78,7 +78,8 @@ class ErringAdversary:
         if self.prospect is not None:
             if not isinstance(attempt, Attempt):
                 raise InputError(
-                    "prospects are weighed of one attempt that hits or does not", found=type(self.adversary).__name__
+                    "prospect theory needs an attack of a single attempt that succeeds or fails",
+                    found=type(self.adversary).__name__,
                 )
             worth = self.prospect.worth(attempt.believed_success, attempt.gain, attempt.price)
             pays = worth > INDIFFERENCE * self.prospect.of_price(attempt.price)

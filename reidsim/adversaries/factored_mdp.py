@@ -135,18 +135,18 @@ class FactoredMDP:
         if not 0 < discount <= 1:
             raise InputError("value out of range", where="discount", found=discount, expected="above 0, at most 1")
         if not actions:
-            raise InputError("no action", where="actions", expected="at least one")
+            raise InputError("no action", where="actions", expected="at least one action")
         self._steps: int | None = None
         if horizon is not None:
             if not (isinstance(horizon, int) and horizon >= 1):
                 expected = "a whole number of 1 or more"
                 raise InputError("value out of range", where="horizon", found=horizon, expected=expected)
             if _STEPS_LEFT in domains:
-                raise InputError("variable that the horizon adds", where="variables", found=_STEPS_LEFT)
+                raise InputError("variable name reserved for the horizon", where="variables", found=_STEPS_LEFT)
             domains[_STEPS_LEFT] = tuple(range(horizon, -1, -1))
         for name, domain in domains.items():
             if not domain or len(set(domain)) < len(domain):
-                expected = "one value or more, all different"
+                expected = "one or more distinct values"
                 raise InputError("not a domain", where=f"variables.{name}", found=domain, expected=expected)
         self.variables: dict[str, tuple[Hashable, ...]] = domains
         self.discount = float(discount)
@@ -255,8 +255,8 @@ class FactoredMDP:
         else:
             if table.discount == 1 and table.order is None:
                 raise InputError(
-                    "without discount the value of a process that returns to a state is not determined",
-                    where="discount", found=1.0, expected="below 1, or a horizon",
+                    "the process can return to a state, so it has no finite value without discounting",
+                    where="discount", found=1.0, expected="a discount below 1, or a horizon",
                 )  # fmt: skip
             values = table.fixed.copy()
             for members in _clusters(table) if method == "two-level" else []:
@@ -314,7 +314,11 @@ class FactoredMDP:
             weight *= self.discount
             if not present:
                 return Followed(fsum(earned), dict(visits), dict(uses))
-        raise InputError("the policy never ends", where="policy", expected="one that reaches a terminal state")
+        raise InputError(
+            "the policy never reaches a terminal state",
+            where="policy",
+            expected="a policy that reaches a terminal state",
+        )
 
     def probability(self, event: Callable[..., Any], policy: Mapping[State, str], start: State | None = None) -> float:
         """Return the probability that an event ever occurs under a policy (Eq. 5).
@@ -327,7 +331,7 @@ class FactoredMDP:
 
     def _checked(self, name: str, value: Any, where: str) -> None:
         if value not in self._canonical[name]:
-            expected = f"a value of its domain, such as {self.variables[name][0]!r}"
+            expected = f"a value of the domain, such as {self.variables[name][0]!r}"
             raise InputError(f"value outside the domain of {name}", where=where, found=value, expected=expected)
 
 
@@ -421,8 +425,8 @@ class _Function:
                 self.parents.append(name)
             elif known or parameter.default is parameter.empty:
                 raise InputError(
-                    "parameter names no variable", where=where, found=name,
-                    expected=f"an ordinary parameter named as one of {', '.join(position)}",
+                    "a parameter of the function is not a variable", where=where, found=name,
+                    expected=f"an ordinary parameter with the name of a variable: {', '.join(position)}",
                 )  # fmt: skip
         self.call: Callable[..., Any] = term if callable(term) else lambda: term
         self.where = where
@@ -454,7 +458,7 @@ def _parameters(term: Callable[..., Any], where: str) -> Mapping[str, inspect.Pa
     except (TypeError, ValueError):
         expected = "a function with named parameters"
         raise InputError(
-            "the variables of a function are not known", where=where, found=term, expected=expected
+            "the parameters of the function cannot be read", where=where, found=term, expected=expected
         ) from None
 
 
@@ -486,7 +490,7 @@ class _Network:
             order = list(TopologicalSorter(before).static_order())
         except CycleError as error:
             raise InputError(
-                "next values depend on each other", where=f"{where}.changes", found=error.args[1]
+                "next values depend on each other in a cycle", where=f"{where}.changes", found=error.args[1]
             ) from None
         self._nodes = [(variable, position[variable], nodes[variable]) for variable in order]
         # Position of each parent in the concatenation of present and next state.
@@ -531,7 +535,7 @@ class _Network:
             total = fsum(shares.values())
             if not (all(share >= 0 for share in shares.values()) and abs(total - 1) <= _ROUNDING):
                 raise InputError(
-                    "not a distribution", where=node.where, found=shares,
+                    "not a probability distribution", where=node.where, found=shares,
                     expected="probabilities of 0 or more that sum to 1",
                 )  # fmt: skip
             canonical = self._process._canonical[variable]
@@ -656,7 +660,7 @@ def _backward_induction(table: _Table) -> tuple[Floats, NDArray[np.intp]]:
     if table.order is None:
         raise InputError(
             "backward induction needs a process that never returns to a state", where="method",
-            found="backward-induction", expected="linear-program or two-level, or a horizon",
+            found="backward-induction", expected="method linear-program or two-level, or a horizon",
         )  # fmt: skip
     values = table.fixed.tolist()
     columns, shares = table.transition.indices.tolist(), table.transition.data.tolist()
@@ -730,7 +734,7 @@ def _solve_program(table: _Table, members: NDArray[np.bool_], values: Floats) ->
     if result.status != 0:
         raise InputError(
             "the linear program was not solved", where="method", found=result.message,
-            expected="another method, or amounts that differ less in size",
+            expected="another method, or amounts of similar size",
         )  # fmt: skip
     values[members] = unit * result.x
 

@@ -35,9 +35,9 @@ def declared_information(adversary: Adversary) -> frozenset[str]:
     wrong = frozenset(declared) - KNOWABLE
     if wrong:
         raise InputError(
-            "an adversary cannot decide on this",
+            "an adversary cannot base its decision on this field",
             where=f"{type(adversary).__name__}.decides_on",
             found=min(wrong),
-            expected=f"some of {', '.join(sorted(KNOWABLE))}",
+            expected=f"fields among {', '.join(sorted(KNOWABLE))}",
         )
     return frozenset(declared)

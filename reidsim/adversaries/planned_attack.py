@@ -104,7 +104,7 @@ class FactoredMDPAdversary:
             problem = f"function failed: {type(error).__name__}: {error}"
             raise InputError(problem, where="attack", found=group_size, expected="a FactoredMDP") from error
         if not isinstance(process, FactoredMDP):
-            raise InputError("not a process", where="attack", found=process, expected="a FactoredMDP")
+            raise InputError("the attack is not a process", where="attack", found=process, expected="a FactoredMDP")
         return process
 
     def _outcome(self, believed: int, true: int) -> tuple[float, ...]:
@@ -130,8 +130,8 @@ class FactoredMDPAdversary:
                 process = self._process(true)
                 if process.start not in policy:
                     raise InputError(
-                        "the start of the process depends on the group size", where="attack",
-                        found=process.named(process.start), expected="the size in functions, not in a variable",
+                        "the start state depends on the group size", where="attack",
+                        found=process.named(process.start), expected="a start state independent of the group size",
                     )  # fmt: skip
             hoped, success = (each.probability(self.success, policy) for each in (plan.process, process))
             followed = process.follow(policy)

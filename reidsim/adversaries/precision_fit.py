@@ -75,13 +75,13 @@ def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit
     against = int((margin < 0).sum())
     if not (worth != 0).any():
         raise InputError(
-            "decisions from which no precision can be estimated", found=f"{len(worth)} decisions",
-            expected="some where attacking is worth more or less than not attacking",
+            "no precision can be estimated from these decisions", found=f"{len(worth)} decisions",
+            expected="decisions with a positive or negative payoff",
         )  # fmt: skip
     if not against:
         raise InputError(
-            "every decision follows the payoff, so the higher the precision the better it fits", found=f"{len(worth)} "
-            "decisions without an error", expected="some errors, or rationality = \"perfect\"",
+            "every decision follows the payoff, so the likelihood has no maximum", found=f"{len(worth)} "
+            "decisions without an error", expected="some decisions against the payoff, or rationality = \"perfect\"",
         )  # fmt: skip
     precision = _highest(margin) if margin.sum() > 0 else 0.0
     chance = logit_choice(worth, precision)

@@ -59,7 +59,7 @@ class Memory:
     def __init__(self, world: Setting) -> None:
         if world.meet is None:
             raise InputError(
-                "strategies without a meet of two of them", where="agents.remembers", found=True,
+                "two releases of a record cannot be combined", where="agents.remembers", found=True,
                 expected="false",
             )  # fmt: skip
         self._world, self._meet = world, world.meet
@@ -153,7 +153,7 @@ class Memory:
             return known.alone
         if world.split is None:
             raise InputError(
-                "alike records of which different things are out",
+                "equal records have different earlier releases, which this game does not support",
                 where="agents.remembers",
                 found=True,
                 expected="false",

@@ -101,7 +101,7 @@ def why_values_identify(
         return ""
     called = named_identifier(name)
     if called:
-        return f"its name says {called}"
+        return f"its name suggests {called}"
     sample = distinct if len(distinct) <= _SAMPLE else distinct[:: len(distinct) // _SAMPLE]
     looks = format_of(sample)
     if looks:
@@ -111,13 +111,13 @@ def why_values_identify(
         return ""
     many = people >= _ENOUGH_PEOPLE and len(distinct) >= _MOST * people
     amounts = is_all_numbers(sample)
-    own = f"{alone:,} of {people:,} people have one of their own, among {len(distinct):,} different ones"
+    own = f"{alone:,} of {people:,} people have one that no other person has, among {len(distinct):,} distinct values"
     if not unique:
         return ""
     if alone > _MOST * people or many:
         return own.replace("one", "a number" if amounts else "a value", 1)
     if few_share and is_numbered(name):
-        return f"its name ends like that of a record number, and {own}"
+        return f"its name ends like the name of a record number, and {own}"
     # Amounts have different numbers of digits; assigned numbers have the same number.
     looks = "" if not few_share or (amounts and len(set(map(len, sample))) > 1) else number_format_of(sample)
     return f"its values look like {looks}, and {own}" if looks else ""

@@ -43,7 +43,7 @@ _MOST_VALUES, _MOST_CODES = 50_000, 2_000_000
 _FEWEST_ROWS_PER_VALUE = 5
 # Advice for a column whose cells hold several values.
 SET_ADVICE = (
-    "split it into columns of one value each, such as yes or no for each value, and name those outsiders may know"
+    "split it into columns with one value per cell, such as yes or no, and name the columns that outsiders may know"
 )
 _TELLING = ("whole number", "date", "code", "category")
 
@@ -169,11 +169,11 @@ def choose(
         unmatched = next((name for name in named if name in reasons), None)
         if unmatched is not None:
             raise InputError(
-                "not an attribute of the population",
+                "the population has no matching attribute",
                 source=source,
                 where=f"column {unmatched!r}",
                 found=reasons[unmatched],
-                expected=f"one of {listed(population.domain.names)}",
+                expected=f"an attribute among {listed(population.domain.names)}",
             )
         if not only_named:
             _require_matched([profile for profile in profiles if profile.name in usable], reasons, source)
@@ -183,10 +183,10 @@ def choose(
         taken = [*taken, *_likely(others, len(taken))]
     if not taken:
         raise InputError(
-            "no column looks like something that others know of a person",
+            "no column looks like a quasi-identifier",
             source=source,
             found=listed(map(str, frame.columns)),
-            expected="one such as age, sex or postal code",
+            expected="a column such as age, sex or postal code",
             hint=_why_none(profiles, left_out),
         )
     for name in unmatched_unique:
@@ -255,7 +255,7 @@ def _require_matched(profiles: Sequence[ColumnProfile], reasons: Mapping[str, st
     ]
     if lost:
         raise InputError(
-            "outsiders may know these columns, and the population does not match them",
+            "outsiders may know columns that match no attribute of the population",
             source=source,
             where=f"column{'s' * (len(lost) > 1)} {listed(lost)}",
             found=reasons[lost[0]],
@@ -276,11 +276,11 @@ def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path
         categories = [label for label in match.profile.labels if label and label not in match.unknown]
         name = shlex.quote(profile.name)
         raise InputError(
-            "values are not among the categories of the population",
+            "values outside the categories of the population",
             source=source,
             where=f"column {profile.name!r}",
             found=listed(match.strange, 3),
-            expected=f"one of {listed(categories, 4)}, --unmatched-unique {name} to count them as unique, "
+            expected=f"one of {listed(categories, 4)}, --unmatched-unique {name} to count these values as unique, "
             f"or --drop {name}",
         )
 
@@ -288,10 +288,10 @@ def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path
 def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path, *, only_named: bool) -> None:
     where = "--quasi-identifier"
     if only_named and not named:
-        raise InputError("no column named", source=source, where="--only-named", expected=f"{where} COLUMN as well")
+        raise InputError("no column named", source=source, where="--only-named", expected=f"{where} COLUMN in addition")
     both = [name for name in named if name in dropped]
     if both:
-        problem = "column both to be taken and to be left out"
+        problem = "column both named and dropped"
         raise InputError(problem, source=source, where=f"{where} and --drop", found=both[0])
     require_distinct("column named twice", named, source=source, where=where)
     if len(named) > MOST_NAMED:
@@ -301,11 +301,11 @@ def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path, *, 
 
 def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) -> str:
     if names_look_like_values(profiles):
-        return "the first row must hold the names of the columns, and looks like values"
+        return "the first row looks like values: add a row with the column names"
     hinted = [p.name for p in profiles if p.hint is not None and p.hint.role == "known" and left_out[p.name]]
     if hinted:
         return f"column {hinted[0]!r} is not taken: {left_out[hinted[0]]}"
-    return "name some with --quasi-identifier"
+    return "name columns with --quasi-identifier"
 
 
 def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
@@ -315,7 +315,7 @@ def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
         return f"it could identify most people: {why}"
     if profile.hint is None:
         return "nothing in its name or values suggests that outsiders know it"
-    return "others may know it, but the draft has enough quasi-identifiers"
+    return "outsiders may know this column, but the draft has enough quasi-identifiers"
 
 
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
@@ -326,7 +326,7 @@ def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
 def _reason(profile: ColumnProfile, dropped: Sequence[str]) -> str:
     """Return the reason why a column cannot be chosen automatically; empty if it can."""
     if profile.name in dropped:
-        return "dropped, as asked"
+        return "dropped by the user"
     if not profile.name:
         return "no name"
     if profile.is_direct:
@@ -351,12 +351,12 @@ def _reason(profile: ColumnProfile, dropped: Sequence[str]) -> str:
 
 def _require_values(profile: ColumnProfile, source: Path) -> ColumnProfile:
     if profile.kind == "empty" or not profile.name:
-        problem = "no value in the column" if profile.name else "column without a name"
+        problem = "the column has no value" if profile.name else "the column has no name"
         raise InputError(problem, source=source, where=f"column {profile.name!r}")
     if profile.kind == "set":
         example = next(value for value in profile.values if profile.separator in value)
         raise InputError(
-            "cells hold several values, so each combination would be a category of its own", source=source,
+            "cells hold several values, so each combination would be a separate category", source=source,
             where=f"column {profile.name!r}", found=example[:40], expected="one value in each cell",
             hint=SET_ADVICE,
         )  # fmt: skip

@@ -156,11 +156,11 @@ def draft_scenario(
     prices = prices or Prices()
     for key, value in asdict(prices).items():
         if value is not None and not 0 <= value < math.inf:
-            raise InputError("not an amount", source=f"--{key}", found=value, expected="0 or more")
+            raise InputError("amount out of range", source=f"--{key}", found=value, expected="0 or more")
     has_types = data.suffix.lower() in (".parquet", *ENDINGS)
     if delimiter is not None and (has_types or len(delimiter) != 1 or delimiter in '"\r\n'):
-        expected = "no delimiter for a file with types" if has_types else "one character"
-        raise InputError("not a delimiter", source="--delimiter", found=delimiter, expected=expected)
+        expected = "no delimiter for this file type" if has_types else "one character"
+        raise InputError("invalid delimiter", source="--delimiter", found=delimiter, expected=expected)
     refuse_encoding_of_types(data, encoding)
     given, delimiter = delimiter, delimiter or sniff_delimiter(data, encoding)
     frame = read_table(data, delimiter=delimiter, encoding=encoding or "utf-8")
@@ -177,7 +177,7 @@ def draft_scenario(
     weights = () if weight is None else (weight,)
     keys = _people_keys(frame, profiles, data, named, person, words, one_row_per_person=one_row_per_person)
     if unmatched_unique and people is None:
-        raise InputError("no population", source=data, where="--unmatched-unique", expected="--population RECIPE")
+        raise InputError("population missing", source=data, where="--unmatched-unique", expected="--population RECIPE")
     choice = choose(
         profiles,
         frame,
@@ -191,7 +191,7 @@ def draft_scenario(
         hierarchies=hierarchies,
         searched=not keys.person,
     )
-    choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
+    choice.left_out.update(dict.fromkeys(weights, "sampling weight: the number of people that the record represents"))
     _require_use(choice, data, merged, age_on)
     hierarchy_files = _hierarchy_files(choice)
     choice.left_out.update(keys.reasons)
@@ -239,7 +239,7 @@ class UndecidedPersonError(InputError):
         super().__init__(
             "the values of an identifier repeat, so a person may have several rows",
             source=source, where=f"{'columns' if len(columns) > 1 else 'column'} {shown}",
-            expected=f"--person {shlex.quote(columns[0])} to count its values as people, or --one-row-per-person",
+            expected=f"--person {shlex.quote(columns[0])} if each value is one person, or --one-row-per-person",
         )  # fmt: skip
 
 
@@ -256,12 +256,14 @@ def _people_keys(
     """Return the person and household keys, named by the user or inferred from data."""
     where = "--person"
     if person and one_row_per_person:
-        raise InputError("both a key of people and one row per person", source=data, where=where, found=person[0])
+        raise InputError(
+            "a person key and one row per person exclude each other", source=data, where=where, found=person[0]
+        )
     require_columns(frame, person, data)
     require_distinct("column named twice", person, source=data, where=where)
     both = next((name for name in person if name in named), None)
     if both is not None:
-        problem = "column both the key of people and a quasi-identifier"
+        problem = "column both the person key and a quasi-identifier"
         raise InputError(problem, source=data, where=f"{where} and --quasi-identifier", found=both)
     if person:
         keys_of_records(frame, person, data)
@@ -275,7 +277,7 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise InputError("not a day", source="--age-on", found=text, expected="one as 2024-06-30") from None
+        raise InputError("not a date", source="--age-on", found=text, expected="a date such as 2024-06-30") from None
 
 
 def _require_use(choice: Choice, data: Path, merged: Sequence[str], age_on: str | None) -> None:
@@ -286,10 +288,12 @@ def _require_use(choice: Choice, data: Path, merged: Sequence[str], age_on: str 
             problem, expected = "not a quasi-identifier", f"one of {listed(chosen)}"
             raise InputError(problem, source=data, where="--merge", found=name, expected=expected)
         if not chosen[name].merged:
-            raise InputError("no values of nearly the same spelling", source=data, where="--merge", found=name)
+            raise InputError("the column has no similar spellings to merge", source=data, where="--merge", found=name)
     if age_on is not None and not any("age_on" in profile.found.content for profile in chosen.values()):
-        expected = "a quasi-identifier that holds dates of birth"
-        raise InputError("nothing becomes an age", source=data, where="--age-on", found=age_on, expected=expected)
+        expected = "at least one quasi-identifier with dates of birth"
+        raise InputError(
+            "no quasi-identifier holds dates of birth", source=data, where="--age-on", found=age_on, expected=expected
+        )
 
 
 def _spellings_table(choice: Choice) -> str:
@@ -310,12 +314,12 @@ def _require_no_other_delimiter(data: Path, given: str, encoding: str | None) ->
         return
     if several > 1:
         raise InputError(
-            "it does not divide the file into columns",
+            "the delimiter does not separate columns",
             source=data,
             where="--delimiter",
             found=given,
             expected=repr(other),
-            hint=f"which divides it into {several}; found out by itself without the option",
+            hint=f"the expected delimiter gives {several} columns; omit the option to detect the delimiter",
         )
 
 
@@ -349,7 +353,7 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
 
 def _why_taken(profile: ColumnProfile) -> str:
     if profile.hint is None:
-        return "named, or few values"
+        return "named by the user, or few values"
     verb = "suggest" if profile.hint.source == "values" else "suggests"
     return f"its {profile.hint.source} {verb} {profile.concept}"
 
@@ -358,7 +362,7 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
     chosen = {column.profile.name: column.profile for column in choice.chosen}
     direct = [profile for profile in profiles if profile.is_direct]
     warnings = [
-        f"column {profile.name!r}, a quasi-identifier as asked, looks like a direct identifier, {profile.reason}"
+        f"column {profile.name!r}, named as quasi-identifier, looks like a direct identifier, {profile.reason}"
         for profile in direct
         if profile.name in chosen
     ]
@@ -410,7 +414,7 @@ def _told_of_values(column: ChosenColumn) -> list[str]:
         shown = [f"{spelling!r:.40} for {usual!r:.40}" for spelling, usual in list(near.items())[:2]]
         told.append(
             f"column {name!r}: {len(near)} of {of.distinct} values may be misspelled, such as "
-            f"{' or '.join(shown)}; --merge {shlex.quote(name)} merges those listed in {SPELLINGS_FILE}"
+            f"{' or '.join(shown)}; --merge {shlex.quote(name)} merges the spellings listed in {SPELLINGS_FILE}"
         )
     merged = column.profile.merged
     if merged:
@@ -422,8 +426,8 @@ def _told_of_values(column: ChosenColumn) -> list[str]:
         rows = dict(zip(column.profile.labels, column.profile.counts, strict=True))
         strange = column.match.unknown
         told.append(
-            f"column {name!r}: {counted(sum(rows[value] for value in strange), 'row')} with a value that nobody in "
-            f"the population has, such as {strange[0] or 'a missing one'!r:.40}; they count as nobody's"
+            f"column {name!r}: {counted(sum(rows[value] for value in strange), 'row')} with a value that no person in "
+            f"the population has, such as {strange[0] or 'a missing one'!r:.40}; these rows match no person"
         )
     return told
 
@@ -432,7 +436,7 @@ def _require_text(text: str, data: Path) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError("its name cannot be written as text", source=data) from None
+        raise InputError("the file name is not valid text", source=data) from None
 
 
 def columns_by_use(draft: Draft) -> Mapping[str, list[ColumnProfile]]:

@@ -102,7 +102,7 @@ def given_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
     with locating(path):
         hierarchy = hierarchy_from_rows(Attribute(column.name, natural_categories(pd.Series(column.labels))), rows)
     written = tuple(tuple(row) for row in rows)
-    return DraftHierarchy({"rule": "table"}, hierarchy.n_levels, f"those of {path.name}", written)
+    return DraftHierarchy({"rule": "table"}, hierarchy.n_levels, f"as in {path.name}", written)
 
 
 def levels_wanted(column: ColumnProfile) -> int:
@@ -244,7 +244,7 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         joined = [sorted(rarest[: sum(below)])] if 1 < sum(below) < column.distinct - 1 else []
     if not joined:
         return None
-    told = _joined(f"{len(members)} values of few rows in one group" for members in joined)
+    told = _joined(f"{len(members)} rare values in one group" for members in joined)
     comment = f"by frequency: {told}, suppressed"
     if len(joined) == 1 and sum(map(len, joined[0])) <= _LONGEST_GROUP:
         return DraftHierarchy({"rule": "groups", "groups": [joined]}, 3, comment)

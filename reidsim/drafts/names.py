@@ -88,8 +88,8 @@ class Names:
         known = {concept for concepts in names.words.known.values() for concept in concepts}
         for concept in more.values:
             if concept not in known:
-                expected = f"one of {listed(sorted(known), 20)}, or a concept of a section [known.1] to [known.3]"
-                problem = "no concept that others may know"
+                expected = f"one of {listed(sorted(known), 20)}, or a concept in a section [known.1] to [known.3]"
+                problem = "not a concept that outsiders may know"
                 raise InputError(problem, source=path, where=f"values.{concept}", expected=expected)
         return names
 

@@ -70,7 +70,7 @@ def match_columns(
         Reason why each other column matches no attribute of the population.
     """
     matches: dict[str, ColumnMatch] = {}
-    reasons = {profile.name: f"no attribute of {population.name}" for profile in profiles}
+    reasons = {profile.name: f"no matching attribute in {population.name}" for profile in profiles}
     for attribute in population.domain.names:
         concept = None if (hint := names.hint_of(attribute)) is None else hint.concept
         # A match by name takes precedence over a match by concept.
@@ -86,8 +86,8 @@ def match_columns(
                 shown = listed([value or "missing values" for value in strange], 3)
                 theirs = listed([category for category in people if category], 3)
                 reasons[profile.name] = (
-                    f"its values {shown} are not among those of {population.name} ({theirs}); in a scenario, "
-                    f"[attributes.{attribute}.values] maps them"
+                    f"values {shown} are not among the values of {population.name} ({theirs}); in a scenario, "
+                    f"[attributes.{attribute}.values] maps values to categories"
                 )
                 continue
             everybody = _in_population(read, _as_read(read, people), strange)

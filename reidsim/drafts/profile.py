@@ -244,7 +244,7 @@ def kind_of(
         return "identifier", f"by its values ({looks})"
     unique = present >= _FEW_ROWS and len(values) >= _ALMOST_UNIQUE * present
     if unique and hint is None and kind in ("whole number", "code", "category"):
-        return "identifier", "almost every row has another value"
+        return "identifier", "almost every row has a different value"
     return kind, ""
 
 

@@ -203,7 +203,7 @@ def _date_reading(
         )
     serial = sum(rows[value] for value, day in days.items() if day.way == "serial")
     if serial:
-        notes.append(f"{serial:,} of {total:,} dates are read as a spreadsheet's number of days since 1899-12-30")
+        notes.append(f"{serial:,} of {total:,} dates are read as spreadsheet dates (days since 1899-12-30)")
     short = [value for value, day in days.items() if day.short_year]
     century = None
     if short:
@@ -223,5 +223,7 @@ def _date_reading(
 def _evidence(orders: Mapping[str | None, int], order: DayOrder) -> str:
     other = "day-month" if order == "month-day" else "month-day"
     if orders[order] and orders[other]:
-        return f"as {orders[order]:,} others must be, though {orders[other]:,} must be {other}"
-    return f"as {orders[order]:,} others must be" if orders[order] else "though nothing tells"
+        return f"because {orders[order]:,} other dates have this order, although {orders[other]:,} have order {other}"
+    return (
+        f"because {orders[order]:,} other dates have this order" if orders[order] else "without evidence for this order"
+    )

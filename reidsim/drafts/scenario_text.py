@@ -98,7 +98,7 @@ def scenario_text(
         release.append(f"encoding = {inline_toml(encoding)}")
     release += [f"{key} = {inline_toml(column)} # {_WORDS['keys'][key]}" for key, column in (keys or {}).items()]
     parts = [
-        _WORDS["head"].format(title=inline_toml(f"What to share of {title}")),
+        _WORDS["head"].format(title=inline_toml(f"Release of {title}")),
         "\n".join(["[release]", *release]),
         _WORDS["quasi_identifiers"] + _possible([name for name in choice.possible if name not in key_columns]),
         *_attributes(choice, files),
@@ -127,7 +127,7 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
         missing = f", {profile.missing:,} missing" if profile.missing else ""
         described = f"# {profile.kind}, {profile.distinct:,} values{missing}. Levels: unchanged, {draft.comment}."
         if draft.left_out:
-            described += f"\n# {counted(draft.left_out, 'more level')} left out to have fewer strategies."
+            described += f"\n# {counted(draft.left_out, 'more level')} left out for fewer strategies."
         if profile.is_direct:
             described += f"\n# WARNING: {profile.reason}. Direct identifiers should not be shared."
         lines = [described, f"[attributes.{toml_key(names[profile.name])}]"]
@@ -137,7 +137,7 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
         if profile.found.content:
             lines.append(f"reading = {inline_toml(profile.found.content)}")
         if column.match is not None and column.match.unknown:
-            lines.append('unknown = "nobody" # of the population has some of the values')
+            lines.append('unknown = "nobody" # no person in the population has some of these values')
         rule = dict(draft.rule)
         if profile.name in files:
             rule["file"] = files[profile.name]
@@ -188,7 +188,7 @@ def _economics(prices: Prices) -> str:
 def _solver(choice: Choice, *, search_is_short: bool, looks_up: bool) -> str:
     """Return the comment on the strategy search, and the solver if not the default."""
     words, iceberg = _WORDS["solvers"], choice.is_large
-    lines = [f"# {choice.strategies:,} strategies per record, {choice.cells:,} different records."]
+    lines = [f"# {choice.strategies:,} strategies per record, {choice.cells:,} distinct records."]
     if looks_up and search_is_short:
         lines.append(words["both"])
     else:

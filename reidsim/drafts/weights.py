@@ -122,14 +122,16 @@ def weight_column(
         if usable_weights(rows) is not None:
             found.append(profile.name)
         elif usable_weights(values) is not None:
-            warnings.append(f"column {profile.name!r} looks like sampling weights, but {profile.missing:,} are missing")
+            warnings.append(
+                f"column {profile.name!r} looks like sampling weights, but {profile.missing:,} weights are missing"
+            )
         else:
             warnings.append(
-                f"column {profile.name!r} looks like sampling weights, but not all are numbers of 1 or more: how many "
-                "people of the population a record stands for"
+                f"column {profile.name!r} looks like sampling weights, but not all values are numbers of 1 or more "
+                "(people in the population that a record represents)"
             )
     if len(found) > 1:
-        warnings.append(f"{len(found)} columns look like sampling weights: {found[0]!r} is taken")
+        warnings.append(f"{len(found)} columns look like sampling weights: {found[0]!r} is used")
     return (found[0] if found else None), tuple(warnings)
 
 
@@ -148,15 +150,15 @@ def with_weight(text: str, weight: str, people: float, *, several: bool = False)
     several : bool
         Whether people may have several records.
     """
-    key = f"# weight = {weight} # sampling weights: the records stand for {people:,.0f} people"
+    key = f"# weight = {weight} # sampling weights: the records represent {people:,.0f} people"
     keys_used = "release.weight"
     if several:
         key += '\n# estimator = "benedetti-franconi" # log-linear models assume one row per person'
         keys_used += " and release.estimator"
     hint = (
         '# With risk = "sample" the adversary does not know who is in the file: groups are then estimated in the\n'
-        f"# population, by the sampling weights. Uncomment {keys_used} with it; who looks people up\n"
-        '# (direction = "both") is still assumed to know that they are in the file.\n[adversary]'
+        f"# population, with the sampling weights. Then also uncomment {keys_used}. An adversary who searches for\n"
+        '# people (direction = "both") is still assumed to know who is in the file.\n[adversary]'
     )
     before, section, after = text.partition("[release]\n")
     keys, end, rest = after.partition("\n\n")

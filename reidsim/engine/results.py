@@ -163,8 +163,8 @@ def require_no_standard_output(path: Path) -> None:
         If the path is ``-``.
     """
     if str(path) == "-":
-        problem = "several files are written, which cannot go to standard output"
-        raise InputError(problem, source="-o", found="-", expected="a name")
+        problem = "several files cannot be written to standard output"
+        raise InputError(problem, source="-o", found="-", expected="a file or folder name")
 
 
 def _require_free(folder: Path) -> None:
@@ -237,7 +237,7 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     if told is None:
         return kind_of_content(manifest["content"]).measures_of(manifest["content"])
     if not isinstance(told, list) or not all(isinstance(each, dict) and sorted(each) == sorted(WORDS) for each in told):
-        raise InputError("not the manifest of a run", where="measures", expected="what reidsim run writes")
+        raise InputError("not the manifest of a run", where="measures", expected="a manifest written by reidsim run")
     return tuple(Measure(**dict[str, Any]({name: str(each[name]) for name in WORDS})) for each in told)
 
 
@@ -296,7 +296,7 @@ def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
         If the scenario was changed after the run.
     """
     if scenario_hash(manifest["content"]) != manifest.get("scenario_hash"):
-        expected = "the scenario as it was run, whose hash is scenario_hash"
+        expected = "the unchanged scenario of the run, with hash scenario_hash"
         raise InputError("not the manifest of a run", source=path, where="content", expected=expected)
 
 
@@ -383,10 +383,10 @@ def require_no_links(folder: Path) -> None:
             for path in sorted(place.iterdir()) if place.is_dir() else ():
                 if path.is_symlink():
                     raise InputError(
-                        "is a link, which is not followed out of a results folder",
+                        "is a symbolic link, which is not followed",
                         source=path,
                         found=os.readlink(path),
-                        expected="a file of the folder itself",
+                        expected="a file in the folder",
                         hint="copy the file into the folder",
                     )
                 require_no_device(path)

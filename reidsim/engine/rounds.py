@@ -359,8 +359,12 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
     poor = [profile for profile in profiles if not profile.can_attack]
     amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
     if poor and len(poor) == len(profiles):
-        return (f"nobody can attack, as budgets are below the cheapest attack: {'; '.join(amounts)}",)
-    return tuple(f"an adversary can attack nobody, as its budget is below the cheapest attack: {a}" for a in amounts)
+        return (
+            f"no adversary can attack, because budgets are below the cost of the cheapest attack: {'; '.join(amounts)}",
+        )
+    return tuple(
+        f"an adversary cannot attack, because the budget is below the cost of the cheapest attack: {a}" for a in amounts
+    )
 
 
 def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -129,7 +129,7 @@ def run_batch(
     >>> result.statistics  # doctest: +SKIP
     """
     if (resume or rerun_failed) and folder is None:
-        raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
+        raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
     return run_batch_loaded(
         load_scenario(scenario, overrides, seed=seed, allow_code=allow_code),
         executor_named(executor, workers=workers, scheduler=scheduler, timeout=timeout),

@@ -54,7 +54,9 @@ class AdversaryType:
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
-            raise InputError("weight of a type out of range", where=self.name, found=self.weight, expected="0 to 1")
+            raise InputError(
+                "weight of the adversary type out of range", where=self.name, found=self.weight, expected="0 to 1"
+            )
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,7 @@ class TypesGame(RecordGame):
         for each in self.types:
             if each.name == name:
                 return RecordGame(self.space, each.linker, each.adversary, self.benefit, self.loss)
-        raise not_among("no such type", name, [each.name for each in self.types])
+        raise not_among("no such adversary type", name, [each.name for each in self.types])
 
     def given(self, strategies: Strategies) -> TypesGame:
         """Return the game with linkage for these strategies; see `RecordGame.given`."""
@@ -348,11 +350,11 @@ def check_types(types: Sequence[AdversaryType], together: str) -> None:
         If no type has positive weight, a name is used twice, the weights of "one-of" do not sum to 1, or `together` is
         unknown.
     """
-    require_among("unknown way of types", (together,), get_args(Together))
+    require_among("unknown combination of adversary types", (together,), get_args(Together))
     if not any(each.weight > 0 for each in types):
-        raise InputError("no adversary type", expected="one of positive weight")
+        raise InputError("no adversary type", expected="at least one type with a positive weight")
     names = [each.name for each in types]
-    require_distinct("type given twice", names)
+    require_distinct("adversary type given twice", names)
     total = fsum(each.weight for each in types)
     if together == "one-of" and abs(total - 1) > _ROUNDING:
-        raise InputError("weights of the types do not sum to 1", found=total, expected="1")
+        raise InputError("weights of the adversary types do not sum to 1", found=total, expected="1")

@@ -17,8 +17,8 @@ from reidsim.releases.strategy_space import Floats, Rows
 _MOST_OPEN = 4_000_000
 # Bytes of an open node without its records, and number of bytes allocated between two checks of free memory.
 _OF_OPEN, _ASKED = 512, 2**26
-_TOO_MANY = "too many strategies that may be best, for branch and bound"
-_FEWER = "fewer attributes or levels have fewer"
+_TOO_MANY = "too many candidate strategies for branch and bound"
+_FEWER = "use fewer attributes or levels"
 
 
 def branch_and_bound(

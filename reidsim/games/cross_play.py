@@ -203,7 +203,9 @@ def cross_play(
     left_out = []
     playing = [opponent for opponent in opponents if opponent.name not in cannot]
     if not can_plan_against_all(opponents):
-        left_out.append(f"nobody plans against all types at once: there are more than {MOST_FORMS:,} forms")
+        left_out.append(
+            f"no defender plans against all adversary types at once: there are more than {MOST_FORMS:,} releases"
+        )
     plans = [] if own in cannot else list(_plans(playing, defenders, own, against_each, ideas or {}))
     rows: list[tuple[object, ...]] = []
     for done, (defender, against, game) in enumerate(plans):
@@ -263,7 +265,7 @@ def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: 
     if own is None or own not in names:
         raise not_among("no such adversary", own, names, shown=20)
     for kind, given in (("adversaries", names), ("defenders", [defender.name for defender in defenders])):
-        require_distinct(f"{kind} of one name", given)
+        require_distinct(f"two {kind} have the same name", given)
     for opponent in opponents:
         _check_information(opponent)
     return own
@@ -318,7 +320,9 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
         share, several = weights[called], isinstance(game, TypesGame)
         parts = game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
         if isinstance(game, TypesGame) and game.together != "one-of":
-            raise InputError("adversaries together cannot be one type", where=called, found=game.together)
+            raise InputError(
+                "adversaries who attack together cannot be one adversary type", where=called, found=game.together
+            )
         for part in parts:
             key = (id(part.linker), id(part.adversary))
             name = f"{called}: {part.name}" if several else called

@@ -128,18 +128,18 @@ def double_oracle(
         excluded, cross-play has no plan of the oracle against the first adversary, or the tolerance is not above 0.
     """
     if not tolerance > 0:
-        raise InputError("not a tolerance", where="tolerance", found=tolerance, expected="an amount above 0")
+        raise InputError("tolerance out of range", where="tolerance", found=tolerance, expected="an amount above 0")
     if not can_plan_against_all(opponents):
-        raise InputError("too many releases to plan against several adversaries", expected=f"at most {MOST_FORMS:,}")
+        raise InputError("too many releases for a plan against several adversaries", expected=f"at most {MOST_FORMS:,}")
     payoff, theirs = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
     playing = [each for each in opponents if each.name in payoff.columns and not _come_together(each)]
     left_out = [
-        f"double oracle leaves {each.name!r} out: several who come together are no single adversary"
+        f"double oracle leaves {each.name!r} out: its adversaries attack together"
         for each in opponents
         if _come_together(each)
     ]
     if not playing:
-        raise InputError("no adversary that comes alone", where="double oracle")
+        raise InputError("no adversary attacks alone", where="double oracle")
     names = [each.name for each in playing]
     pairs = play.table.iloc[:: payoff.shape[1]]
     plans = _Plans(
@@ -149,7 +149,7 @@ def double_oracle(
     )
     first = own if own in names else names[0]
     if (oracle.name, first) not in plans.names:
-        raise InputError("no plan to begin with", where="double oracle", found=f"{oracle.name} vs {first}")
+        raise InputError("the initial plan is missing", where="double oracle", found=f"{oracle.name} vs {first}")
     plans.played.append(plans.names.index((oracle.name, first)))
     columns = [names.index(first)]
     rows: list[dict[str, Any]] = []

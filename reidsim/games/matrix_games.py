@@ -132,7 +132,7 @@ def _scaled(payoff: Floats) -> Floats:
         If the matrix is empty or not two-dimensional, or an entry is not finite.
     """
     if payoff.ndim != 2 or not payoff.size or not np.isfinite(payoff).all():
-        raise InputError("not the payoffs of a game", found=f"shape {payoff.shape}", expected="numbers in every cell")
+        raise InputError("invalid payoff matrix", found=f"shape {payoff.shape}", expected="a number in every cell")
     low = float(payoff.min())
     return np.asarray((payoff - low) / ((float(payoff.max()) - low) or 1.0))
 

@@ -209,7 +209,7 @@ class RecordGame:
             given = np.asarray(getattr(self, name), dtype=np.float64)
             if given.shape not in ((), (self.n_records,)):
                 expected = f"one amount, or one for each of {self.n_records} records"
-                raise InputError(f"{name} of the publisher has another shape", found=given.shape, expected=expected)
+                raise InputError(f"{name} of the publisher has the wrong shape", found=given.shape, expected=expected)
             amounts = np.broadcast_to(given, (self.n_records,))
             if len(amounts) and not amounts.min() >= 0:
                 raise InputError(

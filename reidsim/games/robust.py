@@ -123,18 +123,20 @@ def robust_choices(
         If there is no game, the games differ in strategy space or linker, or there are too many strategies.
     """
     if not games:
-        raise InputError("no parameter points", expected="at least one")
+        raise InputError("no parameter points", expected="at least one point")
     first = games[0]
     if first.space.size > _MOST_STRATEGIES:
         raise InputError(
-            "too many strategies of a record to compare one by one",
+            "too many strategies per record for robust strategies",
             where="stress.robustness.criteria",
             found=first.space.size,
             expected=f"at most {_MOST_STRATEGIES:,}",
-            hint="criteria = [] compares policies alone",
+            hint="set criteria = [] to compare policies only",
         )
     if any(game.space is not first.space or game.linker is not first.linker for game in games):
-        raise InputError("games of different records or populations", expected="one study at several parameter points")
+        raise InputError(
+            "the games have different records or populations", expected="the same study at several parameter points"
+        )
     n, chunk = first.n_records, max(1, _CHUNK // len(games))
     strategies = {criterion: np.full(n, WITHHELD, dtype=np.int64) for criterion in criteria}
     values = {criterion: np.zeros(n) for criterion in criteria}

@@ -78,7 +78,7 @@ def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Ge
         If `orders` is below 2.
     """
     if orders < 2:
-        raise InputError("too few orders", where="orders", found=orders, expected="2 or more")
+        raise InputError("too few orderings", where="orders", found=orders, expected="2 or more")
     added = []
     for _ in range(orders):
         members, before = 0, value(0)

@@ -61,7 +61,7 @@ def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
         return adversary.of(repriced(adversary.adversary, gain, cost))
     if isinstance(adversary, SequentialAdversary):
         if np.ndim(gain) or np.ndim(cost):
-            raise InputError("a sequential attack has one gain and one cost for all records")
+            raise InputError("a sequential attack needs the same gain and the same cost for all records")
         return replace(adversary, attack=replace(adversary.attack, gain=float(gain), exploit_cost=float(cost)))
     if not is_dataclass(adversary):
         raise InputError("the adversary has no gain and cost to replace", found=type(adversary).__name__)
@@ -75,5 +75,10 @@ def _gain_and_cost(each: AdversaryType) -> tuple[Any, Any]:
         return adversary.attack.gain, adversary.attack.exploit_cost
     if not (hasattr(adversary, "gain") and hasattr(adversary, "cost")):
         expected = "an adversary with a gain and a cost"
-        raise InputError("type has no average", where=each.name, found=type(adversary).__name__, expected=expected)
+        raise InputError(
+            "the adversary type has no gain and cost to average",
+            where=each.name,
+            found=type(adversary).__name__,
+            expected=expected,
+        )
     return adversary.gain, adversary.cost

@@ -342,7 +342,7 @@ def require_matches(matches: Integers) -> None:
     """
     if len(matches) and matches.min() < 1:
         raise InputError(
-            "a person whom no record matches",
+            "no released record matches a person",
             where=f"person {int(matches.argmin())}",
-            expected="the record of every person among the released ones",
+            expected="the record of each person among the released records",
         )

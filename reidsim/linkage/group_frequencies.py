@@ -38,15 +38,16 @@ class GroupFrequencies:
         object.__setattr__(self, "frequencies", _whole(self.frequencies, "frequencies"))
         if self.sizes.ndim != 1 or self.sizes.shape != self.frequencies.shape:
             raise InputError(
-                "sizes and frequencies disagree", found=f"shapes {self.sizes.shape} and {self.frequencies.shape}"
+                "sizes and frequencies have different shapes",
+                found=f"shapes {self.sizes.shape} and {self.frequencies.shape}",
             )
         if len(self.sizes) == 0:
-            raise InputError("no groups", expected="at least one record")
+            raise InputError("no group sizes", expected="at least one record")
         for name, values in (("sizes", self.sizes), ("frequencies", self.frequencies)):
             if values.min() < 1:
-                raise InputError("not a count of 1 or more", where=name, found=int(values.min()))
+                raise InputError("count below 1", where=name, found=int(values.min()))
         if (np.diff(self.sizes) <= 0).any():
-            raise InputError("sizes are not ascending", where="sizes", expected="each size once, smallest first")
+            raise InputError("group sizes are not ascending", where="sizes", expected="distinct sizes, smallest first")
 
     @classmethod
     def from_group_sizes(cls, group_sizes: ArrayLike) -> GroupFrequencies:
@@ -109,5 +110,5 @@ class GroupFrequencies:
 def _whole(values: ArrayLike, where: str) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise InputError("not whole numbers", where=where, found=array.dtype.name, expected="integers")
+        raise InputError("values are not whole numbers", where=where, found=array.dtype.name, expected="integers")
     return array.astype(np.int64)

@@ -81,7 +81,7 @@ class KAnonymityProfile:
             If there is no record, or a size is not a whole number of 1 or more.
         """
         if np.any(np.asarray(group_sizes) == 0):
-            raise InputError("a record in no group", found=0, expected="group sizes of 1 or more")
+            raise InputError("a record is in no group", found=0, expected="group sizes of 1 or more")
         by_size = GroupFrequencies.from_group_sizes(group_sizes)
         return cls(by_size.sizes, by_size.frequencies)
 

@@ -21,7 +21,7 @@ def check_share(name: str, value: float) -> None:
         If it is not; the message names the value by `name`.
     """
     if not 0 <= value <= 1:
-        raise InputError("value out of range", where=name, found=value, expected="a share, in [0, 1]")
+        raise InputError("value out of range", where=name, found=value, expected="a number from 0 to 1")
 
 
 def most_within(share: float, total: float) -> int:

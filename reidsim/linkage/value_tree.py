@@ -48,7 +48,7 @@ class ValueTree:
         where = f"value tree of {self.attribute.name!r}"
         if len(set(self.labels)) != len(self.labels):
             repeated = next(label for label in self.labels if self.labels.count(label) > 1)
-            raise InputError("two values of one name", where=where, found=repeated)
+            raise InputError("two values or groups have the same name", where=where, found=repeated)
         node = np.arange(self.n_nodes)
         # A chain that has not ended after n_nodes steps contains a cycle.
         for _ in range(self.n_nodes):
@@ -56,7 +56,7 @@ class ValueTree:
             if not len(node):
                 break
         if (node != TOP).any():
-            raise InputError("a group that is part of itself", where=where, found=self.labels[node[node != TOP][0]])
+            raise InputError("a group contains itself", where=where, found=self.labels[node[node != TOP][0]])
 
     @classmethod
     def from_groups(cls, attribute_name: str, groups: Mapping[str, Sequence[str]]) -> ValueTree:
@@ -78,17 +78,17 @@ class ValueTree:
         members = [member for group in groups.values() for member in group]
         values = [member for member in dict.fromkeys(members) if member not in groups]
         if not values:
-            raise InputError("no values in the groups", where=where, found=listed(groups) or "no group")
+            raise InputError("the groups contain no value", where=where, found=listed(groups) or "no group")
         labels = (*values, *groups)
         number = {label: node for node, label in enumerate(labels)}
         parent = np.full(len(labels), TOP, dtype=np.int32)
         for group, below in groups.items():
             if not below:
-                raise InputError("a group of nothing", where=where, found=group)
+                raise InputError("the group is empty", where=where, found=group)
             for member in below:
                 if parent[number[member]] not in (TOP, number[group]):
                     raise InputError(
-                        "in two groups",
+                        "value in two groups",
                         where=where,
                         found=member,
                         hint=f"it is in {labels[parent[number[member]]]!r} and in {group!r}",
@@ -169,7 +169,7 @@ class ValueTree:
         if (nodes < 0).any():
             row = int((nodes < 0).argmax())
             raise not_among(
-                f"value that the value tree of {self.attribute.name!r} does not cover",
+                f"value missing from the value tree of {self.attribute.name!r}",
                 labels.iloc[row],
                 self.labels,
                 where=f"row {row + 1}, column {column or self.attribute.name!r}",

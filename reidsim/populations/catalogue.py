@@ -167,7 +167,9 @@ def make(
     """
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet" and (overrides or seed is not None):
-        raise InputError("made already", source=path, expected="a recipe, where a seed or keys are to be changed")
+        raise InputError(
+            "the population file is final: its seed and keys cannot change", source=path, expected="a recipe (TOML)"
+        )
     return _Maker(counts, progress).make(path, seed, overrides)
 
 
@@ -227,7 +229,7 @@ class _Maker:
         path = resolve(recipe, "populations", "population recipe", base=by.parent)
         needed_by = (*self.needed_by, by.resolve())
         if path.resolve() in needed_by:
-            raise InputError("a recipe cannot name itself, nor one that needs it", where="population", found=recipe)
+            raise InputError("the recipe needs itself", where="population", found=recipe)
         return replace(self, needed_by=needed_by).make(path)
 
     def _cells(self, recipe: str, by: Path) -> Population:

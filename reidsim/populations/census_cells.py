@@ -101,7 +101,7 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
     races, hispanic = recipe.race.adults, recipe.race.hispanic
     adults = np.column_stack([_sum(frame, columns, path) for columns in races.values()])
     if hispanic is not None:
-        require_among("race without a column of adults", hispanic.percent, races, where="race.hispanic.percent")
+        require_among("no column of adults for the race", hispanic.percent, races, where="race.hispanic.percent")
         percent = np.array([hispanic.percent.get(race, 0.0) for race in races])
         adults += np.outer(_sum(frame, [hispanic.column], path), percent / percent.sum())
     totals = adults.sum(axis=1, keepdims=True)
@@ -121,7 +121,7 @@ def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[s
     if ages != list(range(ages[0], ages[0] + len(ages))):
         raise InputError("ages are not consecutive single years", source=path, where=f"column {recipe.age.column!r}")
     if recipe.age.oldest < ages[-1]:
-        raise InputError("below the last age of the figures", where="age.oldest", found=recipe.age.oldest)
+        raise InputError("oldest age is below the last age in the file", where="age.oldest", found=recipe.age.oldest)
     by_sex = recipe.sex.columns
     for sex, by_race in by_sex.items():
         require_among("race missing", races, by_race, where=f"sex.columns.{sex}")

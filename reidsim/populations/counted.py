@@ -22,7 +22,7 @@ from reidsim.tables import numbers, require_columns
 
 # Label of the category for missing values, if the recipe requests one.
 MISSING = "missing"
-_DONE = {"drop": "left out", "category": "counted under a category of their own", "draw": "drawn from the others"}
+_DONE = {"drop": "left out", "category": "counted under a category of their own", "draw": "drawn from complete rows"}
 
 
 def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: int | None = None) -> Population:
@@ -58,12 +58,12 @@ def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: i
         values = frame[column].mask(blank, "")
         seen = recipe.categories.get(attribute) or natural_categories(values[values != ""])
         if not seen:
-            raise InputError("no value in the column", source=path, where=f"column {column!r}")
+            raise InputError("the column has no value", source=path, where=f"column {column!r}")
         attributes.append(Attribute(attribute, seen))
         columns.append(attributes[-1].labels.get_indexer(pd.Index(values)).astype(np.int32))
         unknown = (columns[-1] == UNKNOWN) & ~blank
         if recipe.unknown == "error":
-            hint = 'unknown = "drop" or "missing" in the recipe'
+            hint = 'set unknown = "drop" or "missing" in the recipe'
             problem = f"value outside the categories of {attribute!r}"
             _refuse(unknown, problem, path, column, frame[column], hint)
         outside |= unknown & (recipe.unknown == "drop")
@@ -72,12 +72,14 @@ def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: i
     codes = np.column_stack(columns)
     if recipe.missing == "error" and incomplete.any():
         column = list(recipe.columns.values())[int((codes[incomplete.argmax()] == UNKNOWN).argmax())]
-        _refuse(incomplete, "value missing", path, column, None, 'missing = "drop", "category" or "draw" in the recipe')
+        _refuse(
+            incomplete, "value missing", path, column, None, 'set missing = "drop", "category" or "draw" in the recipe'
+        )
     keep = ~outside & ~incomplete if recipe.missing == "drop" else ~outside
     row_numbers, codes, counts = np.flatnonzero(keep) + 1, codes[keep], counts[keep]
     source = recipe.source + _report(len(frame), int(outside.sum()), int(incomplete.sum()), recipe.missing)
     if not len(codes):
-        raise InputError("no row is left", source=path, found=source.strip())
+        raise InputError("all rows are left out", source=path, found=source.strip())
     if recipe.missing == "category":
         attributes = [_with_missing_category(each, codes[:, at], path) for at, each in enumerate(attributes)]
     domain = Domain(tuple(attributes))
@@ -100,7 +102,9 @@ def _counts(frame: pd.DataFrame, column: str, path: Path) -> Counts:
     require_columns(frame, [column], path)
     values = numbers(frame, column, path).to_numpy()
     too_large = values >= 2**53
-    refuse_rows(too_large, "count too large", source=path, column=column, found=frame[column], expected="below 2**53")
+    refuse_rows(
+        too_large, "count too large", source=path, column=column, found=frame[column], expected="a number below 2**53"
+    )
     whole = bool((values == np.rint(values)).all())
     return values.astype(np.int64 if whole else np.float64)
 
@@ -114,7 +118,9 @@ def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> At
     if not missing.any():
         return attribute
     if MISSING in attribute.categories:
-        raise InputError(f"{MISSING!r} is a value already", source=path, where=f"attribute {attribute.name!r}")
+        raise InputError(
+            f"{MISSING!r} is already a value of the attribute", source=path, where=f"attribute {attribute.name!r}"
+        )
     codes[missing] = attribute.size
     return Attribute(attribute.name, (*attribute.categories, MISSING))
 
@@ -130,8 +136,8 @@ def _drawn(
     if not complete.any():
         raise InputError("no row is complete, so missing values cannot be drawn", source=path)
     if not np.issubdtype(counts.dtype, np.integer):
-        problem = "missing values of fractions of people cannot be drawn"
-        raise InputError(problem, source=path, expected="whole counts")
+        problem = "missing values cannot be drawn with fractional counts"
+        raise InputError(problem, source=path, expected="whole numbers of people")
     with locating(path):
         people = Population.from_records(domain, codes[complete], counts[complete], name=path.stem)
         times = counts[~complete].astype(np.int64)

@@ -40,7 +40,7 @@ def cells_table(population: Population, made: Mapping[str, Any]) -> pa.Table:
     """
     domain = population.domain
     if COUNT in domain.names:
-        raise InputError("an attribute has the name of the column of counts", where=population.name, found=COUNT)
+        raise InputError("attribute name reserved for the column of counts", where=population.name, found=COUNT)
     columns = {**_label_columns(domain, population.cells), COUNT: pa.array(population.counts)}
     return _described(pa.table(columns), "cells", domain, population.name, population.source, {**made, "count": COUNT})
 
@@ -169,8 +169,8 @@ def read_population_file(path: Path) -> Population | Individuals:
     table = read_parquet(path)
     content = population_metadata(table.schema)
     if content is None:
-        hint = 'a recipe of kind "counts" reads any Parquet file'
-        raise InputError("not written by reidsim populate", source=path, hint=hint)
+        hint = 'to read any Parquet file, use a recipe with kind = "counts"'
+        raise InputError("the file was not written by reidsim populate", source=path, hint=hint)
     try:
         domain = Domain(tuple(Attribute(name, tuple(content["categories"][name])) for name in content["attributes"]))
         columns = [_codes_of(table.column(attribute.name), attribute) for attribute in domain.attributes]
@@ -180,7 +180,7 @@ def read_population_file(path: Path) -> Population | Individuals:
             return Population(domain, codes, table.column(COUNT).to_numpy(), name=name, source=source)
         return Individuals(domain, codes, name=name, source=source)
     except (KeyError, TypeError) as error:
-        raise InputError("what it says about itself does not fit its columns", source=path, found=str(error)) from None
+        raise InputError("metadata and columns of the file do not match", source=path, found=str(error)) from None
     except InputError as error:
         raise error.located(path) from None
 
@@ -222,5 +222,5 @@ def _codes_of(column: pa.ChunkedArray, attribute: Attribute) -> NDArray[np.int32
     codes = attribute.labels.get_indexer(values.to_pandas().astype("str"))
     present = np.asarray(values.is_valid())
     if (codes[present] < 0).any():
-        raise InputError("value outside the categories that the file names", where=f"column {attribute.name!r}")
+        raise InputError("value outside the categories in the metadata of the file", where=f"column {attribute.name!r}")
     return np.where(present, codes, UNKNOWN).astype(np.int32)

@@ -45,9 +45,11 @@ class StartingPoint(Section):
     @model_validator(mode="after")
     def _has_one_table(self) -> StartingPoint:
         if (self.population is None) == (self.table is None):
-            raise InputError("one table to start from is needed", expected="either population or table")
+            raise InputError("the starting table is missing or given twice", expected="either population or table")
         if self.attributes and self.population is None:
-            raise InputError("attributes are chosen from a population", where="attributes", expected="population = ...")
+            raise InputError(
+                "attributes without a population", where="attributes", expected="key population in the same section"
+            )
         return self
 
 
@@ -126,11 +128,11 @@ def fitted_population(
     fitted = fit_margins(table, margins, domain, tolerance=recipe.tolerance, max_rounds=recipe.max_rounds)
     if not fitted.converged:
         raise InputError(
-            "no table found that meets all margins",
+            "no table found with all margins",
             where=f"margin {fitted.worst!r}",
-            found=f"still off by {fitted.error:.2g} of the people after {fitted.rounds} rounds",
+            found=f"an error of {fitted.error:.2g} of the people after {fitted.rounds} rounds",
             expected=f"at most {recipe.tolerance:g}",
-            hint="too many empty cells in the table to start from, or margins that only agree two by two",
+            hint="use a starting table with fewer empty cells, or check that all margins agree",
         )
     source = f"{recipe.source} ({fitted})" if recipe.source else str(fitted)
     if expected:
@@ -164,10 +166,10 @@ def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tupl
         attributes = tuple(Attribute(name, values_in_order(frame[column])) for name, column in section.columns.items())
         return attributes, _counted(section, frame, Domain(attributes), path)
     if start is None:
-        raise InputError("the population to start from is missing", where="start.population")
+        raise InputError("the starting population is missing", where="start.population")
     if recipe.start.attributes:
         start = start.marginal(recipe.start.attributes)
-    _require_few_cells(start.domain, where="start", hint="choose some of the attributes: start.attributes")
+    _require_few_cells(start.domain, where="start", hint="select fewer attributes with start.attributes")
     counts = np.zeros(start.domain.shape)
     counts[tuple(start.cells.T)] = start.counts
     return start.domain.attributes, counts

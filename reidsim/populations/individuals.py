@@ -62,9 +62,9 @@ class Individuals:
         InputError
             If the population has expected counts, or the rows do not fit into memory.
         """
-        counts = population.whole_counts("individuals cannot be made of expected counts")
+        counts = population.whole_counts("expected counts cannot be converted to individuals")
         needed = int(counts.sum()) * len(population.domain.attributes) * population.cells.itemsize
-        require_memory(needed, "too many people for a row each", where=population.name)
+        require_memory(needed, "too many people for one row per person", where=population.name)
         codes = np.repeat(population.cells, counts, axis=0)
         return cls(population.domain, codes, name=population.name, source=population.source)
 
@@ -98,7 +98,7 @@ class Individuals:
         if missing.any():
             position = int(missing.argmax())
             where, found = f"{self.name}, {self.domain.names[position]!r}", f"{int(missing[position])} missing"
-            raise InputError("people with missing values have no cell", where=where, found=found)
+            raise InputError("people with missing values cannot be counted in cells", where=where, found=found)
         return Population.from_records(self.domain, self.codes, name=self.name, source=self.source)
 
     def to_frame(self) -> pd.DataFrame:

@@ -180,10 +180,10 @@ def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, 
         where = f"together.{name}.{other}"
         for each in (name, other):
             if each not in names:
-                raise not_among("not a list that is drawn", each, names, where=where)
+                raise not_among("no such list", each, names, where=where)
         i, j = names.index(name), names.index(other)
         if i == j or not -1 < strength < 1:
-            expected = "two lists" if i == j else "above -1, below 1"
+            expected = "two different lists" if i == j else "above -1, below 1"
             raise InputError("correlation out of range", where=where, found=strength, expected=expected)
         if correlation[i, j] not in (0.0, strength):
             raise InputError("pair given twice", where=where, found=strength, expected=correlation[i, j])
@@ -191,7 +191,7 @@ def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, 
     try:
         return np.asarray(np.linalg.cholesky(correlation), dtype=np.float64)
     except np.linalg.LinAlgError:
-        problem, expected = "correlations that contradict each other", "a positive definite matrix"
+        problem, expected = "correlations are inconsistent", "a positive definite matrix"
         raise InputError(problem, where="together", expected=expected) from None
 
 
@@ -201,15 +201,15 @@ def _members(rule: ListRule, uniform: Floats) -> Integers:
     outside = ~((chance >= 0) & (chance <= 1))
     if outside.any():
         found = float(chance[outside][0])
-        raise InputError("probability outside [0, 1]", where="coverage", found=found, expected="0 to 1")
+        raise InputError("probability out of range", where="coverage", found=found, expected="0 to 1")
     if rule.size is None:
         person = np.flatnonzero((uniform < chance) | (chance >= 1))
         if not len(person):
-            raise InputError("nobody is listed", where="coverage", expected="a larger coverage or population")
+            raise InputError("the list is empty", where="coverage", expected="a larger coverage or population")
         return person
     possible = np.flatnonzero(chance > 0)
     if not 1 <= rule.size <= len(possible):
-        raise InputError("size that cannot be drawn", where="size", found=rule.size, expected=f"1 to {len(possible)}")
+        raise InputError("size out of range", where="size", found=rule.size, expected=f"1 to {len(possible)}")
     # Exponential times with each person's weight as rate: the smallest are a weighted draw without replacement.
     rings = -np.log1p(-uniform[possible]) / chance[possible]
     return np.sort(possible[np.argpartition(rings, rule.size - 1)[: rule.size]])
@@ -250,7 +250,9 @@ def _other_values(population: Integers, values: Integers, rng: np.random.Generat
     own = np.searchsorted(found, values)
     others = ends[-1] - counts[own]
     if len(values) and not others.all():
-        raise InputError("everybody has the same value, so none is wrong", where="errors", found=attribute)
+        raise InputError(
+            "all people have the same value, so no wrong value can be drawn", where="errors", found=attribute
+        )
     place = (rng.random(len(values)) * others).astype(np.int64)
     # Skip the people with the value itself.
     place += np.where(place >= ends[own] - counts[own], counts[own], 0)

@@ -81,16 +81,20 @@ def populate(
     """
     output = Path(output)
     if output.suffix != ".parquet":
-        raise InputError("populations are written as Parquet", source=output, expected="a name that ends in .parquet")
+        raise InputError(
+            "populations are written in Parquet format only",
+            source=output,
+            expected="a file name that ends in .parquet",
+        )
     truth = output.with_suffix(".truth.parquet")
     require_new_file(output)
     require_new_file(truth)
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet":
-        raise InputError("made already", source=path, expected="a recipe (TOML)")
+        raise InputError("the input is already a population file", source=path, expected="a recipe (TOML)")
     made = make(path, counts=counts, seed=seed, overrides=overrides, progress=progress)
     if counts == "expected" and not (isinstance(made, Population) and made.counts.dtype == np.float64):
-        raise InputError("a recipe without expected counts", source=path, hint="leave --expected out")
+        raise InputError("the recipe has no expected counts", source=path, hint="remove --expected")
     about = _origin(path, counts, seed, overrides or {})
     table = _table(made, about)
     write_table(output, table)

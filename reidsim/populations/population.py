@@ -152,7 +152,7 @@ class Population:
             If the counts are expected counts; `problem` is the message.
         """
         if not np.issubdtype(self.counts.dtype, np.integer):
-            raise InputError(problem, where=self.name, expected="counts of whole people")
+            raise InputError(problem, where=self.name, expected="whole numbers of people")
         return self.counts.astype(np.int64)
 
     @property

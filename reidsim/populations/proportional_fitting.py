@@ -119,10 +119,10 @@ def fit_margins(
     """
     table = np.array(start, dtype=np.float64)
     if not table.sum() > 0:
-        raise InputError("a table to start from has numbers of 0 or more, not all 0")
+        raise InputError("the starting table has no number above 0")
     for margin in margins:
         if not margin.target.sum() > 0:
-            problem = "a margin has numbers of 0 or more, not all 0"
+            problem = "the margin has no number above 0"
             raise InputError(problem, where=f"margin {margin.name!r}")
     total = float(margins[0].target.sum())
     for one, other in combinations(margins, 2):
@@ -157,7 +157,7 @@ def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain)
             cell = np.unravel_index(int(difference.argmax()), difference.shape)
             place = f", {_cell_name(axes, cell, domain)}" if axes else ""
             raise InputError(
-                "margins contradict each other",
+                "margins are inconsistent",
                 where=f"margins {one.name!r} and {other.name!r}{place}",
                 found=f"{first[cell]:,.10g} and {second[cell]:,.10g} people",
                 expected="the same number of people",
@@ -176,10 +176,10 @@ def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain
         if impossible.any():
             cell = np.unravel_index(int(impossible.argmax()), impossible.shape)
             raise InputError(
-                "people where the table to start from, or another margin, has none",
+                "the starting table or another margin has no people for this value",
                 where=f"margin {margin.name!r}, {_cell_name(margin.axes, cell, domain)}",
                 found=float(margin.target[cell]),
-                expected="0, or a cell above 0 to hold them",
+                expected="0, or a cell above 0 in the starting table and in the other margins",
             )
 
 

@@ -17,8 +17,8 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
 def _ends_no_cell(delimiter: str) -> str:
     if delimiter in '"\r\n\0':
-        expected = 'a character other than ", null and ends of lines'
-        raise InputError("not a delimiter", found=delimiter, expected=expected)
+        expected = 'one character other than ", a null character and a line break'
+        raise InputError("invalid delimiter", found=delimiter, expected=expected)
     return delimiter
 
 

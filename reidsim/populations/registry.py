@@ -47,8 +47,8 @@ def draw_registry(
     counts = population.whole_counts("a registry cannot be drawn from expected counts")
     people = int(counts.sum())
     if not 1 <= size <= people:
-        expected = f"1 to {people}, the people of {population.name!r}"
-        raise InputError("registry of a size that cannot be drawn", where="size", found=size, expected=expected)
+        expected = f"1 to {people}, the number of people in {population.name!r}"
+        raise InputError("size of the registry out of range", where="size", found=size, expected=expected)
     drawn = draw_multivariate_hypergeometric(rng, counts, size)
     listed = drawn > 0
     return Population(population.domain, population.cells[listed], drawn[listed], name=name, source=source)

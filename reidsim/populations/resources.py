@@ -52,13 +52,15 @@ class CoverageByGroup(Section):
             twice = members & ~np.isnan(shares)
             if twice.any():
                 value = categories[int(twice.argmax())]
-                raise InputError("value with two shares", where="coverage.shares", found=value, expected="one")
+                raise InputError(
+                    "value has two shares", where="coverage.shares", found=value, expected="one share for each value"
+                )
             shares[members] = share
         if (codes < 0).any():
-            raise InputError("people without a value have no share", where=f"coverage.by = {self.by!r}")
+            raise InputError("people with a missing value have no share", where=f"coverage.by = {self.by!r}")
         lacking = np.isnan(shares) & (np.bincount(codes, minlength=len(categories)) > 0)
         if lacking.any():
-            expected = f"one for {categories[int(lacking.argmax())]!r}"
+            expected = f"a share for {categories[int(lacking.argmax())]!r}"
             raise InputError("share missing", where="coverage.shares", expected=expected)
         return np.asarray(shares[codes])
 
@@ -97,7 +99,7 @@ class ResourceRecipe(RecipeHead):
     @model_validator(mode="after")
     def _lists_someone(self) -> ResourceRecipe:
         if self.size is None and self.coverage is None:
-            raise InputError("nothing says who is listed", expected="size, coverage or both")
+            raise InputError("size and coverage are missing", expected="size, coverage or both")
         return self
 
 
@@ -204,10 +206,10 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
     if size is None:
         drawn = possible[rng.random(len(possible)) < chance[possible]]
         if not len(drawn):
-            raise InputError("nobody is listed", where="coverage", expected="a larger coverage or population")
+            raise InputError("the list is empty", where="coverage", expected="a larger coverage or population")
         return rng.permutation(drawn).astype(np.int64)
     if not 1 <= size <= len(possible):
-        raise InputError("size that cannot be drawn", where="size", found=size, expected=f"1 to {len(possible)}")
+        raise InputError("size out of range", where="size", found=size, expected=f"1 to {len(possible)}")
     weights = chance[possible]
     if (weights == weights[0]).all():
         return rng.permutation(possible)[:size].astype(np.int64)

@@ -76,7 +76,7 @@ def _draw_matching(
         at = int(np.flatnonzero(start == stop)[0])
         values = zip(population.domain.attributes, codes[at].tolist(), known, strict=True)
         found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
-        problem = f"nobody in population {population.name!r} matches a record, so its other attributes cannot be drawn"
+        problem = f"nobody in population {population.name!r} matches a record, so missing attributes cannot be drawn"
         raise InputError(problem, where=f"row {row_numbers[at]}", found=found)
     low, high = cumulative[start], cumulative[stop]
     position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1

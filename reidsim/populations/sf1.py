@@ -108,10 +108,10 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
     for record, people in zip(records, by_race.sum(axis=(1, 2, 3)).tolist(), strict=True):
         if people != record.people:
             problem, expected = (
-                "tables PCT12A to PCT12G do not add up to the people of a ZCTA",
+                "tables PCT12A to PCT12G do not sum to the population of the ZCTA",
                 f"{record.people} (POP100)",
             )
-            hint = "are all files of the same state and edition?"
+            hint = "use files of the same state and edition"
             raise InputError(problem, source=header, where=str(record), found=people, expected=expected, hint=hint)
     occupied = [row for row, record in enumerate(records) if record.people > 0]
     ages = _single_years(by_race[occupied], recipe.tail, recipe.oldest)
@@ -132,7 +132,7 @@ def _read_header(path: Path) -> list[_Zcta]:
     for number, line in _lines(path):
         where = f"line {number}"
         if len(line) < _POP100.stop:
-            found, expected = f"{len(line)} characters", "500, of which the first 327 are needed"
+            found, expected = f"{len(line)} characters", "500 characters, or at least the first 327"
             raise InputError("line too short", source=path, where=where, found=found, expected=expected)
         if line[_SUMLEV] == _STATE_ZCTA and line[_GEOCOMP] == _WHOLE_AREA:
             zcta, people = line[_ZCTA5], line[_POP100].strip()
@@ -140,7 +140,7 @@ def _read_header(path: Path) -> list[_Zcta]:
             records.append(_Zcta(zcta, line[_LOGRECNO], _whole_number(people, "POP100 is not a number", path, where)))
     if not records:
         expected = f"lines of summary level {_STATE_ZCTA} and geographic component {_WHOLE_AREA}"
-        raise InputError("no ZCTA of the state", source=path, expected=expected)
+        raise InputError("the file has no ZCTA", source=path, expected=expected)
     return sorted(records)
 
 
@@ -155,8 +155,8 @@ def _read_table(path: Path, table: str, records: list[_Zcta]) -> Integers:
     for number, line in _lines(path):
         n_fields = line.count(",") + 1
         if n_fields != _LINKING_FIELDS + _CELLS:
-            expected = f"{_LINKING_FIELDS + _CELLS}, the last {_CELLS} being {table}"
-            problem, found = "line cut short or of another table", f"{n_fields} fields"
+            expected = f"{_LINKING_FIELDS + _CELLS} fields, the last {_CELLS} from table {table}"
+            problem, found = "line is incomplete or belongs to another table", f"{n_fields} fields"
             raise InputError(problem, source=path, where=f"line {number}", found=found, expected=expected)
         *_, logrecno, values = line.split(",", _LINKING_FIELDS)
         if logrecno in rows:
@@ -166,7 +166,11 @@ def _read_table(path: Path, table: str, records: list[_Zcta]) -> Integers:
                 for position, cell in enumerate(values.split(","), start=1)
             ]
     if rows:
-        hint = "the file may be cut short" if len(rows) < len(records) else "is it of the same state and edition?"
+        hint = (
+            "the file may be incomplete: download it again"
+            if len(rows) < len(records)
+            else "use files of the same state and edition"
+        )
         where = f"{records[next(iter(rows.values()))]}, {table}"
         raise InputError("no line for a ZCTA of the geographic header", source=path, where=where, hint=hint)
     by_sex = cells[:, 1:].reshape(len(records), len(SEXES), 1 + _AGES)
@@ -176,7 +180,7 @@ def _read_table(path: Path, table: str, records: list[_Zcta]) -> Integers:
         row = int(wrong.argmax())
         (male, female), (male_ages, female_ages) = totals[row], ages[row].sum(axis=1)
         raise InputError(
-            "cells do not add up",
+            "cells do not sum to the totals",
             source=path,
             where=f"{records[row]}, {table}",
             found=f"total {cells[row, 0]}, male {male} (ages {male_ages}), female {female} (ages {female_ages})",
@@ -187,7 +191,7 @@ def _read_table(path: Path, table: str, records: list[_Zcta]) -> Integers:
 
 def _whole_number(text: str, problem: str, path: Path, where: str) -> int:
     if not text.isdecimal() or len(text) > _CELL_DIGITS:
-        raise InputError(problem, source=path, where=where, found=text, expected="0 or more")
+        raise InputError(problem, source=path, where=where, found=text, expected="a whole number of 0 or more")
     return int(text)
 
 
@@ -218,6 +222,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             for number, line in enumerate(file, start=1):
                 yield number, line.rstrip("\n")
     except FileNotFoundError:
-        raise InputError("no such file", source=path, expected="it among the state's unzipped SF1 files") from None
+        raise InputError(
+            "no such file", source=path, expected="a file among the unzipped SF1 files of the state"
+        ) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", source=path) from None

@@ -45,7 +45,7 @@ class Figure(Section):
     def _has_one_basis(self) -> Figure:
         given = [basis for basis in _BASES if getattr(self, basis) is not None]
         if len(given) != 1:
-            problem, expected = "a figure says where it comes from", f"one of {listed(_BASES)}"
+            problem, expected = "the origin of the figure is missing or given twice", f"one of {listed(_BASES)}"
             raise InputError(problem, found=listed(given) if given else None, expected=expected)
         return self
 
@@ -58,7 +58,7 @@ class AgeFigure(Figure):
     @model_validator(mode="after")
     def _has_a_range(self) -> AgeFigure:
         if number_range(self.ages) is None:
-            expected = "such as '18..29' or '65..'"
+            expected = "a range such as '18..29' or '65..'"
             raise InputError("not a range of ages", where="ages", found=self.ages, expected=expected)
         return self
 
@@ -82,10 +82,10 @@ class FiguresByAge(Section):
     @model_validator(mode="after")
     def _is_consistent(self) -> FiguresByAge:
         if self.overall is None and not self.by_age:
-            raise InputError("no figure", expected="overall, by_age or both")
+            raise InputError("figure missing", expected="overall, by_age or both")
         for younger, older in pairwise(sorted(self.by_age, key=lambda figure: figure.bounds[0])):
             if older.bounds[0] <= younger.bounds[1]:
-                raise InputError("age groups overlap", where="by_age", found=f"{younger.ages} and {older.ages}")
+                raise InputError("age in two groups", where="by_age", found=f"{younger.ages} and {older.ages}")
         return self
 
     def at(self, ages: Ages) -> Floats:

@@ -147,7 +147,7 @@ def number_range(text: str) -> tuple[int, int | None] | None:
         return None
     first, last = int(match[1] or 0), int(match[2]) if match[2] else None
     if last is not None and last < first:
-        raise InputError("range that ends before it begins", found=text)
+        raise InputError("the range ends before it begins", found=text)
     return first, last
 
 
@@ -192,7 +192,9 @@ def group_codes(attribute: Attribute, groups: Mapping[str, Sequence[str]]) -> ND
         codes[codes < 0] = rest[0]
     if (codes < 0).any():
         found = attribute.categories[int((codes < 0).argmax())]
-        raise InputError("value in no group", where=where, found=found, expected=f"it in one of {listed(groups)}")
+        raise InputError(
+            "value in no group", where=where, found=found, expected=f"the value in one of the groups {listed(groups)}"
+        )
     return codes
 
 
@@ -218,7 +220,7 @@ def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
         bounds = number_range(member)
     if bounds is None:
         expected = f"one of {listed(attribute.categories)}, or a range such as '18..24'"
-        problem, hint = f"no value of {attribute.name!r}", nearest(member, attribute.categories)
+        problem, hint = f"not a value of {attribute.name!r}", nearest(member, attribute.categories)
         raise InputError(problem, where=where, found=member, expected=expected, hint=hint)
     return [place for place, value in enumerate(attribute.categories) if value.isdecimal() and within(value, bounds)]
 

@@ -75,7 +75,7 @@ class VoterFileReport:
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in self.left_out.most_common())
-        return f"{self.kept:,} of {self.rows:,} rows kept, left out: {reasons or 'none'}"
+        return f"{self.kept:,} of {self.rows:,} rows kept; rows left out: {reasons or 'none'}"
 
 
 def read_voter_file(
@@ -144,7 +144,7 @@ def read_voter_file(
         raise InputError(f"cannot be read: {error.strerror}", source=path) from None
     rows = len(keys) + left_out.total()
     if rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one below the header")
+        raise InputError("the file has no rows", source=path, expected="at least one row below the header")
     cells, counts = np.unique(keys, return_counts=True)
     codes = np.column_stack(np.unravel_index(cells, _SHAPE)).astype(np.int32)
     zips, codes[:, -1] = np.unique(codes[:, -1], return_inverse=True)
@@ -157,7 +157,7 @@ def read_voter_file(
         codes, counts = codes[inside], counts[inside]
     report = VoterFileReport(rows, int(counts.sum()), +left_out)
     if report.kept == 0:
-        raise InputError(f"no voter can be counted ({report})", source=path)
+        raise InputError(f"the file has no usable row ({report})", source=path)
     domain = Domain(tuple(Attribute(*item) for item in categories.items())) if within is None else within
     return Population.from_records(domain, codes, counts.astype(np.int64), name=name, source=source), report
 
@@ -229,11 +229,11 @@ def _read_header(file: BinaryIO, path: Path) -> list[str]:
     """
     line = file.readline().decode("latin-1")
     if not line:
-        raise InputError("the file is empty", source=path, expected="a header line, then a line per voter")
+        raise InputError("the file is empty", source=path, expected="a header line, then one line per voter")
     header = [_bare(name) for name in line.split("\t")]
     if not any(column in header for column in AGE_COLUMNS):
-        expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns, which are {listed(header)}"
-        raise InputError("column of ages missing", source=path, where="line 1", expected=expected)
+        expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns {listed(header)}"
+        raise InputError("age column missing", source=path, where="line 1", expected=expected)
     return header
 
 
@@ -254,8 +254,14 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
         broken = fields != n_fields
         if broken.any():
             row = int(broken.argmax())
-            found, expected = f"{fields[row]} fields", f"{n_fields}, as in the header, with a tab between two"
-            raise InputError("broken line", source=path, where=f"line {line + row}", found=found, expected=expected)
+            found, expected = f"{fields[row]} fields", f"{n_fields} fields, as in the header, separated by tabs"
+            raise InputError(
+                "line with the wrong number of fields",
+                source=path,
+                where=f"line {line + row}",
+                found=found,
+                expected=expected,
+            )
         line += len(ends)
         yield block
 

@@ -49,7 +49,7 @@ class ListedAttributes(Section):
     @model_validator(mode="after")
     def _has_one_birth(self) -> ListedAttributes:
         if (self.age is None) == (self.year_of_birth is None):
-            raise InputError("adults are unknown", expected="either age or year_of_birth")
+            raise InputError("the age is missing or given twice", expected="either age or year_of_birth")
         return self
 
     @property
@@ -173,10 +173,10 @@ def voter_list_population(
         listed = draw_binomial(rng, whole, shares)
     carried = carried_attributes(recipe.attributes, profile)
     if not carried:
-        raise InputError("the list carries no attribute of the population", where="state", found=profile.state)
+        raise InputError("the voter list has no attribute of the population", where="state", found=profile.state)
     if not listed.sum() > 0:
         reason = next((a.reason for a in profile.assumptions if a.fact == "registered_share"), None)
-        raise InputError("the list is empty", where="state", found=profile.state, hint=reason)
+        raise InputError("the voter list is empty", where="state", found=profile.state, hint=reason)
     origin = [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
     origin += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
     source = "; ".join([recipe.source, *origin] if recipe.source else origin)
@@ -212,18 +212,18 @@ def adult_cells(
     years = _whole_numbers(population.domain.attributes[position])
     if attributes.age is None:
         if reference_year is None:
-            raise InputError("a year of birth needs the year of the list", where=name)
+            raise InputError("a year of birth needs a reference year", where=name)
         years = reference_year - years
     chosen = (years >= VOTING_AGE)[population.cells[:, position]]
     if attributes.state is not None:
         states, where = population.domain[attributes.state].categories, f"attribute {attributes.state!r}"
         if profile.state not in states:
-            problem = f"state that the population {population.name!r} does not have"
+            problem = f"state missing from population {population.name!r}"
             raise not_among(problem, profile.state, states, where=where)
         code = states.index(profile.state)
         chosen &= population.cells[:, population.domain.position(attributes.state)] == code
     if not chosen.any():
-        raise InputError("no adult of the state in the population", where=population.name, found=profile.state)
+        raise InputError("the population has no adult in the state", where=population.name, found=profile.state)
     return np.flatnonzero(chosen)
 
 
@@ -233,7 +233,7 @@ def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
         number = whole_number(category)
         if number is None or number < 0:
             where = f"attribute {attribute.name!r}"
-            raise InputError("not a whole number, so adults are unknown", where=where, found=category)
+            raise InputError("not a whole number, so adults cannot be identified", where=where, found=category)
         numbers.append(number)
     return np.array(numbers, dtype=np.int64)
 
@@ -245,7 +245,7 @@ def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, f
     """
     frame, path = read_figures(coverage.file, folder, [*coverage.columns.values(), coverage.share])
     shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
-    refuse_rows(shares > 1, "not a share", source=path, column=coverage.share, found=frame[coverage.share])
+    refuse_rows(shares > 1, "share out of range", source=path, column=coverage.share, found=frame[coverage.share])
     require_among("not an attribute of coverage.columns", coverage.groups, coverage.columns, where="coverage.groups")
     grouped = [GroupedAttribute.of(population.domain[name], coverage.groups.get(name)) for name in coverage.columns]
     combinations = Combinations(grouped)
@@ -264,5 +264,5 @@ def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, f
     lacking = np.isnan(by_combination[wanted])
     if lacking.any():
         label = combinations.label(int(wanted[lacking.argmax()]))
-        raise InputError("no row for a group of adults", source=path, where=label)
+        raise InputError("row missing for a group of adults", source=path, where=label)
     return np.asarray(by_combination[wanted])

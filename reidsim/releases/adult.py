@@ -47,10 +47,20 @@ def read_adult(path: Path) -> pd.DataFrame:
     frame = read_table(path, header=False, comment="|")
     if frame.shape[1] != len(COLUMNS):
         raise InputError(
-            "not an Adult file", source=path, found=f"{frame.shape[1]} columns", expected=f"{len(COLUMNS)} columns"
+            "not a file of the Adult data set",
+            source=path,
+            found=f"{frame.shape[1]} columns",
+            expected=f"{len(COLUMNS)} columns",
         )
     frame.columns = pd.Index(COLUMNS)
     race = frame["race"]
     expected = f"one of {listed(RACES)}"
-    refuse_rows(~race.isin(RACES), "race unknown to Adult", source=path, column="race", found=race, expected=expected)
+    refuse_rows(
+        ~race.isin(RACES),
+        "unknown race in the Adult data set",
+        source=path,
+        column="race",
+        found=race,
+        expected=expected,
+    )
     return frame.assign(race=frame["race"].map(RACES))

@@ -198,12 +198,17 @@ def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
     for level in levels:
         found = _LEVEL.fullmatch(level)
         if found is None:
-            raise InputError("no such level", where="levels", found=level, expected='"month", "year" or "5 years"')
+            raise InputError(
+                "no such level",
+                where="levels",
+                found=level,
+                expected='"month", "year", or a number of years such as "5 years"',
+            )
         spans.append(0 if level == "month" else int(found[1] or 1))
     for finer, wider in itertools.pairwise(spans):
         if wider <= finer or (finer and wider % finer):
-            expected = "months, years and multiples of those before"
-            raise InputError("dates do not nest", where="levels", found=list(levels), expected=expected)
+            expected = "months, then years, then multiples of the previous number of years"
+            raise InputError("date levels do not nest", where="levels", found=list(levels), expected=expected)
     years = [int(category[:4]) if _is_calendar(category) else None for category in attribute.categories]
     return [
         [_label(category, year, span) for category, year in zip(attribute.categories, years, strict=True)]

@@ -54,7 +54,7 @@ def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = Non
         raise InputError("too few records for k-anonymity", found=n, expected=f"at least k = {k}")
     worth = np.ones(n_attributes) if weights is None else np.asarray(weights, dtype=np.float64)
     if worth.shape != (n_attributes,):
-        raise InputError("weights have another shape", found=worth.shape, expected=f"({n_attributes},)")
+        raise InputError("weights have the wrong shape", found=worth.shape, expected=f"({n_attributes},)")
     return _cluster(np.ascontiguousarray(values, dtype=np.int64), k, worth)
 
 

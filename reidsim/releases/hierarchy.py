@@ -65,8 +65,8 @@ class Hierarchy:
             raise InputError(
                 "hierarchy is not nested",
                 where=f"hierarchy of {self.attribute.name!r}, level {level}",
-                found=f"{name[value]!r} and {name[other]!r} are together at level {level - 1} "
-                f"({self.labels[level - 1][below[value]]!r}) and apart at level {level}",
+                found=f"{name[value]!r} and {name[other]!r} are in one group at level {level - 1} "
+                f"({self.labels[level - 1][below[value]]!r}) and in different groups at level {level}",
                 expected="groups that only merge from one level to the next",
             )
 
@@ -150,9 +150,11 @@ def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1)
     for number, row in enumerate(rows, start=first_row):
         where = f"row {number}"
         if len(row) != len(rows[0]):
-            raise InputError("row of another length", where=where, found=len(row), expected=f"{len(rows[0])} columns")
+            raise InputError(
+                "row with the wrong number of columns", where=where, found=len(row), expected=f"{len(rows[0])} columns"
+            )
         if row[0] in row_of:
-            expected = f"no row for it besides row {row_of[row[0]]}"
+            expected = f"one row per value; the first is row {row_of[row[0]]}"
             raise InputError("value has two rows", where=where, found=row[0], expected=expected)
         row_of[row[0]] = number
 
@@ -186,8 +188,8 @@ def hierarchy_from_rows(
             "value missing from its hierarchy",
             where=f"hierarchy of {attribute.name!r}",
             found=lacking[0],
-            expected=f"a row for each of its {attribute.size} values; {len(lacking)} have none",
-            hint=f"the hierarchy has {listed(by_value)}",
+            expected=f"a row for each of the {attribute.size} values of the attribute; {len(lacking)} have no row",
+            hint=f"the hierarchy has rows for {listed(by_value)}",
         )
     table = [by_value[category] for category in attribute.categories]
     levels = [[row[level] for row in table] for level in range(1, len(table[0]))]

@@ -29,10 +29,10 @@ def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
             counts = {row[0].count(other) for row in rows}
             if len(counts) == 1 and counts != {0}:
                 problem, expected = (
-                    f"the file has one column, and {other!r} in every row of it",
-                    f"columns split by {delimiter!r}",
+                    f"the file has one column, and {other!r} occurs in every row",
+                    f"columns separated by {delimiter!r}",
                 )
-                hint = f"is its delimiter {other!r}?"
+                hint = f"set the delimiter to {other!r}, if that separates the columns"
                 raise InputError(problem, source=path, where="row 1", found=rows[0][0], expected=expected, hint=hint)
     return rows
 
@@ -70,15 +70,15 @@ def check_header(
     if header and not all(alone):
         level = alone.index(False) + 1
         expected = f"names of levels; {first[level]!r} is also a label of that level"
-        raise _other_row(first, "is that of a value, not a header", expected, "leave out header = true")
+        raise _other_row(first, "is the row of a value, not a header", expected, "remove header = true")
     if header or first[0] in used or not rest:
         return
     named = first[0].casefold() in {name.casefold() for name in names} or _VALUE_HEADER.fullmatch(first[0])
     top_is_one = len(first) > 1 and len({row[-1] for row in rest}) == 1
     only_text = not _NUMBER.fullmatch(first[0]) and all(_NUMBER.fullmatch(row[0]) for row in rest)
     if all(alone) and (named or ((top_is_one or only_text) and len(set(first)) == len(first))):
-        expected = f"a row for a value; no record has {first[0]!r}, and its labels are those of no other row"
-        raise _other_row(first, "looks like a header, and would count as a value", expected, "say header = true")
+        expected = f"the row of a value; no record has {first[0]!r}, and no other row has the same labels"
+        raise _other_row(first, "looks like a header, but would be read as a value", expected, "set header = true")
 
 
 def _other_row(first: Sequence[str], problem: str, expected: str, hint: str) -> InputError:

@@ -48,7 +48,7 @@ def interval_levels(
         raise InputError("value below the first interval", found=lowest, expected=f"{low} or more")
     for finer, wider in itertools.pairwise(widths):
         if wider <= finer or wider % finer:
-            expected = "each a multiple of the last"
+            expected = "increasing widths, each a multiple of the previous width"
             raise InputError("intervals do not nest", where="widths", found=list(widths), expected=expected)
     levels = []
     for width in widths:
@@ -90,14 +90,19 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
     lengths = sorted({len(category) for category in _present(attribute)})
     if len(lengths) != 1:
         raise InputError(
-            "codes of several lengths", where=f"attribute {attribute.name!r}", found=lengths, expected="one"
+            "codes of different lengths",
+            where=f"attribute {attribute.name!r}",
+            found=lengths,
+            expected="codes of one length",
         )
     length = lengths[0]
     if any(not 0 < kept < length for kept in digits) or list(digits) != sorted(set(digits), reverse=True):
-        expected = f"decreasing, between 1 and {length}"
-        raise InputError("prefixes do not shorten", where="digits", found=list(digits), expected=expected)
+        expected = f"decreasing numbers from 1 to less than {length}"
+        raise InputError("prefix lengths do not decrease", where="digits", found=list(digits), expected=expected)
     if len({len(prefix) for prefix in pool}) > 1:
-        raise InputError("prefixes of several lengths", where="pool", found=list(pool), expected="one length")
+        raise InputError(
+            "prefixes of different lengths", where="pool", found=list(pool), expected="prefixes of one length"
+        )
     unused = [prefix for prefix in pool if not any(c.startswith(prefix) for c in attribute.categories)]
     if unused:
         raise InputError("no code has this prefix", where="pool", found=unused[0])
@@ -173,7 +178,9 @@ def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None)
         number = whole_number(category)
         if number is None:
             where = f"attribute {attribute.name!r}"
-            raise InputError("not a whole number", where=where, found=category, expected="48 or 90+")
+            raise InputError(
+                "not a whole number", where=where, found=category, expected="a whole number, such as 48 or 90+"
+            )
         numbers.append(number)
     return numbers
 
@@ -188,7 +195,7 @@ def _present(attribute: Attribute) -> list[str]:
     """
     present = [category for category in attribute.categories if category]
     if not present:
-        raise InputError("no value that is not missing", where=f"attribute {attribute.name!r}")
+        raise InputError("every value is missing", where=f"attribute {attribute.name!r}")
     return present
 
 

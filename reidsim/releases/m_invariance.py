@@ -151,8 +151,8 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
             level[(level < 0) & alike] = candidate
         if (level < 0).any():
             problem, expected = (
-                "no level at which the records of an m-invariant group are alike",
-                "a last level that suppresses",
+                "no level gives equal values to all records of an m-invariant group",
+                "a hierarchy that ends with suppression",
             )
             raise InputError(problem, where=f"attributes.{hierarchy.attribute.name}.hierarchy", expected=expected)
         numbers += level * stride
@@ -215,8 +215,8 @@ def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
 def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
     total, most = sum(map(len, new.values())), max(map(len, new.values()), default=0)
     if most * m > total:
-        problem = f"no m-invariant release {number + 1}: too many of its new records have one sensitive value"
-        found, expected = f"{most:,} of {total:,}", f"at most one in {m}"
+        problem = f"release {number + 1} cannot be m-invariant: too many new records have the same sensitive value"
+        found, expected = f"{most:,} of {total:,}", f"at most 1 of {m} new records with the same sensitive value"
         raise InputError(problem, where="releases.m", found=found, expected=expected)
 
 

@@ -66,25 +66,37 @@ class MaskingSpace:
         n = len(self.attributes)
         weights = np.asarray(self.weights, dtype=np.float64)
         if weights.shape not in ((n,), (self.n_records, n)):
-            expected = f"({n},), or ({self.n_records}, {n}) where they differ by record"
-            raise InputError("weights have another shape", found=weights.shape, expected=expected)
+            expected = f"({n},), or ({self.n_records}, {n}) if weights differ by record"
+            raise InputError("weights have the wrong shape", found=weights.shape, expected=expected)
         wrong = weights[~((weights >= 0) & np.isfinite(weights))]
         if wrong.size:
             raise InputError("weight out of range", found=float(wrong[0]), expected="0 or more, finite")
         kept = self.kept or (_MASKING,) * n
         groups = self.groups or ((),) * n
         if not n == len(kept) == len(groups):
-            raise InputError("levels do not fit attributes", found=len(kept), expected=f"one list for each of {n}")
+            raise InputError(
+                "the number of lists of levels differs from the number of attributes",
+                found=len(kept),
+                expected=f"one list for each of {n} attributes",
+            )
         for name, shares, maps in zip(self.attributes, kept, groups, strict=True):
             if len(shares) < 2 or shares[0] != 1 or shares[-1] != 0 or (np.diff(shares) > 0).any():
                 found = list(map(float, shares))
-                raise InputError("levels out of order", where=name, found=found, expected="from 1, falling, to 0")
+                raise InputError(
+                    "kept shares of the levels out of order",
+                    where=name,
+                    found=found,
+                    expected="decreasing numbers from 1 to 0",
+                )
             if len(maps) != len(shares) - 2:
-                problem, expected = "groups of values do not fit the levels", f"{len(shares) - 2}, one for each level"
+                problem, expected = (
+                    "the number of groupings differs from the number of levels",
+                    f"{len(shares) - 2}, one for each level",
+                )
                 raise InputError(problem, where=name, found=len(maps), expected=f"{expected} between shared and masked")
         total = self.total_weight or float(weights.sum(axis=-1).mean() if weights.size else 0.0)
         if not total > 0:
-            raise InputError("no attribute has a weight", found=total, expected="a sum above 0")
+            raise InputError("no attribute has a positive weight", found=total, expected="a sum of weights above 0")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "kept", tuple(np.asarray(shares, dtype=np.float64) for shares in kept))
         object.__setattr__(self, "groups", groups)
@@ -140,7 +152,7 @@ class MaskingSpace:
             return values
         groups = np.asarray(self.groups[attribute][level - 1])
         if len(values) and values.max() >= len(groups):
-            expected = f"at most {len(groups) - 1}, as the groups of level {level} cover"
+            expected = f"at most {len(groups) - 1}, the largest value in the groups of level {level}"
             raise InputError(
                 "value without a group", where=self.attributes[attribute], found=int(values.max()), expected=expected
             )
@@ -293,6 +305,6 @@ def minority_weights(
     with np.errstate(over="ignore"):
         adjusted = np.where(weights > 0, weights * factors**alpha, 0.0)
     if not np.isfinite(adjusted).all():
-        expected = "closer to 0: weights have become too large"
+        expected = "a number closer to 0, so that weights stay finite"
         raise InputError("degree of minority support out of range", found=alpha, expected=expected)
     return adjusted

@@ -111,7 +111,7 @@ def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = No
     ages = [whole_number(category) for category in categories]
     for value, age in enumerate(ages):
         if categories[value] and age is None and (used is None or used[value]):
-            where, expected = f"attribute {hierarchy.attribute.name!r}", "48 or 90+"
+            where, expected = f"attribute {hierarchy.attribute.name!r}", "a whole number, such as 48 or 90+"
             raise InputError("not a whole number", where=where, found=categories[value], expected=expected)
     old = np.array([age is not None and age >= TOP_AGE for age in ages])
     minimum = np.zeros(len(categories), dtype=np.int64)
@@ -123,7 +123,7 @@ def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = No
                 bool((level[old] == level[value]).all()) and not labels[level[value]].isdecimal()
                 for level, labels in zip(hierarchy.groups, hierarchy.labels, strict=True)
             ]
-            expected = f"a level that joins all ages of {TOP_AGE} and more"
+            expected = f"a level with one group for all ages of {TOP_AGE} or more"
             minimum[value] = _first(accepted, hierarchy, value, expected)
     return minimum
 
@@ -177,7 +177,7 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
             for value in np.flatnonzero(group):
                 fits = has_whole_areas and digits <= ZIP_DIGITS and (not restricted[value] or is_pooled or is_populous)
                 accepted[value].append(fits or label == SUPPRESSED)
-    expected = "a level with whole three-digit areas, small ones pooled"
+    expected = "a level that keeps three-digit areas whole and pools areas with few people"
     return np.array(
         [
             _first(levels, hierarchy, value, expected) if present[value] else _suppressing_level(hierarchy, value)

@@ -155,8 +155,8 @@ def assess(
     if person is not None:
         if sets.drawn is not None:
             raise InputError(
-                "people of several records are assessed exactly", where="expectation.method", found="monte-carlo",
-                expected="fewer knowledge sets, so that all can be listed",
+                "Monte Carlo needs one record per person", where="expectation.method", found="monte-carlo",
+                expected="fewer knowledge sets, all of which can be listed",
             )  # fmt: skip
         _require_alike(rows, person, by_position)
         row_sets, _ = RowSets.of(record_of, person)
@@ -164,7 +164,7 @@ def assess(
     elements = make_elements(persons[first], None if released is None else rows[record], counts, used, row_sets)
     if isinstance(uniqueness, KnownPopulation):
         if released is not None and (released != persons).any():
-            raise InputError("uniques of a known population are defined for records shared unchanged", where="released")
+            raise InputError("population uniques are defined only for unchanged records", where="released")
         uncounted = risks_of(elements, kinds[first], sets, np.zeros(sets.n_sets), loads=loads, progress=progress)
         risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
         chances, estimates = SetUniqueness(np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets)
@@ -230,7 +230,7 @@ def _with_known_population(
         there = risks_of(everybody, kinds, sets, np.zeros(sets.n_sets), loads=loads)
     except InputError:
         raise InputError(
-            "a person whom the known population lacks", expected="everybody of the records in it"
+            "a person in the records is not in the known population", expected="each person in the known population"
         ) from None
     # If the records are not a sample of the population, a value combination can be unique there but not here.
     alone = np.minimum(there.prosecutor, risks.prosecutor)
@@ -254,9 +254,9 @@ def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int
         if differs.any():
             row = int(differs.argmax())
             raise InputError(
-                "records of one person are generalized in different ways", where=f"row {row + 1}",
+                "records of the same person are generalized to different levels", where=f"row {row + 1}",
                 found=tree.labels[released[row, position]],
-                expected=f"a value of the level of that in row {int(first[row]) + 1}, which is of the same person",
+                expected=f"a value at the level used in row {int(first[row]) + 1}, which belongs to the same person",
             )  # fmt: skip
 
 

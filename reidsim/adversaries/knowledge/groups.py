@@ -65,7 +65,7 @@ class SourceProfile:
 
     def __post_init__(self) -> None:
         named = [name for group in self.groups for name in group.attributes]
-        require_distinct("groups overlap", named, where="groups", expected="each attribute in one group only")
+        require_distinct("attribute in two groups", named, where="groups", expected="each attribute in one group only")
 
 
 @dataclass(frozen=True)

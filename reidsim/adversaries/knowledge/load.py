@@ -85,7 +85,7 @@ class _ValueOfPersonError(InputError):
             where=", ".join(parts) or None,
             found=self.found,
             expected=self.expected,
-            hint="; ".join(part for part in (self.hint, f"asked by {asked_by}") if part),
+            hint="; ".join(part for part in (self.hint, f"needed by {asked_by}") if part),
         )
 
 
@@ -170,8 +170,8 @@ def _groups(section: GroupsSource, domain: Domain, persons: Codes) -> Source:
         person = int((profile_of_person == _NONE).argmax())
         names = dict.fromkeys(name for profile in section.profile for name in profile.when)
         values = (f"{name} = {domain[name].categories[persons[person, domain.position(name)]]}" for name in names)
-        expected = "a profile that fits, such as a last one without when"
-        raise _ValueOfPersonError("no profile for a person", person, None, found=", ".join(values), expected=expected)
+        expected = "a profile for each person, such as a last profile without when"
+        raise _ValueOfPersonError("no profile fits a person", person, None, found=", ".join(values), expected=expected)
     return Source(section.name, tuple(profiles), profile_of_person)
 
 
@@ -199,7 +199,10 @@ def _voter_lists(section: VoterListsSource, domain: Domain, persons: Codes) -> S
         for state in section.overrides:
             if state not in (lists[0].state, lists[0].abbreviation):
                 raise InputError(
-                    "a state that nobody can be of", where="overrides", found=state, expected=lists[0].state
+                    "override for a state that the source does not use",
+                    where="overrides",
+                    found=state,
+                    expected=lists[0].state,
                 )
     profiles = [_list_profile(_changed(profile, section.overrides), section) for profile in lists]
     ages = _ages(domain, persons, told.age, told.year_of_birth, section.reference_year)
@@ -317,10 +320,10 @@ def _column(domain: Domain, persons: Codes, name: str) -> Codes:
     generalized = column >= domain[name].size
     if generalized.any():
         raise _ValueOfPersonError(
-            "what is revealed depends on a value that is generalized",
+            "the source needs a value that is generalized",
             int(generalized.argmax()),
             name,
             found=None,
-            expected=f"one of {listed(domain[name].categories)} for everybody",
+            expected=f"one of {listed(domain[name].categories)} for each person",
         )
     return column

@@ -68,8 +68,8 @@ class MaskedRecordLinker:
         for position, name in zip(self._linked, knowledge.attributes, strict=True):
             if name in register.missing:
                 raise InputError(
-                    "values missing where people are looked up by what is known of them", source=register.name,
-                    where=name, expected="a value of everybody there",
+                    "value missing in an attribute that the adversary knows", source=register.name,
+                    where=name, expected="a value for each person",
                 )  # fmt: skip
             both = np.concatenate([targets.column(name), register.column(name)])
             values, codes = np.unique(both, return_inverse=True)
@@ -126,9 +126,9 @@ def _require_nested(name: str, levels: Sequence[NDArray[np.int64]]) -> None:
     for finer, coarser in pairwise(levels):
         if len(np.unique(np.stack([finer, coarser]), axis=1).T) > finer.max() + 1:
             raise InputError(
-                "groups that are split at the next level",
+                "a group is split at the next level",
                 where=f"levels of attribute {name!r}",
-                expected="groups that only merge, for an adversary with partial knowledge",
+                expected="groups that only merge from one level to the next, for an adversary with partial knowledge",
             )
 
 

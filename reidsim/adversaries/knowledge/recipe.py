@@ -61,7 +61,9 @@ class GroupsSource(Section):
         for number, profile in enumerate(self.profile[:-1]):
             if not profile.when:
                 raise InputError(
-                    "fits everybody, so those after it count for nobody", where=f"profile[{number}]", expected="it last"
+                    "the profile fits everybody, so later profiles are never used",
+                    where=f"profile[{number}]",
+                    expected="this profile at the end of the list",
                 )
         return self
 
@@ -81,7 +83,7 @@ class VoterListsSource(Section):
     @model_validator(mode="after")
     def _one_state(self) -> VoterListsSource:
         if (self.state is None) == (self.attributes.state is None):
-            raise InputError("the state is missing or repeated", expected="either state or attributes.state")
+            raise InputError("the state is missing or given twice", expected="either state or attributes.state")
         if self.attributes.year_of_birth is not None and self.reference_year is None:
             raise InputError("key missing", where="reference_year", expected="the year of the lists")
         return self
@@ -128,6 +130,9 @@ class KnowledgeRecipe(RecipeHead):
         for number, name in enumerate(names):
             if name in names[:number]:
                 raise InputError(
-                    "two sources of one name", where=f"sources[{number}].name", found=name, expected="another name"
+                    "two sources have the same name",
+                    where=f"sources[{number}].name",
+                    found=name,
+                    expected="another name",
                 )
         return self

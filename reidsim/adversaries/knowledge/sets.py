@@ -72,7 +72,7 @@ def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
             "too many knowledge sets to list",
             found=f"up to {count_sets(knowledge):.2g} for a person",
             expected=f"at most {_MOST_LISTED:,}",
-            hint="fewer groups; risks can be had by Monte Carlo, games need all sets",
+            hint="use fewer groups; for risks alone, set expectation.method = 'monte-carlo'",
         )
     by_kind = [_sets_of(knowledge, kind) for kind in knowledge.kinds]
     return as_knowledge_sets(by_kind)

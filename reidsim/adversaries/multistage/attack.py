@@ -142,9 +142,11 @@ class MultistageAttack:
         ends = [isinstance(stage, Identify) for stage in self.stages]
         if not ends or not ends[-1] or any(ends[:-1]):
             kinds = [type(stage).__name__ for stage in self.stages]
-            raise InputError("stages out of order", found=kinds, expected="inferences, then Identify once, at the end")
+            raise InputError(
+                "stages out of order", found=kinds, expected="inference stages, then one Identify stage at the end"
+            )
         inferred = [stage.infers for stage in self.inferences]
-        require_distinct("attribute inferred by two stages", inferred)
+        require_distinct("two stages infer the same attribute", inferred)
 
     @property
     def inferences(self) -> tuple[Inference, ...]:
@@ -181,7 +183,7 @@ class MultistageAttack:
         known = list(released)
         for number, stage in enumerate(self.stages, start=1):
             needed = stage.loci if isinstance(stage, InferSurname) else stage.on
-            problem = "attribute neither released nor inferred by an earlier stage"
+            problem = "attribute is neither released nor inferred by an earlier stage"
             require_among(problem, needed, known, where=f"stage {number}", shown=20)
             if not isinstance(stage, Identify):
                 known.append(stage.infers)

@@ -88,7 +88,7 @@ class MultistageLinker:
     def __post_init__(self) -> None:
         if len(self.attack.inferences) > _MOST_INFERENCES:
             expected = f"at most {_MOST_INFERENCES}"
-            raise InputError("too many stages that infer", found=len(self.attack.inferences), expected=expected)
+            raise InputError("too many inference stages", found=len(self.attack.inferences), expected=expected)
         self.attack.check_attributes(self.space.attributes)
         self.world.targets.matrix(self.space.attributes)
         for stage in self.attack.inferences:
@@ -228,7 +228,7 @@ class MultistageLinker:
         genealogy = self.world.resource(stage.resource)
         named = genealogy.known((stage.infers,))
         if not named.any():
-            raise InputError("nobody has a value", source=genealogy.name, where=stage.infers)
+            raise InputError("no person has a value", source=genealogy.name, where=stage.infers)
         alleles, surnames = genealogy.matrix(stage.loci)[named], genealogy.column(stage.infers)[named]
         targets = self.world.targets.matrix(stage.loci)
         if stage.method == "nearest-neighbour":
@@ -246,7 +246,11 @@ class MultistageLinker:
             table = self.world.resource(stage.resource)
             complete = np.flatnonzero(table.known((*(name for name, _ in link), stage.infers)))
             if not len(complete):
-                raise InputError("nobody has all values that a stage uses", source=table.name, where=stage.infers)
+                raise InputError(
+                    "no person has a value in every attribute that the stage uses",
+                    source=table.name,
+                    where=stage.infers,
+                )
             columns = [self._released_as(name, level, table.column(name)[complete]) for name, level in link]
             counts = None if table.counts is None else table.counts[complete]
             made = RowGroups(columns, len(complete), counts)
@@ -310,11 +314,11 @@ def _check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
     if len(missing):
         row = missing[0]
         raise InputError(
-            f"target is not in the {table.name}",
+            f"a target is not in table {table.name}",
             source=world.targets.name,
             where=f"row {row + 1}",
             found={name: int(column[row]) for name, column in zip(identify.on, values, strict=True)},
-            expected="everybody to be in it, or a list of those who are",
+            expected="each target in the table, or a list of the registered targets",
         )
 
 

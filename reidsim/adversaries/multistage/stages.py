@@ -74,7 +74,7 @@ class InferByLinkage:
     def __post_init__(self) -> None:
         require_distinct("attribute named twice", self.on, where="on")
         if self.infers in self.on:
-            raise InputError("a stage links on what it infers", where="on", found=self.infers)
+            raise InputError("a stage links on the attribute that it infers", where="on", found=self.infers)
 
 
 @dataclass(frozen=True)

@@ -75,15 +75,15 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     """
     if not is_two_stage(attack, space):
         raise InputError(
-            "attack that this solver cannot take",
+            "this solver does not support the attack",
             found=[type(stage).__name__ for stage in attack.stages],
-            expected="a surname inferred from loci that end the list of attributes, then Identify on a few others",
-            hint="best-first search takes any chain of stages",
+            expected="surname inference from loci at the end of the attributes, then Identify on a few others",
+            hint="use best-first search for other stages",
         )
     if any(table.counts is not None for table in world.resources.values()):
         raise InputError(
-            "rows that stand for several people", expected="a row for each person",
-            hint="best-first search takes any table",
+            "a row represents several people", expected="one row per person",
+            hint="use best-first search for tables with counts",
         )  # fmt: skip
     attack.check_attributes(space.attributes)
     n, identify = world.n_targets, attack.identify
@@ -191,7 +191,7 @@ def _surname_tables(
     men = world.resource(stage.resource)
     named = men.known((stage.infers,))
     if not named.any():
-        raise InputError("nobody has a value", source=men.name, where=stage.infers)
+        raise InputError("no person has a value", source=men.name, where=stage.infers)
     names = [men.column(stage.infers)[named], world.targets.column(stage.infers)]
     identify = attack.identify
     registry = world.resource(identify.resource)

@@ -105,7 +105,7 @@ class PersonTable:
                 "column missing",
                 source=self.name,
                 where=attribute,
-                expected=f"it among the columns, which are {listed(self.columns, 20)}",
+                expected=f"one of {listed(self.columns, 20)}",
                 hint=nearest(attribute, self.columns),
             )
         return self.columns[attribute]
@@ -174,13 +174,13 @@ class MultistageWorld:
     def __post_init__(self) -> None:
         for table in (self.targets, *self.resources.values()):
             if table.n_rows == 0:
-                raise InputError("nobody in the table", source=table.name, expected="at least one row")
+                raise InputError("the table has no rows", source=table.name, expected="at least one row")
         if self.registered is not None:
             registered = np.asarray(self.registered)
             if registered.shape != (self.n_targets,) or registered.dtype != np.bool_:
                 expected = f"true or false for each of {self.n_targets} targets"
                 raise InputError(
-                    "unusable list of registered targets", found=(registered.shape, registered.dtype), expected=expected
+                    "invalid list of registered targets", found=(registered.shape, registered.dtype), expected=expected
                 )
         object.__setattr__(self, "resources", MappingProxyType(dict(self.resources)))
 
@@ -207,7 +207,7 @@ class MultistageWorld:
         InputError
             If the adversary has no resource of that name.
         """
-        require_among("resource unknown", (name,), self.resources)
+        require_among("unknown resource", (name,), self.resources)
         return self.resources[name]
 
     def is_guessed(self, name: str) -> bool:

@@ -32,7 +32,7 @@ class Sequential(Planner):
             If gain or cost differ by record.
         """
         if np.ndim(gain) or np.ndim(cost):
-            raise InputError("a sequential attack has one gain and one cost for all records")
+            raise InputError("a sequential attack needs the same gain and the same cost for all records")
         signal = section.sequential.unconfirmed
         seen = None if signal is None else UnconfirmedSuccess(**signal.model_dump())
         attack = sequential_attack(section.sequential, float(gain), float(cost), coverage=register.coverage)

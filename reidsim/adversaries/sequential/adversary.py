@@ -59,10 +59,10 @@ class SequentialAdversary:
 
     def __post_init__(self) -> None:
         if self.signal is not None and self.registry_size is not None:
-            raise InputError("unconfirmed success is planned for known groups only")
+            raise InputError("unconfirmed success needs known group sizes")
         if self.signal is not None and self.attack.solver != "backward-induction":
             raise InputError(
-                "unconfirmed success is planned by backward induction only",
+                "unconfirmed success needs backward induction",
                 where="solver",
                 found=self.attack.solver,
             )
@@ -105,7 +105,7 @@ class SequentialAdversary:
         accesses = np.ones(np.shape(sizes), dtype=np.bool_)
         if self.registry_size is not None:
             if linkage.match_probability is None:
-                raise InputError("a planner of unknown groups needs the share of people who match")
+                raise InputError("planning with unknown group sizes needs a match probability")
             belief = BinomialBelief(self.registry_size, linkage.match_probability)
             plan = plan_unknown(self.attack, sizes, belief, accesses=accesses)
             return plan, plan
@@ -118,7 +118,7 @@ class SequentialAdversary:
     def _listed(self, candidates: ListedCandidates, among: NDArray[np.bool_] | None) -> tuple[Plan, Plan]:
         """Return the believed plan and the true plan for candidates in drawn lists."""
         if self.registry_size is not None or self.signal is not None:
-            raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
+            raise InputError("drawn lists need known group sizes and confirmed success")
         hoped, found = _no_plan(len(candidates.sizes)), _no_plan(len(candidates.sizes))
         # Coverage is part of the attack's prior, so each list needs its own plan.
         for coverage in np.unique(candidates.coverage).tolist():
@@ -139,7 +139,7 @@ class SequentialAdversary:
         """
         believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
         if self.registry_size is not None:
-            raise InputError("a planner of unknown groups needs the share of people who match")
+            raise InputError("planning with unknown group sizes needs a match probability")
         plan = best_plan(self.attack.gain, believed, prices)
         by_plan = [
             replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price))).weigh(

@@ -79,7 +79,7 @@ class SequentialAttack:
             if not np.isfinite(getattr(self, name)):
                 raise InputError("value out of range", where=name, found=getattr(self, name), expected="a number")
         if self.max_penalties is not None and not (isinstance(self.max_penalties, int) and self.max_penalties >= 1):
-            expected = "a whole number of 1 or more, or none for every time"
+            expected = "a whole number of 1 or more, or no limit"
             raise InputError("value out of range", where="max_penalties", found=self.max_penalties, expected=expected)
         if self.penalty_timing not in ("next-state", "at-action"):
             expected = "'next-state' or 'at-action'"
@@ -125,5 +125,7 @@ def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
     wrong = ~(finite & (sizes == whole) & (sizes >= 0))
     if wrong.any():
         expected = "whole numbers of 0 or more"
-        raise InputError("not a group size", where="group sizes", found=sizes[wrong].flat[0].item(), expected=expected)
+        raise InputError(
+            "invalid group size", where="group sizes", found=sizes[wrong].flat[0].item(), expected=expected
+        )
     return whole

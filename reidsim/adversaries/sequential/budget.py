@@ -122,11 +122,16 @@ def plan_with_budget(
     """
     sizes = checked_file(attack, group_sizes)
     if attack.detection_ends_attack:
-        expected = "false: a budget is planned for without it"
-        raise InputError("detection ends the attack", where="detection_ends_attack", found=True, expected=expected)
+        expected = "false"
+        raise InputError(
+            "a budget cannot be planned if detection ends the attack",
+            where="detection_ends_attack",
+            found=True,
+            expected=expected,
+        )
     for name, number, least in (("budget", budget, 1), ("draws", draws, 2)):
         if not (least <= number < np.inf and number == int(number)):
-            expected = f"a whole number, {least} or more"
+            expected = f"a whole number of {least} or more"
             raise InputError("value out of range", where=name, found=number, expected=expected)
     budget, draws = int(budget), int(draws)
     distinct, position, counts = np.unique(sizes, return_inverse=True, return_counts=True)

@@ -170,11 +170,16 @@ def checked_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> S
     Raises InputError if no plan for a whole file is possible.
     """
     if attack.counts_penalties:
-        expected = "none: a file is planned with penalties levied every time"
+        expected = "no limit in a plan for a whole file"
         raise InputError("penalties are limited", where="max_penalties", found=attack.max_penalties, expected=expected)
     sizes = np.atleast_1d(checked_group_sizes(group_sizes))
     if sizes.ndim != 1 or not sizes.size:
-        raise InputError("not a file of records", where="group sizes", found=sizes.shape, expected="one row, not empty")
+        raise InputError(
+            "group sizes of the file have the wrong shape",
+            where="group sizes",
+            found=sizes.shape,
+            expected="one size for each record, at least one record",
+        )
     return sizes
 
 
@@ -190,9 +195,9 @@ def sizes_worth_linking(attack: SequentialAttack, distinct: Sizes) -> tuple[Size
     worth_linking = distinct[value_after_access(attack, values, distinct) > 0]
     if worth_linking.sum() > _MOST_STATES:
         raise InputError(
-            "group sizes too large to plan a file for",
+            "group sizes too large for a plan of a whole file",
             found=int(worth_linking.max()),
-            hint="the attack still pays there; limit the group sizes",
+            hint="the attack is profitable at this size; limit the group sizes",
         )
     return worth_linking, threshold
 

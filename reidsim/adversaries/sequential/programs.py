@@ -149,13 +149,13 @@ class AttackPrograms:
         limit = attack.max_penalties if attack.counts_penalties and attack.max_penalties is not None else 0
         self._states += sum(3 + 4 * size * (1 + min(limit, size)) for size in sizes)
         if self._states > _MOST_STATES:
-            more = "" if attack.solver == "two-level" else ", and two-level leaves out groups too large to attack"
+            more = "" if attack.solver == "two-level" else ", or two-level, which leaves out unprofitable group sizes"
             raise InputError(
-                "linear programs of too many states",
+                "the linear programs have too many states",
                 where="sequential.solver",
                 found=self._states,
                 expected=f"at most {_MOST_STATES:,}",
-                hint=f"backward-induction has no such limit{more}",
+                hint=f"use backward-induction, which has no such limit{more}",
             )
 
 

@@ -64,7 +64,9 @@ class UnconfirmedSuccess:
         if not self.sensitivity + self.specificity > 1:
             found = (self.sensitivity, self.specificity)
             expected = "a sum above 1"
-            raise InputError("signal says nothing", where="sensitivity, specificity", found=found, expected=expected)
+            raise InputError(
+                "the signal is uninformative", where="sensitivity, specificity", found=found, expected=expected
+            )
         if not 0 <= self.false_claim_cost < np.inf:
             expected = "0 or more, finite"
             raise InputError(

@@ -118,5 +118,9 @@ def attributes_loaded(
     table = table.sort_values("policy", key=lambda policy: policy.map(order), kind="stable").reset_index(drop=True)
     clock.lap("play")
     facts = {"attributes": {"exact": exact, "orders": None if exact else orders, "played": played}, **kind.facts(study)}
-    left = ("section agents is left out: one round",) if getattr(loaded.scenario, "agents", None) is not None else ()
+    left = (
+        ("section agents is ignored: only one round is evaluated",)
+        if getattr(loaded.scenario, "agents", None) is not None
+        else ()
+    )
     return AttributesResult(loaded.name, table, make_manifest(loaded, clock.laps, facts), (*left, *columns.warnings))

@@ -216,7 +216,9 @@ def run_job(
         tables = batch_tables(loaded.name, design, outcomes)
         warnings = batch_warnings(outcomes, design, tables["runs"])
         if damaged:
-            warnings += (f"{counted(damaged, 'line')} of {JOURNAL} could not be read; their runs were repeated",)
+            warnings += (
+                f"{counted(damaged, 'line')} of {JOURNAL} could not be read; the runs of these lines were repeated",
+            )
         result = job.result(replace(ended, tables=tables, manifest=manifest, warnings=warnings))
         # The job may have read the data files again for its result.
         files.require_unchanged(folder or loaded.path)

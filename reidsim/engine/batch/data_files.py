@@ -162,12 +162,12 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
     """
     changed = changed_files(before, now)
     if changed:
-        names = listed(name if name in now else f"{name} (gone)" for name in changed)
+        names = listed(name if name in now else f"{name} (missing)" for name in changed)
         raise InputError(
             f"data files changed since the batch began: {names}",
             source=source,
             expected="the same data for all runs of a batch",
-            hint="restore them, or begin a new batch",
+            hint="restore the files, or begin a new batch",
         )
 
 

@@ -119,9 +119,9 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
     """
     scenario = loaded.scenario
     if who_may_come(scenario.uncertainty):
-        problem, where = "a run is against the adversary that the scenario says", f"uncertainty.parameters.{WHO_COMES}"
+        problem, where = "a run cannot draw among named adversaries", f"uncertainty.parameters.{WHO_COMES}"
         found = ", ".join(who_may_come(scenario.uncertainty))
-        expected = "reidsim stress or reidsim cross-play, which have them by name"
+        expected = "reidsim stress or reidsim cross-play, which support named adversaries"
         raise InputError(problem, source=loaded.path, where=where, found=found, expected=expected)
     with locating(loaded.path):
         swept = pd.DataFrame(index=range(1))
@@ -167,8 +167,8 @@ def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dic
         try:
             found[key] = value_at(loaded.content, key)
         except KeyError:
-            expected = "a value in the scenario, at which it stays while others change"
-            problem, where = "key without a value of its own", "sweep.one_at_a_time"
+            expected = "a value in the scenario, used while other keys change"
+            problem, where = "the scenario sets no value for the key", "sweep.one_at_a_time"
             raise InputError(problem, where=where, found=key, expected=expected) from None
     return found
 

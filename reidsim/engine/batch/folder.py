@@ -35,12 +35,12 @@ MANIFEST = "manifest.json"
 RUNNING = "running"
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
-_RUN_AGAIN = "run the batch again, into another folder"
+_RUN_AGAIN = "run the batch again with another folder"
 # Manifest entries that must be unchanged to resume a batch, with their descriptions in the error message.
 _IDENTITY = {
     "scenario_hash": "another scenario",
     "seed": "another seed",
-    "cross_play": "other options, or of another command",
+    "cross_play": "other options, or from another command",
     "data_hash": "other data",
 }
 # Manifest keys that hold the options of a command; the table of runs of the command has the same name.
@@ -76,17 +76,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        hint = "--resume with its scenario rebuilds it" if keeps_runs(folder) else None
-        expected = f"a folder with a sound {MANIFEST}"
+        hint = "run the scenario with --resume to rebuild the file" if keeps_runs(folder) else None
+        expected = f"a folder with a valid {MANIFEST}"
         raise InputError("not a results folder", source=folder, expected=expected, hint=hint) from None
     if not isinstance(manifest, dict) or "design" not in manifest:
-        raise InputError("the folder holds no batch", source=folder, expected="results of several runs")
+        raise InputError("the folder holds no batch", source=folder, expected="the results of a batch")
     try:
         _Manifest.model_validate(manifest, strict=True)
     except ValidationError as error:
         where = ".".join(str(part) for part in error.errors()[0]["loc"][:2])
         problem = "not the manifest of a batch"
-        raise InputError(problem, source=path, where=where, expected="what reidsim run writes") from None
+        raise InputError(problem, source=path, where=where, expected="a manifest written by reidsim run") from None
     require_sound(manifest, path)
     return manifest
 
@@ -101,7 +101,7 @@ def read_stored_tables(folder: Path, manifest: Mapping[str, Any], needed: str) -
     """
     for name in (f"{needed}.parquet", *manifest.get("tables", ())):
         if not (folder / name).is_file():
-            raise InputError("no such file in a complete batch", source=folder / name, hint="run it again")
+            raise InputError("file missing from a complete batch", source=folder / name, hint="run the batch again")
     return {path.stem: read_stored(path, manifest) for path in sorted(folder.glob("*.parquet"))}
 
 
@@ -115,7 +115,7 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
     """
     # The manifest of a running batch has no hashes yet.
     if manifest.get("tables", {}).get(path.name) not in (None, sha256_of(path)):
-        raise InputError("changed since the batch ended", source=path, hint=_RUN_AGAIN)
+        raise InputError("the file changed since the batch ended", source=path, hint=_RUN_AGAIN)
     require_parquet_fits(path)
     try:
         return pd.read_parquet(path.absolute())
@@ -206,7 +206,7 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
             key, what = "seed", _IDENTITY["seed"]
         if found.get(key) != manifest.get(key):
             raise InputError(
-                f"the folder holds a batch of {what}",
+                f"the folder holds a batch with {what}",
                 source=folder,
                 found=found.get(key),
                 expected=str(manifest.get(key)),

@@ -141,7 +141,7 @@ def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
         yield
     except BaseException:
         if folder is not None and keeps_runs(folder):
-            tell_kept(f"runs that ended are kept in {folder}: {how_to_go_on}")
+            tell_kept(f"finished runs are kept in {folder}: {how_to_go_on}")
         raise
 
 
@@ -152,9 +152,9 @@ def not_kept(path: Path, error: OSError) -> InputError:
     """
     if error.errno in _NO_ROOM:
         if keeps_runs(path.parent):
-            hint = "make room and repeat the command, a batch with --resume; runs that ended are kept"
+            hint = "free disk space and repeat the command (for a batch, with --resume); finished runs are kept"
         else:
-            hint = "make room and begin again; no run has ended yet"
+            hint = "free disk space and begin again; no run has finished yet"
         return InputError("the disk is full", source=path.parent, hint=hint)
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
 

@@ -51,7 +51,7 @@ def _hold(path: Path) -> int:
         except OSError:
             writer = _writer(path)
             os.close(descriptor)
-            hint = f"process {writer}" if writer else None
+            hint = f"wait until process {writer} ends" if writer else None
             raise InputError("another batch is writing to the folder", source=path.parent, hint=hint) from None
         # The former holder may have removed the file between opening and locking.
         with contextlib.suppress(FileNotFoundError):

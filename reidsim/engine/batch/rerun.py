@@ -96,7 +96,10 @@ def rerun_one(
     report = progress or (lambda task, done, total: None)
     manifest = read_manifest(folder)
     if "cross_play" in manifest:
-        problem, expected = "runs of cross-play are not repeated alone", "the folder of a batch of reidsim run"
+        problem, expected = (
+            "a run of cross-play cannot be repeated alone",
+            "a results folder of a batch from reidsim run",
+        )
         raise InputError(problem, source=folder, expected=expected)
     loaded = scenario_of(manifest, allow_code=allow_code)
     design = design_of(loaded)
@@ -110,7 +113,7 @@ def rerun_one(
     single = at_point(loaded, task.values, task.seed)
     single.refuse_code()
     if with_records and has_numbered_replications(loaded.scenario) and task.replication:
-        problem, expected = "records are kept of the first replication only", "a run of replication 0, or no option -o"
+        problem, expected = "records are kept only for the first replication", "a run of replication 0, or no option -o"
         raise InputError(problem, where=where, found=key, expected=expected)
     report("running", 0, 1)
     tables, warnings = ScenarioWork(replace(loaded, path=loaded.path.absolute()))(task)
@@ -127,8 +130,8 @@ def _place(stored: pd.DataFrame, key: str, folder: Path) -> str:
     """Return ``POINT/REPLICATION`` of the run whose key begins with `key`."""
     found = stored.loc[stored["run"].str.startswith(key), ["run", "point", "replication"]].drop_duplicates()
     if len(found.drop_duplicates("run")) != 1:
-        problem = "no such run" if found.empty else "more than one run begins so"
-        expected = "a key of column run, or POINT/REPLICATION"
+        problem = "no such run" if found.empty else "several runs have keys that begin with this text"
+        expected = "a key from column run, or POINT/REPLICATION"
         raise InputError(problem, source=folder, where="--run", found=key, expected=expected)
     return f"{found['point'].iloc[0]}/{found['replication'].iloc[0]}"
 
@@ -138,13 +141,13 @@ def _verdict(
 ) -> str:
     before = stored[(stored["point"] == task.point) & (stored["replication"] == task.replication)]
     if before.empty:
-        return "The folder does not hold this run yet."
+        return "The folder does not contain this run yet."
     if (before["state"] != COMPLETE).any():
-        return f"In the folder it ended as {before['state'].iloc[0]!r}: {before['error'].iloc[0]}"
+        return f"The run in the folder ended as {before['state'].iloc[0]!r}: {before['error'].iloc[0]}"
     compared = [column for column in runs.columns if column not in ("run", "error") and column in before]
     if before[compared].reset_index(drop=True).astype(object).equals(runs[compared].astype(object)):
-        return "The same numbers as in the folder."
+        return "All values equal the values in the folder."
     version = str(manifest.get("code_version"))
-    by = "" if version == code_version() else f", which another version of the program made ({version})"
-    since = f"; since then, data files changed: {listed(changed)}" if changed else ""
-    return f"Other numbers than in the folder{by}{since}."
+    by = "" if version == code_version() else f", which was written by another version of the program ({version})"
+    since = f"; data files changed since then: {listed(changed)}" if changed else ""
+    return f"Some values differ from the folder{by}{since}."

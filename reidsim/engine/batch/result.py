@@ -124,7 +124,7 @@ def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.Data
     for warning, number in said.items():
         warnings.append(warning if number == len(outcomes) else f"{number} of {len(outcomes)} runs: {warning}")
     if design.replications > 1 and _replications_are_alike(runs[runs["state"] == COMPLETE]):
-        warnings.append("replications do not differ: nothing in the scenario is drawn at random")
+        warnings.append("all replications are equal: the scenario has no random draws")
     return tuple(warnings)
 
 

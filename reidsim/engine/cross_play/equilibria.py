@@ -74,7 +74,10 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
     }
     first = wide[PUBLISHER_PAYOFF.column]
     known = np.isfinite(first.to_numpy()).all(axis=1)
-    gone = [f"no part in equilibria, since it cannot play everywhere: {name}" for name, _ in first.index[~known]]
+    gone = [
+        f"left out of equilibria, because payoffs against some adversaries are missing: {name}"
+        for name, _ in first.index[~known]
+    ]
     if not known.any():
         return {}, gone
     rows, adversaries = first.index[known], first.columns.tolist()

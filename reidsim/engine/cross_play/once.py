@@ -78,7 +78,11 @@ class Table:
             return tables, left_out
         oracle = next((defender for defender in self.defenders if defender.plans), None)
         if oracle is None:
-            raise InputError("nobody plans", where="double_oracle", expected="a policy that replies to the adversary")
+            raise InputError(
+                "no policy plans against the adversary",
+                where="double_oracle",
+                expected="a policy that responds to the adversary",
+            )
         replies = double_oracle(
             play,
             opponents.opponents,

@@ -161,9 +161,11 @@ class CrossPlayOptions(OpponentOptions):
     def __post_init__(self) -> None:
         check_share("attack_rate", self.attack_rate)
         if self.double_oracle is not None:
-            require_among("no such game", (self.double_oracle,), get_args(Sum), where="double_oracle")
+            require_among("unknown kind of game", (self.double_oracle,), get_args(Sum), where="double_oracle")
         if not 0 < self.tolerance < float("inf"):
-            raise InputError("not a tolerance", where="tolerance", found=self.tolerance, expected="an amount above 0")
+            raise InputError(
+                "tolerance out of range", where="tolerance", found=self.tolerance, expected="an amount above 0"
+            )
         # A relative path in a call refers to the working folder, not to the scenario's; workers may have another one.
         if self.knowledge is not None and Path(self.knowledge).suffix == ".toml":
             object.__setattr__(self, "knowledge", str(Path(self.knowledge).absolute()))

@@ -97,7 +97,7 @@ def cross_play(
     >>> reidsim.cross_play("wan2015", overrides=prices, folder="played").worst_cases  # doctest: +SKIP
     """
     if (resume or rerun_failed) and folder is None:
-        raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
+        raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
     loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
     options = CrossPlayOptions(
         knowledge,

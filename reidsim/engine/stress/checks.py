@@ -94,18 +94,18 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
         wanted.append(("stress.discovery.output", section.discovery.output))
         if section.discovery.policy is not None:
             policy, where = section.discovery.policy, "stress.discovery.policy"
-            require_among("not a policy compared", (policy,), policies, where=where)
+            require_among("not among the compared policies", (policy,), policies, where=where)
     for where, output in wanted:
         if output == RISK_QUANTILE.column and not at_once and quantile_column(section.risk_level) is None:
             kept = listed(level for level in LEVELS.values() if 0 < level < 1)
             raise InputError(
-                "not a quantile that runs of the batch engine keep", where="stress.risk_level",
+                "the batch engine does not keep this quantile", where="stress.risk_level",
                 found=section.risk_level, expected=f"one of {kept}",
             )  # fmt: skip
         problem = f"not an output of game {kind_of(scenario).name!r}"
         require_among(problem, (output,), sorted(has), where=where, shown=20)
     if section.guarantee and not kind_of(scenario).plans_under_amounts(scenario):
-        raise InputError("of record-level games only", where="stress.guarantee")
+        raise InputError("the guarantee needs a record-level game", where="stress.guarantee")
 
 
 def points_of_parts(scenario: ScenarioHead, section: StressSection) -> Iterator[tuple[pd.DataFrame, Planning]]:

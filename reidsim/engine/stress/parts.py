@@ -61,18 +61,18 @@ def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
     blocks, warnings = "Sobol samples" if design.method == "sobol" else "Morris trajectories", []
     for row in table.drop_duplicates(["policy", "output"]).to_dict("records"):
         if row["blocks_left_out"]:
-            few = "; too few are left" if np.isnan(row["value"]) else ""
+            few = "; too few remain for an estimate" if np.isnan(row["value"]) else ""
             warnings.append(
                 f"sensitivity of {row['output']} under {row['policy']} leaves out {row['blocks_left_out']:,} of "
-                f"{design.blocks:,} {blocks}, in which a run failed or has no such output{few}"
+                f"{design.blocks:,} {blocks}, in which a run failed or lacks the output{few}"
             )
     half_width = (table["high"] - table["low"]) / 2
     if design.method == "sobol" and half_width.max() > _WIDE:
         widest = table.iloc[int(half_width.argmax())]
         outputs = table[half_width > _WIDE].drop_duplicates(["policy", "output"])
         warnings.append(
-            f"sensitivity: {len(outputs):,} outputs have indices that are uncertain by more than {_WIDE:g}, most of "
-            f"all {widest['output']} under {widest['policy']} ({half_width.max():.2f}); more samples make them surer"
+            f"sensitivity: {len(outputs):,} outputs have indices that are uncertain by more than {_WIDE:g}; the "
+            f"widest is {widest['output']} under {widest['policy']} ({half_width.max():.2f}); use more samples"
         )
     return warnings
 

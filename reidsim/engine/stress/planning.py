@@ -121,13 +121,13 @@ def belief_points(
         fields = getattr(scenario, "beliefs", None)
         others = {"sizes", "lists"}
         names = [f"economics.{name}" for name in type(fields).model_fields if name not in others] if fields else []
-        expected = f"a parameter that beliefs are about: {listed(names)}" if names else "a game with beliefs"
-        raise InputError("a publisher cannot be mistaken about this", where="key", found=key, expected=expected)
+        expected = f"a parameter with beliefs: {listed(names)}" if names else "a game with beliefs"
+        raise InputError("the publisher has no belief about this parameter", where="key", found=key, expected=expected)
     pinned = believed_values(scenario, [key])[beliefs]
     own = own_value(scenario, key)
     for missing, value, where in ((true, own, "true"), (believed, pinned, "believed")):
         if missing is None and value is None:
-            raise InputError("the scenario has no value of its own", where=where, expected=f"values of {key}")
+            raise InputError("the scenario sets no value for the key", where=where, expected=f"values of {key}")
     truths = [own] if true is None else list(true)
     believes = [pinned] if believed is None else list(believed)
     pairs = [(t, b) for b in believes for t in truths]

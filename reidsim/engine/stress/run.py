@@ -234,10 +234,12 @@ class _Stress:
                 outcomes, robust = self._robust_strategies(points, outcomes, section)
                 policies += robust
             else:
-                reason = "these need payoff parameters as the only uncertain parameters"
+                reason = "robust strategies need payoff parameters as the only uncertain parameters"
                 self._warnings.append(f"robustness: no strategies per record; {reason}")
         for key in known:
-            self._warnings.append(f"robustness: {key} has no counterpart in beliefs; it is known at every point")
+            self._warnings.append(
+                f"robustness: {key} has no counterpart in beliefs; the publisher knows its value at every point"
+            )
         payoffs = outcomes.matrix(PAYOFF, policies, len(points))
         self._tables["robustness"] = robustness_table(list(policies), payoffs, section.quantile)
         gain = pd.Series(dtype=np.float64)

@@ -208,8 +208,8 @@ def sensitivity_design(uncertainty: UncertaintySection, section: SensitivitySect
     if uncertainty.correlations:
         keys = " and ".join(uncertainty.correlations[0].keys)
         raise InputError(
-            "sensitivity is defined for independent parameters", where="uncertainty.correlations", found=keys,
-            expected="none; robustness takes correlations into account",
+            "sensitivity indices need independent parameters", where="uncertainty.correlations", found=keys,
+            expected="no correlations; only robustness supports correlations",
         )  # fmt: skip
     parameters = tuple(uncertainty.parameters)
     design_seed, _ = stress_seeds(seed)

@@ -44,7 +44,7 @@ def check_opponents(loaded: LoadedScenario[ScenarioHead], names: Iterable[str]) 
         If one of them cannot play, or the scenario has agents.
     """
     if getattr(loaded.scenario, "agents", None) is not None:
-        problem, expected = "rounds of agents have adversaries of their own", "a scenario without section agents"
+        problem, expected = "rounds of agents define their own adversaries", "a scenario without section agents"
         raise InputError(problem, where=_WHERE, expected=expected)
     table = table_of(kind_of(loaded.scenario).build(loaded), CrossPlayOptions())
     for name in names:

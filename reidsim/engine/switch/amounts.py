@@ -69,13 +69,13 @@ class Amounts:
         loaded: LoadedScenario[ScenarioHead] = study.loaded
         economics = getattr(loaded.scenario, "economics", None)
         if key not in KEYS or not isinstance(economics, EconomicsSection):
-            raise not_among("not an amount of the scenario", key, KEYS, where="--key")
+            raise not_among("not a payoff parameter of the scenario", key, KEYS, where="--key")
         if link_gain and key != LOSS:
-            raise InputError("the gain is linked to the loss only", where="--link-gain", found=key, expected=LOSS)
+            raise InputError("the gain can be linked to the loss only", where="--link-gain", found=key, expected=LOSS)
         column = getattr(getattr(economics, "columns", None), key.rpartition(".")[2], None)
         if column is not None:
-            found, expected = f"{key}, column {column!r}", "an amount of all records"
-            raise InputError("the amount differs by record", where="--key", found=found, expected=expected)
+            found, expected = f"{key}, column {column!r}", "one amount for all records"
+            raise InputError("the payoff parameter differs by record", where="--key", found=found, expected=expected)
         self.key, self.link_gain, self._loaded = key, link_gain, loaded
         kind = kind_of(loaded.scenario)
         self.policies = kind.policies_of(loaded.scenario)

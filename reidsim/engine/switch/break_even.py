@@ -95,7 +95,7 @@ def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
     with locating(loaded.path):
         amounts = Amounts(kind.build(loaded), LOSS, link_gain=gain_goes_with_loss(loaded.content, (LOSS,)))
         if amounts.own <= 0:
-            raise InputError("no loss to vary", where=LOSS, found=amounts.own, expected="more than 0")
+            raise InputError("the loss is not above 0", where=LOSS, found=amounts.own, expected="more than 0")
         compared = [name for name in amounts.policies if not kind.policy(name).in_another_game]
         payoffs: dict[float, dict[str, float]] = {}
         best: dict[float, str] = {}

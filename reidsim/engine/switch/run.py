@@ -109,16 +109,14 @@ def switch_loaded(
     )
     warnings = [*left_out_of_rounds(loaded.scenario)]
     if loaded.scenario.sweep is not None or loaded.scenario.uncertainty is not None:
-        warnings.append("sweep and uncertainty are left out: the scenario's own values")
+        warnings.append("sections sweep and uncertainty are ignored: the scenario's own values are used")
     if reason is not None:
         warnings.append(
-            f"switches are found to {_HALVED * (end - begin):.3g}, not exactly, and pairs of them closer than "
+            f"switches are located only to within {_HALVED * (end - begin):.3g}, and pairs of switches closer than "
             f"{(end - begin) / (TRIED - 1):.3g} may be missed: {reason}"
         )
     for at, until, _ in table.loc[table["policy"] == "", ["low", "high", "policy"]].itertuples(index=False):
-        warnings.append(
-            f"what pays most between {at:g} and {until:g} was not settled with {MOST_VALUES:,} values tried"
-        )
+        warnings.append(f"the best policy between {at:g} and {until:g} was not determined after {MOST_VALUES:,} values")
     return SwitchResult(
         loaded.name, key, amounts.own, link_gain, table, switches, lines, make_manifest(loaded, clock.laps, facts),
         tuple(warnings),
@@ -130,10 +128,10 @@ def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[flo
     end = TIMES_OWN * amounts.own if high is None else float(high)
     if not 0 <= begin < end < math.inf:
         expected = "0 or more, and --to above --from"
-        hint = (
-            "the scenario's own value is 0, so the range has to be given" if high is None and not amounts.own else None
+        hint = "set the range, because the scenario's own value is 0" if high is None and not amounts.own else None
+        raise InputError(
+            "invalid range", where="--from, --to", found=f"{begin:g} to {end:g}", expected=expected, hint=hint
         )
-        raise InputError("no range", where="--from, --to", found=f"{begin:g} to {end:g}", expected=expected, hint=hint)
     return begin, end
 
 
@@ -152,7 +150,7 @@ def _stretches(
         try:
             return list(exact.exactly(cells)), _EXACT * width, None
         except NotConvexError as error:
-            reason = f"policy {error.policy} does not take the best of its plans"
+            reason = f"policy {error.policy} does not choose its best plan"
     halving = Envelope(amounts, low, high, narrowest=_HALVED * width, most=MOST_VALUES, on_value=on_value)
     return list(halving.by_bisection(TRIED)), _HALVED * width, reason
 
@@ -167,12 +165,12 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
     stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))
     planned_with_another = stated - ({"loss"} if amounts.key == LOSS else set())
     if stated and (planned_with_another or amounts.link_gain):
-        return "plans are made with other beliefs than the truth"
+        return "plans use beliefs that differ from the truth"
     for policy in amounts.policies:
         if not kind.policy(policy).is_rule and not kind.takes_best(scenario, policy):
-            return f"policy {policy} is a search that need not find the best"
+            return f"policy {policy} is a search that may miss the best release"
     if (amounts.link_gain or amounts.key not in (LOSS, "economics.benefit")) and kind.largest_group(study) is None:
-        return "attacks do not set in at known values of the amount"
+        return "the values at which attacks begin are unknown"
     return None
 
 

@@ -74,18 +74,20 @@ class BestReply:
         """
         if isinstance(game, MaskingGame):
             if self.minimum is not None:
-                raise InputError("a masking game has no minimum", where=self.name)
+                raise InputError("a masking game does not support a minimum strategy", where=self.name)
             if self.search == "exact":
                 return best_first(game, no_attack=self.no_attack)
             if not game.is_compiled:
                 expected = "an attack in two stages, or search 'exact'"
-                raise InputError(f"{self.search} search of a masking game", where=self.name, expected=expected)
+                raise InputError(
+                    f"{self.search} search does not support this attack", where=self.name, expected=expected
+                )
             if self.search == "anytime":
                 return anytime(game, most_evaluated=self.most_evaluated, no_attack=self.no_attack)
             return greedy(game, no_attack=self.no_attack)
         if self.search == "anytime":
             raise InputError(
-                "anytime search is of masking games", where=self.name, expected="search 'exact' or 'greedy'"
+                "anytime search needs a masking game", where=self.name, expected="search 'exact' or 'greedy'"
             )
         if (linker := directed_linker(game)) is not None:
             alone = replace(self, may_withhold=False).choose(by_record(game))
@@ -96,9 +98,7 @@ class BestReply:
         if self.search == "exact":
             choice = branch_and_bound(game, Constraint(no_attack=self.no_attack, minimum=self.minimum))
         elif self.no_attack or self.minimum is not None:
-            raise InputError(
-                "greedy search of a lattice cannot meet a constraint", where=self.name, expected="search 'exact'"
-            )
+            raise InputError("greedy search does not support constraints", where=self.name, expected="search 'exact'")
         else:
             choice = lattice_search(game)
         return withholding(game, choice) if self.may_withhold else choice

@@ -75,9 +75,14 @@ class FixedForms:
         if given.shape not in ((), (n,)):
             expected = f"one release, or one for each of {n} records"
             raise InputError(
-                "releases for another number of records", where=self.name, found=given.shape, expected=expected
+                "the number of releases differs from the number of records",
+                where=self.name,
+                found=given.shape,
+                expected=expected,
             )
         strategies = np.broadcast_to(given, (n,)).copy()
         if n and not (strategies.min() >= WITHHELD and strategies.max() < size):
-            raise InputError("no such release", where=self.name, found=int(strategies.max()), expected=f"below {size}")
+            raise InputError(
+                "no such release", where=self.name, found=int(strategies.max()), expected=f"a number below {size}"
+            )
         return Choice(strategies, self.name, np.zeros(n, dtype=np.int64), exact=False)

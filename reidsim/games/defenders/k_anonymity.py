@@ -76,7 +76,9 @@ class KAnonymity:
         """
         n, space = game.n_records, record_game_of(game).space
         if not isinstance(space, GeneralizationLattice):
-            raise InputError("classes are those of levels of hierarchies", where=self.name, expected="a lattice")
+            raise InputError(
+                "k-anonymity needs generalization hierarchies", where=self.name, expected="a generalization lattice"
+            )
         require_comparable(self.name, space.size)
         weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
         search = _Search(self, space, weights)

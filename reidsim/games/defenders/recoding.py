@@ -124,9 +124,13 @@ class MultiDimensional(Withholding):
         played = record_game_of(game)
         n, space = played.n_records, played.space
         if not isinstance(space, GeneralizationLattice):
-            raise InputError("regions are split by levels of hierarchies", where=self.name, expected="a lattice")
+            raise InputError(
+                "multi-dimensional recoding needs generalization hierarchies",
+                where=self.name,
+                expected="a generalization lattice",
+            )
         if n * space.size > _MOST_CLASSES:
-            expected = f"records times releases of at most {_MOST_CLASSES:,}"
+            expected = f"at most {_MOST_CLASSES:,} records times releases"
             raise InputError("too many classes to compare", where=self.name, found=n * space.size, expected=expected)
         weights = self.weights_of(np.arange(n))
         regions = _Regions(self, played, space, weights)

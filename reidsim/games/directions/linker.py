@@ -128,7 +128,10 @@ def directed_linker(game: RecordGame) -> DirectedLinker | None:
     if not directed:
         return None
     if any(linker is not directed[0] for linker in linkers):
-        raise InputError("adversaries look records up in several ways", expected="all in one direction and one risk")
+        raise InputError(
+            "adversaries have different directions or risks",
+            expected="the same direction and the same risk for all adversaries",
+        )
     return directed[0]
 
 

@@ -114,10 +114,10 @@ class PersonLimits:
         counted = n_cells * max(len(values), int(start[-1]))
         if counted > MOST_COUNTED:
             raise InputError(
-                "too many sensitive values to limit in direction person or both",
+                "too many sensitive values for limits in direction person or both",
                 found=counted,
                 expected=f"at most {MOST_COUNTED:,} distinct records times values",
-                hint="coarser values of the sensitive columns are fewer",
+                hint="use coarser values in the sensitive columns",
             )
         groups = np.full((max(len(each.levels) for each in columns), start[-1]), -1, dtype=np.int64)
         overall = np.zeros(start[-1])

@@ -125,9 +125,9 @@ class _BestSplits:
         if self._bytes > _MEMORY_LIMIT:
             raise InputError(
                 "too many classes for multi-dimensional recoding",
-                found=f"more than {self._bytes // 2**20:,} MiB to hold them",
+                found=f"more than {self._bytes // 2**20:,} MiB of memory",
                 expected=f"at most {_MEMORY_LIMIT // 2**20:,} MiB",
-                hint="take fewer quasi-identifiers, or record-level generalization",
+                hint="use fewer quasi-identifiers, or record-level generalization",
             )
 
     def _last_above(self, below: Levels) -> Levels:

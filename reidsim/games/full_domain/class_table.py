@@ -117,10 +117,10 @@ class RollUp:
         self._bits = [(size - 1).bit_length() for size in sizes]
         if sum(self._bits) > _KEY_BITS:
             raise InputError(
-                "too many combinations of the values that occur",
+                "too many combinations of the values",
                 where=", ".join(lattice.domain.names),
-                found=f"{sum(self._bits)} bits to number them",
-                expected=f"at most {_KEY_BITS}",
+                found=f"{sum(self._bits)} bits to number the combinations",
+                expected=f"at most {_KEY_BITS} bits",
             )
         self._shifts = [0] * len(sizes)
         for before, at in zip(self.order[::-1], self.order[-2::-1], strict=False):

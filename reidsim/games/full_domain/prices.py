@@ -45,9 +45,7 @@ class Prices:
         for item, array in zip(fields(self), spread, strict=True):
             if not (array >= 0).all() or not np.isfinite(array).all():
                 wrong = array[~((array >= 0) & np.isfinite(array))][0].item()
-                raise InputError(
-                    "payoff parameter that is not an amount", where=item.name, found=wrong, expected="0 or more"
-                )
+                raise InputError("payoff parameter out of range", where=item.name, found=wrong, expected="0 or more")
             # Compiled functions warn of views of broadcast arrays.
             object.__setattr__(self, item.name, np.array(array, order="C"))
 

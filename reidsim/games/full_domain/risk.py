@@ -113,7 +113,7 @@ def require_part_of(
         f"{counted(together - int(excess[group_of[cell]]), 'person', 'people')} with "
         + ", ".join(f"{name} = {value}" for name, value in values.items()),
         expected=f"at least as many people as {unit[1]} with the same values",
-        hint=f"{too_many} more {unit[1]} than people, too" if others else None,
+        hint=f"{too_many} more {unit[1]} than people" if others else None,
     )
 
 

@@ -44,7 +44,7 @@ class PartialMaskingSpace(MaskingSpace):
         super().__post_init__()
         if not 0 <= self.n_always < len(self.attributes):
             expected = f"fewer than {len(self.attributes)}, the number of attributes"
-            raise InputError("nothing can be masked", found=self.n_always, expected=expected)
+            raise InputError("no attribute can be masked", found=self.n_always, expected=expected)
 
     @property
     def size(self) -> int:

@@ -121,7 +121,7 @@ def fixed_choice(
         return _fixed(policy, space.masking(rng.random((n, len(space.attributes))) < sharing_rate))
     if policy == "opt-in":
         return OptIn(policy).choose(game)
-    raise InputError("policy needs a search", found=policy)
+    raise InputError("the policy needs a search", found=policy)
 
 
 def _linked_on(game: MaskingGame | TypesGame) -> set[str]:

@@ -159,7 +159,9 @@ class MaskingGame:
         unused = [name for name in self.space.attributes[: self._n_always] if name not in self.attack.identify.on]
         if unused and isinstance(game.linker, MultistageLinker):
             expected = "an attribute that the last stage links on"
-            raise InputError("attribute always shared that identifies nobody", found=unused[0], expected=expected)
+            raise InputError(
+                "an attribute is always shared but not used for linkage", found=unused[0], expected=expected
+            )
 
     @property
     def n_records(self) -> int:
@@ -209,7 +211,7 @@ class MaskingGame:
     def _compiled(self) -> tuple[TwoStageArrays, Memory]:
         linker = self.record_game.linker
         if not isinstance(linker, MultistageLinker):
-            raise InputError("attack that this solver cannot take", expected="an attack in stages")
+            raise InputError("this solver does not support the attack", expected="a multi-stage attack")
         return linker.compiled
 
     @cached_property

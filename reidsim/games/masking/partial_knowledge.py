@@ -46,12 +46,18 @@ class PartialKnowledgeGame(MaskingGame):
     def __post_init__(self) -> None:
         if self.attack.inferences:
             found = self.attack.inferences[0].infers
-            raise InputError("an adversary with partial knowledge infers nothing", found=found, expected="one stage")
+            raise InputError(
+                "an adversary with partial knowledge cannot infer attributes",
+                found=found,
+                expected="an Identify stage only",
+            )
         on = self.attack.identify.on
         if on != self.knowledge.attributes:
-            expected = f"it about {', '.join(on)}"
+            expected = f"knowledge of {', '.join(on)}"
             raise InputError(
-                "the knowledge is about other attributes", found=self.knowledge.attributes, expected=expected
+                "the knowledge covers other attributes than the last stage",
+                found=self.knowledge.attributes,
+                expected=expected,
             )
         super().__post_init__()
 

@@ -132,7 +132,7 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
         If the budget is below 1, or the attack is not a two-stage attack.
     """
     if most_evaluated < 1:
-        raise InputError("budget of strategies too small", found=most_evaluated, expected="1 or more")
+        raise InputError("maximum number of strategies too small", found=most_evaluated, expected="1 or more")
     first = greedy(game, no_attack=no_attack)
     found = _run(game, _best_first, no_attack, most_evaluated, incumbents=first.strategies)
     # Withholding a record has a certain payoff of 0.
@@ -229,7 +229,7 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
             "too many strategies for backward induction",
             found=game.space.size,
             expected=f"at most {most:,}",
-            hint="best-first search takes any number",
+            hint="use best-first search, which has no such limit",
         )
     if game.is_compiled:
         found = _run(game, _backward_induction, no_attack, game.space.size)

@@ -101,14 +101,14 @@ class Ancestry:
     def __post_init__(self) -> None:
         rates = np.asarray(self.mutation_rates, dtype=np.float64)
         if rates.ndim != 1 or not 1 <= len(rates) <= MOST_LOCI:
-            raise InputError("unusable number of mutation rates", found=rates.shape, expected=f"1 to {MOST_LOCI} loci")
+            raise InputError("wrong number of mutation rates", found=rates.shape, expected=f"1 to {MOST_LOCI} loci")
         wrong = np.flatnonzero(~((rates >= 0) & (rates < 1)))
         if len(wrong):
             raise InputError(
                 "mutation rate out of range",
                 where=f"locus {wrong[0] + 1}",
                 found=float(rates[wrong[0]]),
-                expected="a share of generations, at least 0 and below 1",
+                expected="a probability per generation, at least 0 and below 1",
             )
         if not 1 <= self.effective_population < np.inf:
             raise InputError("effective population out of range", found=self.effective_population, expected="1 or more")

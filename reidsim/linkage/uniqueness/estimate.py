@@ -111,7 +111,7 @@ class FixedUniqueness:
         found = self.p_unique_given_sample_unique
         if not 0 <= found <= 1:
             where, expected = "p_unique_given_sample_unique", "a number from 0 to 1"
-            raise InputError("not a probability", where=where, found=found, expected=expected)
+            raise InputError("probability out of range", where=where, found=found, expected=expected)
 
     @property
     def low(self) -> float:
@@ -136,15 +136,17 @@ def require_usable(frequencies: GroupFrequencies, population_size: int, level: f
     records, where = frequencies.records, "population_size"
     if not math.isfinite(population_size) or population_size != int(population_size):
         expected = "a whole number"
-        raise InputError("not a whole number of people", where=where, found=population_size, expected=expected)
+        raise InputError("population size is not a whole number", where=where, found=population_size, expected=expected)
     if population_size < records:
         expected = f"at least the {records} records of the sample"
         problem = "the population is smaller than the sample"
         raise InputError(problem, where=where, found=population_size, expected=expected)
     if records == 1 and population_size > 1:
-        raise InputError("one record does not suffice for an estimate", found=1, expected="at least two records")
+        raise InputError("too few records for an estimate", found=1, expected="at least two records")
     if not 0 < level < 1:
-        raise InputError("not a confidence level", where="level", found=level, expected="a number between 0 and 1")
+        raise InputError(
+            "confidence level out of range", where="level", found=level, expected="a number between 0 and 1"
+        )
 
 
 def sample_is_population(method: str, frequencies: GroupFrequencies) -> UniquenessEstimate:

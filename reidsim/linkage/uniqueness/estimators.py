@@ -54,4 +54,4 @@ def estimate_uniqueness(
             raise InputError("the bootstrap needs a random generator", where="rng", expected="numpy.random.Generator")
         return zayatz_uniqueness(frequencies, population_size, rng=rng, level=level)
     methods = get_args(UniquenessMethod)
-    raise not_among("no such method", method, methods, where="method")
+    raise not_among("unknown method", method, methods, where="method")

@@ -63,7 +63,7 @@ class LogLinearModel:
     def __init__(self, cells: SampleCells, pairs: Sequence[Pair] = (), *, start: LogLinearModel | None = None) -> None:
         size = math.prod(cells.shape)
         if size > MOST_CELLS:
-            problem, hint = "too many cells for a log-linear model", "take fewer attributes, or coarser values"
+            problem, hint = "too many cells for a log-linear model", "use fewer attributes or coarser values"
             raise InputError(problem, found=size, expected=f"at most {MOST_CELLS:,}", hint=hint)
         self.cells, self.pairs = cells, tuple(pairs)
         begin = None if start is None else start._records

@@ -75,7 +75,7 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
         risks = {model.method: model.individual_risk() for model in models} | risks
     except InputError as error:
         reason = f"the table of all combinations of values has {error.found:,} cells, too many for a log-linear model"
-        reason += "" if cells.equal_weights else "; it takes the records for equally likely, though weights differ"
+        reason += "" if cells.equal_weights else "; the estimate assumes equal sampling weights, but the weights differ"
         taken = "pitman"
     size = round(cells.population_size)
     by_sizes = [
@@ -90,12 +90,12 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
 
 
 def _reason_of_model(independence: LogLinearModel, fitting: LogLinearModel) -> str:
-    reason = f"independent attributes leave a bias of z = {independence.bias_z:.1f}"
+    reason = f"the model with independent attributes has a bias of z = {independence.bias_z:.1f}"
     if fitting.pairs:
         pairs = counted(len(fitting.pairs), "interaction")
-        reason += f", {pairs} of two attributes one of z = {fitting.bias_z:.1f}"
+        reason += f", the model with {pairs} of two attributes has a bias of z = {fitting.bias_z:.1f}"
     if abs(fitting.bias_z) <= SIGNIFICANT:
-        return f"{reason}, which is no more than chance"
+        return f"{reason}: no significant bias"
     if fitting.bias_z < 0:
-        return f"{reason}: the estimate is rather too low"
-    return f"{reason}: the estimate is rather too high, and the safe side"
+        return f"{reason}: the estimate is probably too low"
+    return f"{reason}: the estimate is probably too high, which is conservative"

@@ -125,7 +125,7 @@ def fit_pitman(frequencies: GroupFrequencies) -> PitmanFit:
         If the sample is one record.
     """
     if frequencies.records < 2:
-        raise InputError("one record does not suffice for an estimate", found=1, expected="at least two records")
+        raise InputError("too few records for an estimate", found=1, expected="at least two records")
     likelihood = PitmanLikelihood(frequencies)
     candidates = [1.0]
     if 1 < frequencies.groups < frequencies.records:
@@ -150,5 +150,5 @@ def _note(frequencies: GroupFrequencies, fit: PitmanFit) -> str:
         return "all records of the sample are in one group: only the upper limits are informative"
     notes = ["no record of the sample is unique"] if frequencies.uniques == 0 else []
     if fit.on_boundary:
-        notes.append("a = 0 fits best: the same as Ewens's formula")
+        notes.append("a = 0 fits best; the estimate equals Ewens's formula")
     return "; ".join(notes)

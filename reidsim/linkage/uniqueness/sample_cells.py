@@ -135,7 +135,11 @@ def require_weights(weights: Floats, where: str = "row {row}") -> None:
         row = int(wrong.argmax())
         mean = float(np.mean(weights))
         relative = abs(mean - 1) < 0.01
-        expected = "a number of 1 or more: how many people of the population the record stands for"
-        hint = "the weights have mean 1: multiply them by people of the population per record" if relative else None
+        expected = "a number of 1 or more: the number of people in the population that the record represents"
+        hint = (
+            "the weights have mean 1: multiply them by the number of people in the population per record"
+            if relative
+            else None
+        )
         place, found = where.format(row=row + 1), float(weights[row])
-        raise InputError("not a sampling weight", where=place, found=found, expected=expected, hint=hint)
+        raise InputError("invalid sampling weight", where=place, found=found, expected=expected, hint=hint)

@@ -61,7 +61,7 @@ def zayatz_uniqueness(
     """
     require_usable(frequencies, population_size, level)
     if replicates < 1:
-        raise InputError("no bootstrap samples", where="replicates", found=replicates, expected="1 or more")
+        raise InputError("too few bootstrap samples", where="replicates", found=replicates, expected="1 or more")
     if frequencies.records == population_size:
         return sample_is_population("zayatz", frequencies)
     records, groups = frequencies.records, frequencies.groups

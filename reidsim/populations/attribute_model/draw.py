@@ -112,7 +112,7 @@ def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
         shares = model.conditionals[position].shares[rows]
         cells[position] += int(np.count_nonzero(shares))
         if cells[position] > _MOST_EXPECTED_CELLS:
-            where, expected = f"attribute {model.domain.names[position]!r}", f"at most {_MOST_EXPECTED_CELLS:,}"
+            where, expected = f"attribute {model.domain.names[position]!r}", f"at most {_MOST_EXPECTED_CELLS:,} cells"
             problem, hint = "too many cells for expected counts", "draw whole people instead"
             raise InputError(problem, where=where, expected=expected, hint=hint)
         return np.asarray(counts[:, None] * shares)

@@ -124,10 +124,10 @@ def _given(
     require_among("no earlier attribute of this name", section.given, by_name, where="given", otherwise=above)
     columns = section.table.columns if section.table is not None else {}
     for key, names in (("grouped", section.grouped), ("table.columns", columns)):
-        otherwise = "given = [...] to name it"
-        require_among("not a given attribute", names, section.given, where=key, otherwise=otherwise)
+        otherwise = "the attribute in the list `given`"
+        require_among("the attribute is not in the list `given`", names, section.given, where=key, otherwise=otherwise)
     for name, grouping in section.grouped.items():
-        where, otherwise = f"grouped.{name}", "a section [groupings] in the recipe"
+        where, otherwise = f"grouped.{name}", "a grouping in section [groupings] of the recipe"
         require_among("no such grouping", (grouping,), groupings, where=where, otherwise=otherwise)
     return [
         GroupedAttribute.of(by_name[name], groupings[section.grouped[name]] if name in section.grouped else None)
@@ -154,7 +154,7 @@ def _listed_values(member: str) -> list[str]:
         return [member]
     first, last = bounds
     if last is None or last - first >= _TOO_MANY_VALUES:
-        problem = "range without an end" if last is None else "too many values"
+        problem = "the range has no end" if last is None else "too many values"
         raise InputError(problem, where="uniform", found=member)
     return [str(number) for number in range(first, last + 1)]
 
@@ -163,7 +163,7 @@ def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttri
     problem = f"neither a value nor a group of {given.attribute.name!r}"
     require_among(problem, shares_by, given.labels, where="shares_by")
     occupied = [given.labels[code] for code in np.unique(given.codes)]
-    problem = f"no shares for a value of {given.attribute.name!r}"
+    problem = f"shares missing for a value of {given.attribute.name!r}"
     require_among(problem, occupied, shares_by, where="shares_by")
     values = tuple(dict.fromkeys(value for shares in shares_by.values() for value in shares))
     # A group without values needs no shares; equal shares are placeholders, because no person is in the group.
@@ -198,10 +198,10 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
     room = (total <= 1 + SUM_TOLERANCE) if not is_fixed.all() else abs(total - 1) <= SUM_TOLERANCE
     if not room or (total < 1 - SUM_TOLERANCE and not (others > 0).all()):
         raise InputError(
-            "fixed shares leave the other values too little or too much",
+            "fixed shares do not fit the shares of the other values",
             where="fixed_shares",
             found=round(total, 9),
-            expected="a sum of 1 or less, and exactly 1 where no other value has a share",
+            expected="a sum of at most 1, and exactly 1 if no other value has a positive share",
         )
     result = np.zeros_like(shares)
     result[:, is_fixed] = [fixed[value] for value in values if value in fixed]
@@ -233,7 +233,7 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
     missing = given.possible & ~(shares.sum(axis=1) > 0)
     if missing.any():
         where = given.label(int(missing.argmax())) or None
-        raise InputError("no row with a figure above 0", source=path, where=where)
+        raise InputError("no row with a count or share above 0", source=path, where=where)
     # The remaining combinations have no people; equal shares are placeholders.
     shares[shares.sum(axis=1) == 0] = 1 / len(values)
     if table.count is not None:
@@ -247,7 +247,7 @@ def _rows_where(frame: pd.DataFrame, conditions: Mapping[str, str], path: Path) 
     chosen = np.ones(len(frame), dtype=np.bool_)
     for column, text in conditions.items():
         require_among(
-            "no row has this text", (text,), frame[column][chosen].unique(), source=path, where=f"column {column!r}"
+            "no row has this value", (text,), frame[column][chosen].unique(), source=path, where=f"column {column!r}"
         )
         chosen &= (frame[column] == text).to_numpy(dtype=np.bool_)
     return chosen

@@ -33,7 +33,9 @@ class ShareTable(Section):
     @model_validator(mode="after")
     def _has_one_column_of_figures(self) -> ShareTable:
         if (self.count is None) == (self.share is None):
-            raise InputError("one column of figures is needed", expected="either count or share")
+            raise InputError(
+                "the column of counts or shares is missing or given twice", expected="either count or share"
+            )
         return self
 
 
@@ -61,12 +63,17 @@ class AttributeRecipe(Section):
         ways = [way for way in ("shares", "shares_by", "table", "uniform") if getattr(self, way) is not None]
         given = list(self.given)
         if len(ways) != 1:
-            problem, expected = "an attribute's shares are given in one way", "one of shares, shares_by, table, uniform"
+            problem, expected = (
+                "the shares of the attribute are missing or given twice",
+                "one of shares, shares_by, table, uniform",
+            )
             raise InputError(problem, where=self.name, found=listed(ways) or "none", expected=expected)
         if self.shares_by is not None and len(given) != 1:
-            raise InputError("shares_by needs one given attribute", where=self.name, found=given, expected="one name")
+            raise InputError(
+                "shares_by needs one given attribute", where=self.name, found=given, expected="one attribute"
+            )
         if given and self.shares_by is None and self.table is None:
-            problem, found = "these shares cannot depend on other attributes", f"given = {given}"
+            problem, found = "shares and uniform cannot depend on other attributes", f"given = {given}"
             raise InputError(problem, where=self.name, found=found, expected="shares_by or table")
         if len(set(self.given)) != len(self.given):
             raise InputError("attribute named twice", where=f"{self.name}.given", found=list(self.given))

@@ -88,4 +88,4 @@ def joined(mutations: list[Mutations]) -> Mutations:
 def no_couple(subpopulation: int, generation: int) -> InputError:
     """Return the error for a subpopulation in which no couple is possible."""
     problem, where = "no rank has both a man and a woman", f"subpopulation {subpopulation}, generation {generation}"
-    return InputError(f"{problem}, so that nobody can marry", where=where, hint="more people or fewer ranks")
+    return InputError(f"{problem}, so nobody can marry", where=where, hint="use more people or fewer ranks")

@@ -104,7 +104,7 @@ def read_genealogy(path: Path) -> Genealogy:
         if isinstance(error, InputError):
             raise error.located(path) from None
         problem = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError("not a genealogy, or damaged", source=path, found=problem) from None
+        raise InputError("not a genealogy file, or damaged", source=path, found=problem) from None
 
 
 def _from_table(table: pa.Table) -> Genealogy:

@@ -82,9 +82,9 @@ def genealogy_of(
     """
     parameters = genealogy_parameters(recipe, folder, name=name).resized(people=people, generations=generations)
     needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))
-    require_memory(needed, f"{parameters.total:,} people are too many for memory", where="people")
+    require_memory(needed, f"{parameters.total:,} people do not fit into memory", where="people")
     chosen = recipe.engine if engine is None else engine
-    require_among("no such engine", (chosen,), get_args(Engine), where="engine")
+    require_among("unknown engine", (chosen,), get_args(Engine), where="engine")
     if seed < 0:
         raise InputError("value not allowed", where="seed", found=seed, expected="0 or more")
     simulate = simupop_engine.simulate if chosen == "simupop" else vectorised.simulate

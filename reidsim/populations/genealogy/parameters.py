@@ -115,10 +115,10 @@ class GenealogyParameters:
         for problem, where, found, bits in (
             ("too many people", "people", self.total, 31),
             ("too many states", "founders.states", len(self.states), 15),
-            ("wealth can get too high", "children.wealth_steps", highest, 15),
+            ("the highest level of wealth is too high", "children.wealth_steps", highest, 15),
         ):
             if found >= 2**bits:
-                raise InputError(problem, where=where, found=found, expected=f"{2**bits - 1:,} at most")
+                raise InputError(problem, where=where, found=found, expected=f"at most {2**bits - 1:,}")
 
     @property
     def people(self) -> int:
@@ -170,10 +170,12 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
     founders, marriage, children = recipe.founders, recipe.marriage, recipe.children
     first_year, last_year = founders.birth_years
     if first_year > last_year:
-        raise InputError("first year after the last", where="founders.birth_years", found=list(founders.birth_years))
+        raise InputError(
+            "the first year is after the last year", where="founders.birth_years", found=list(founders.birth_years)
+        )
     ranks = np.array(marriage.ranks, dtype=np.int64)
     if (np.diff(ranks) <= 0).any():
-        raise InputError("wealth levels do not rise", where="marriage.ranks", found=list(marriage.ranks))
+        raise InputError("wealth levels are not increasing", where="marriage.ranks", found=list(marriage.ranks))
     loci, rates, lowest, highest, alleles = _read_loci(recipe.loci.file, folder)
     surnames, surname_shares = _read_labels(founders.surnames, folder)
     states, state_shares = _read_labels(founders.states, folder)
@@ -220,18 +222,25 @@ def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, 
     names = frame["locus"]
     _require_names(names, path)
     reserved = names.isin(RESERVED_NAMES)
-    refuse_rows(reserved, "a locus has the name of another column", source=path, column="locus", found=names)
-    rate, problem = "mutation_rate", "a locus without a mutation rate"
-    refuse_rows(frame[rate].eq(""), problem, source=path, column=rate, found=names, expected="mutations per generation")
+    refuse_rows(reserved, "locus name reserved for another column", source=path, column="locus", found=names)
+    rate, problem = "mutation_rate", "mutation rate missing"
+    refuse_rows(
+        frame[rate].eq(""),
+        problem,
+        source=path,
+        column=rate,
+        found=names,
+        expected="a number of mutations per generation",
+    )
     rates, low, high, first = (
         np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
     )
-    refuse_rows(rates > 1, "not a probability", source=path, column=rate, found=frame[rate])
+    refuse_rows(rates > 1, "probability out of range", source=path, column=rate, found=frame[rate])
     # Bounds must differ: simuPOP's mutator cannot distinguish a locus with one allele from an unbounded locus.
     allowed = (low >= 1) & (low < high) & (high < _ALLELES) & (low % 1 == 0) & (high % 1 == 0)
-    bounds, expected = [*zip(frame["lowest"], frame["highest"], strict=True)], "whole numbers from 1 to 255, rising"
+    bounds, expected = [*zip(frame["lowest"], frame["highest"], strict=True)], "increasing whole numbers from 1 to 255"
     where = "lowest and highest"
-    refuse_rows(~allowed, "bounds of alleles not allowed", source=path, column=where, found=bounds, expected=expected)
+    refuse_rows(~allowed, "invalid bounds of alleles", source=path, column=where, found=bounds, expected=expected)
     alleles = np.zeros((len(frame), _ALLELES))
     for row, text in enumerate(frame["frequencies"]):
         frequencies = _frequencies(text, path, row + 1)
@@ -239,7 +248,7 @@ def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, 
         if first[row] % 1 or first[row] < low[row] or last > high[row]:
             where, found = f"row {row + 1}, columns 'first' and 'frequencies'", f"{first[row]:g} to {last:g}"
             expected = f"whole numbers from {low[row]:g} to {high[row]:g}"
-            problem = "a founder's allele outside the bounds"
+            problem = "allele of a founder outside the bounds"
             raise InputError(problem, source=path, where=where, found=found, expected=expected)
         alleles[row, int(first[row]) : int(last) + 1] = frequencies
     return tuple(names), rates, low.astype(np.int64), high.astype(np.int64), alleles
@@ -253,7 +262,7 @@ def _frequencies(text: str, path: Path, row: int) -> Floats:
         frequencies = np.array([-1.0])
     if not len(frequencies) or not (frequencies >= 0).all():
         expected = "numbers of 0 or more"
-        raise InputError("frequencies not allowed", source=path, where=where, found=text, expected=expected)
+        raise InputError("invalid frequencies", source=path, where=where, found=text, expected=expected)
     with locating(path):
         return _summing_to_one(frequencies, where)
 
@@ -272,8 +281,8 @@ def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]
 
 
 def _require_names(names: pd.Series[str], path: Path) -> None:
-    refuse_rows(names.eq(""), "empty", source=path, column=names.name, found=names)
-    refuse_rows(names.duplicated(), "given twice", source=path, column=names.name, found=names)
+    refuse_rows(names.eq(""), "name missing", source=path, column=names.name, found=names)
+    refuse_rows(names.duplicated(), "name given twice", source=path, column=names.name, found=names)
 
 
 def _migration_shares(migration: Migration, n_subpopulations: int) -> Floats:
@@ -281,8 +290,8 @@ def _migration_shares(migration: Migration, n_subpopulations: int) -> Floats:
         return np.eye(n_subpopulations)
     where, lengths = "migration.shares", [len(row) for row in migration.shares]
     if lengths != [n_subpopulations] * n_subpopulations:
-        problem = "as many rows and columns as subpopulations are needed"
-        found, expected = f"rows of {lengths}", f"{n_subpopulations} rows of {n_subpopulations}"
+        problem = "the numbers of rows and columns differ from the number of subpopulations"
+        found, expected = f"rows of {lengths}", f"{n_subpopulations} rows of {n_subpopulations} numbers"
         raise InputError(problem, where=where, found=found, expected=expected)
     rows = enumerate(migration.shares, start=1)
     return np.array([_summing_to_one(np.array(row), f"{where}: row {number}") for number, row in rows])
@@ -294,10 +303,10 @@ def _mother_ages(children: Children) -> tuple[Ints, Floats]:
     weights: dict[int, float] = {}
     for first, last, weight in children.mother_ages:
         if first > last:
-            raise InputError("first year after the last", where=where, found=[first, last, weight])
+            raise InputError("the first age is above the last age", where=where, found=[first, last, weight])
         for age in range(first, last + 1):
             if age in weights:
-                raise InputError("an age in two groups", where=where, found=age)
+                raise InputError("age in two groups", where=where, found=age)
             weights[age] = weight
     ages = sorted(weights)
     return np.array(ages, dtype=np.int64), _shares(np.array([weights[age] for age in ages]), where)

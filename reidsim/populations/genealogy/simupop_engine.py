@@ -65,10 +65,10 @@ def import_simupop() -> Any:
         return import_module("simuPOP")
     except ImportError:
         raise InputError(
-            "this engine needs simuPOP, which is not installed",
+            "engine simupop needs package simuPOP, which is not installed",
             where="engine",
             found="simupop",
-            hint="pip install 'reidsim[simupop]', or engine = \"vectorised\"",
+            hint="run pip install 'reidsim[simupop]', or set engine = \"vectorised\"",
         ) from None
 
 

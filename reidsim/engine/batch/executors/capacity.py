@@ -43,9 +43,9 @@ def require_carried(workers: int) -> None:
     cores, fitting = available_cores(), _fitting()
     most = max(cores, _ALWAYS)
     if workers > most:
-        expected = f"{most} or fewer: this computer has {cores} cores for them"
+        expected = f"at most {most}: this computer has {cores} cores"
     elif workers > fitting:
-        expected = f"{fitting} or fewer: that many fit into the memory that is free"
+        expected = f"at most {fitting}, which fit into free memory"
     else:
         return
     raise InputError("too many processes", where="workers", found=workers, expected=expected)

@@ -40,21 +40,27 @@ def executor_named(
     InputError
         If there is no such executor, or it does not support an option.
     """
-    require_among("no such executor", (name,), EXECUTORS, where="executor")
+    require_among("unknown executor", (name,), EXECUTORS, where="executor")
     if workers is not None and workers < 1:
-        raise InputError("not a number of processes", where="workers", found=workers, expected="1 or more")
+        raise InputError("number of processes out of range", where="workers", found=workers, expected="1 or more")
     if workers is not None:
         require_carried(workers)
     if timeout is not None and not timeout > 0:
-        raise InputError("not a time", where="timeout", found=timeout, expected="seconds, above 0")
+        raise InputError(
+            "time limit out of range", where="timeout", found=timeout, expected="a number of seconds above 0"
+        )
     if scheduler is not None and name != "dask":
-        raise InputError("only dask has a scheduler", where="scheduler", found=scheduler, expected="executor dask")
+        raise InputError(
+            "a scheduler needs executor dask", where="scheduler", found=scheduler, expected="executor dask"
+        )
     if workers is not None and (scheduler is not None or name == "serial"):
-        expected = "workers with executor auto, processes, or dask without a scheduler"
-        raise InputError("the number of processes is not ours to choose", where="workers", expected=expected)
+        expected = "executor auto or processes, or executor dask without a scheduler"
+        raise InputError("the number of processes cannot be set for this executor", where="workers", expected=expected)
     if timeout is not None and name not in ("auto", "processes"):
         # Only a separate process can stop a run.
-        raise InputError("runs cannot be given up there", where="timeout", found=name, expected="executor processes")
+        raise InputError(
+            "this executor does not support a time limit", where="timeout", found=name, expected="executor processes"
+        )
     if name == "serial":
         return SerialExecutor()
     if name == "dask":

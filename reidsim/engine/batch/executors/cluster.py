@@ -101,8 +101,8 @@ class DaskExecutor:
                     _require_listener(self._scheduler)
                     client = distributed.Client(self._scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
                 except (OSError, ValueError, TypeError) as error:
-                    problem = f"no dask scheduler can be reached: {error}".splitlines()[0]
-                    expected = "the address of one, such as tcp://10.0.0.1:8786"
+                    problem = f"the dask scheduler cannot be reached: {error}".splitlines()[0]
+                    expected = "the address of a scheduler, such as tcp://10.0.0.1:8786"
                     where, found = "scheduler", self._scheduler
                     raise InputError(problem, where=where, found=found, expected=expected) from None
                 started.enter_context(_without_logs())
@@ -167,7 +167,7 @@ def _distributed() -> Any:
     try:
         return importlib.import_module("distributed")
     except ModuleNotFoundError:
-        hint = "pip install 'reidsim[distributed]'"
+        hint = "run pip install 'reidsim[distributed]'"
         raise InputError("package distributed is not installed", where="executor", found="dask", hint=hint) from None
 
 
@@ -204,18 +204,21 @@ class _Sent:
             if future is self._alone:
                 self._deaths[chunk[0].key] += 1
                 if self._deaths[chunk[0].key] == _DEATHS_ALONE:
-                    return [RunOutcome(chunk[0], KILLED, error="workers that it was given to died, every time")]
+                    return [RunOutcome(chunk[0], KILLED, error="every worker that executed the run died")]
             self._suspects.extend(chunk)
             return []
         except ModuleNotFoundError as error:
-            problem = f"the cluster lacks a part of the program: {error}"
-            expected = "reidsim, in the same version, wherever its workers run"
+            problem = f"the cluster lacks a module of the program: {error}"
+            expected = "the same version of reidsim on every computer with workers"
             raise InputError(problem, where="scheduler", expected=expected) from None
         except InputError:
             raise
         except Exception as error:
             # Errors of runs are part of their outcomes, so this error means that the scheduler was lost or restarted.
-            problem, hint = f"the dask cluster was lost: {type(error).__name__}", "go on with --resume; runs that ended"
+            problem, hint = (
+                f"the dask cluster was lost: {type(error).__name__}",
+                "continue with --resume; finished runs",
+            )
             raise InputError(problem, where="scheduler", hint=f"{hint} are kept") from error
         self._pace.note(outcomes)
         return outcomes
@@ -246,7 +249,7 @@ def _cores(client: Any) -> int:
     try:
         client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
-        found, expected = client.scheduler.address, f"one within {_FIRST_WORKER_SECONDS} s"
+        found, expected = client.scheduler.address, f"a worker within {_FIRST_WORKER_SECONDS} s"
         problem = "the dask scheduler has no workers"
         raise InputError(problem, where="scheduler", found=found, expected=expected) from None
     threads: dict[str, int] = client.nthreads()
@@ -270,7 +273,7 @@ def _loaded(sent: bytes) -> Work:
     """
     pickled, files, version = pickle.loads(sent)  # noqa: S301 - sent by the process that runs the batch
     if code_version() != version:
-        problem = "a dask worker has another version of the program"
+        problem = "a dask worker has another version of reidsim"
         raise InputError(problem, where="scheduler", found=code_version(), expected=version)
     _require_files(files)
     work: Any = pickle.loads(pickled)  # noqa: S301
@@ -278,12 +281,12 @@ def _loaded(sent: bytes) -> Work:
         try:
             work.loaded.makers()
         except InputError as error:
-            raise error.but(problem=f"a dask worker lacks a part: {error.problem}") from None
+            raise error.but(problem=f"a dask worker lacks a component: {error.problem}") from None
     return work  # type: ignore[no-any-return]
 
 
 def _require_files(files: Mapping[str, str]) -> None:
     others = [path for path, content in files.items() if not os.path.isfile(path) or sha256_of(Path(path)) != content]
     if others:
-        problem = f"a dask worker does not see the same files: {listed(others)}"
+        problem = f"a dask worker lacks files or has different files: {listed(others)}"
         raise InputError(problem, where="scheduler", expected="a folder that all computers share")

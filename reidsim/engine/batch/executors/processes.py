@@ -149,7 +149,7 @@ class _Pool:
                 group += self._handle(*self._events.get(timeout=wait))
             if self._timeout is not None:
                 late = [w for w in self.workers if w.chunk and time.monotonic() - w.since > self._timeout]
-                error = f"took more than {self._timeout:g} s"
+                error = f"the run took more than {self._timeout:g} s"
                 group += [RunOutcome(self._stop(w), TIMEOUT, error=error, seconds=self._timeout) for w in late]
         self.unfinished -= len(group)
         return group
@@ -185,7 +185,7 @@ class _Pool:
         if self._deaths[culprit.key] < _DEATHS:
             self._left.appendleft(culprit)
             return []
-        return [RunOutcome(culprit, KILLED, error=f"the process that worked on it {reason}, twice")]
+        return [RunOutcome(culprit, KILLED, error=f"the process that executed the run {reason}, twice")]
 
     def _stop(self, process: _Worker) -> RunTask:
         """End a process and return its current task.
