@@ -28,9 +28,12 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Examples.
 
 
-# tests/reports/test_reproduction.py runs the ledger.
+# tests/reports/test_reproduction.py runs the ledger, and .ci/tutorial runs the other two pages.
+RUN_ELSEWHERE = ("reproduction.md", "tutorial.md", "own-data.md")
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "reproduction.md"])
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in RUN_ELSEWHERE and blocks_of(page)])
 def test_examples_run_and_print_what_is_shown(page: str, page_folder: Path) -> None:
     for block, printed in play(page, page_folder):
         assert lines_of(block.text) == lines_of(as_shown(block.text, printed)), f"{page}, line {block.line}"

@@ -55,7 +55,10 @@ def test_a_draft_joins_age_groups_and_runs(tmp_path):
     assert profile.kind == "category"
     (tmp_path / "draft").mkdir()
     draft.write(tmp_path / "draft")
-    result = reidsim.run(tmp_path / "draft" / "census.toml", overrides={"publisher.policies": ["no-attack"]})
+    result = reidsim.run(
+        tmp_path / "draft" / "census.toml",
+        overrides={"publisher.policies": ["no-attack"], "adversary.direction": "record"},
+    )
     shared = set(result.records["age_group"].dropna())
     decades = {f"{low}-{low + 9}" for low in range(20, 80, 10)} | {f"{low}-{low + 19}" for low in (20, 40, 60)}
     assert shared <= {*AGES, *decades, "80+", "", "*"}
