@@ -49,6 +49,12 @@ TERMINAL = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TT
 CLEAN = {name: value for name, value in os.environ.items() if name not in TERMINAL}
 
 
+@pytest.fixture(autouse=True)
+def _no_figures(monkeypatch):
+    """Draw no figures in this process, because these tests are about other output."""
+    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
+
+
 @pytest.fixture
 def town(tmp_path, monkeypatch):
     """Return a copy of the town folder and make it the working folder."""
@@ -247,10 +253,6 @@ def test_help_of_every_command_has_examples_with_its_options_and_fits_eighty_col
             assert {word for word in words[2:] if word.startswith("-")} <= known
         assert max(map(len, out.splitlines())) <= 80
         assert ESCAPE not in out
-
-
-def test_without_a_command_the_help_is_shown(reidsim_):
-    assert reidsim_() == reidsim_("--help")
 
 
 def test_the_module_is_the_command(town):
@@ -542,16 +544,6 @@ def test_progress_is_shown_after_a_while_on_a_terminal(clock):
     assert "5/18" in page.getvalue()
 
 
-def test_progress_appears_though_nothing_is_told_meanwhile():
-    page, console = terminal()
-    with DelayedProgress(console, "reading town"):
-        until = time.monotonic() + 20
-        while "reading town" not in page.getvalue() and time.monotonic() < until:
-            time.sleep(0.05)
-    assert "reading town" in page.getvalue()
-    assert "0/1" not in page.getvalue()
-
-
 def test_progress_is_removed_when_a_run_is_interrupted(clock):
     page, console = terminal()
 
@@ -603,12 +595,6 @@ def test_a_run_in_a_terminal_shows_its_table_and_verdict_before_figures_and_leav
     assert not re.search(r"\b0/1\b", shown)
 
 
-def test_show_suggests_populations_where_no_scenario_is_near(reidsim_):
-    code, out, err = reidsim_("show", "united-states")
-    assert (code, out) == (2, "")
-    assert "did you mean 'united-states-xia2021'?" in err
-
-
 # Populations.
 
 
@@ -625,11 +611,3 @@ def test_a_population_is_written_described_and_never_overwritten(tmp_path, monke
     code, out, err = reidsim_("describe", "adult.parquet", "--column", "age", "--column", "sex")
     assert (code, err) == (0, "")
     assert "32,561" in out
-
-
-def test_expected_counts_are_refused_where_there_are_none(tmp_path, monkeypatch, reidsim_):
-    monkeypatch.chdir(tmp_path)
-    code, _, err = reidsim_("populate", "adult", "-o", "adult.parquet", "--expected")
-    assert code == 2
-    assert "a recipe without expected counts" in err
-    assert list(tmp_path.iterdir()) == []

@@ -3,10 +3,8 @@
 import csv
 import io
 import os
-import tomllib
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, example, given
@@ -14,21 +12,17 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
-from reidsim.audit.identifier_names import words_of
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
 from reidsim.drafts.names import hint_of
-from reidsim.drafts.population_match import match_columns
 from reidsim.drafts.profile import profile_table
 from reidsim.drafts.values import MISSING_MARKS, is_free_text
-from reidsim.engine.run import run_loaded
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.counted import natural_categories
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.load import load_scenario
@@ -36,6 +30,12 @@ from reidsim.tables import delimited_line, read_table
 from reidsim.validation import validated
 
 ROWS = 60
+
+
+@pytest.fixture(autouse=True)
+def _no_figures(monkeypatch):
+    """Draw no figures in this process, because these tests are about other output."""
+    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
 
 
 def column(values, name="x"):
@@ -53,19 +53,6 @@ def written(path, table):
 
 
 # Column names.
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("DateOfBirth", ("date", "of", "birth")),
-        ("marital-status", ("marital", "status")),
-        ("ZIPCode", ("zip", "code")),
-        (" Âge (years)", ("age", "years")),
-    ],
-)
-def test_a_name_falls_into_words(name, words):
-    assert words_of(name) == words
 
 
 @pytest.mark.parametrize(
@@ -143,13 +130,6 @@ def test_values_that_look_like_something(kind, values):
     assert column(values).kind == kind
 
 
-def test_long_postal_codes_are_no_telephone_numbers():
-    codes = [f"{37000 + i}-{1000 + i}" for i in range(ROWS)]
-    assert column(codes, "zip").kind == "code"
-    assert column(codes, "x").kind == "identifier"
-    assert draft_hierarchy(column(codes, "zip"), 2).rule == {"rule": "prefix", "digits": [5, 3]}
-
-
 @pytest.mark.parametrize(
     ("values", "is_text"),
     [
@@ -170,7 +150,7 @@ def test_sentences_are_told_from_categories(values, is_text):
     assert is_free_text(values) is is_text
 
 
-@given(st.lists(st.text(max_size=8), min_size=1, max_size=40))
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=12))
 def test_counts_are_those_of_the_column(values):
     values = [value.strip() for value in values]
     profile = column(values)
@@ -335,17 +315,6 @@ def test_a_table_of_many_telling_columns_stays_solvable():
     assert choice.strategies <= 10_000
 
 
-def test_days_that_do_not_exist_keep_to_themselves():
-    days = [*(f"{1 + i % 12:02}/{1 + i % 28:02}/{1950 + i % 40}" for i in range(80)), "02/30/1970"]
-    profile = column(days, "dob")
-    assert profile.kind == "date"
-    labels = labels_of(days, "dob")
-    # The day is the second part: the first values alone would allow both orders.
-    assert labels["1963-02-14"] == ["1963-02", "1963", "1960-1964", "1960-1969", "*"]
-    assert labels["02/30/1970"] == ["not a date"] * 4 + ["*"]
-    assert column([f"{1950 + i % 40}-02-30" for i in range(60)], "dob").kind != "identifier"
-
-
 def test_codes_of_many_values_are_shortened():
     number = 51_000
     codes = ["" if not i else f"{10_000 + i // 10}-{i % 10:04}" for i in range(number)]
@@ -416,36 +385,6 @@ def test_a_draft_runs_at_once(folder, reidsim_):
     assert "no-attack" in out
 
 
-def test_prices_and_columns_of_the_results(folder, reidsim_):
-    table = {"policy": ["a", "b"] * 10, "age": list(map(str, range(20))), "policy_value": ["u", "v"] * 10}
-    written(folder / "odd.csv", table)
-    options = ["--quasi-identifier", "policy", "--quasi-identifier", "age", "--quasi-identifier", "policy_value"]
-    options.append("--only-named")
-    prices = ["--benefit", "10", "--loss", "5.5", "--gain", "2", "--cost", "0.25"]
-    code, _, _ = reidsim_("new", "odd.csv", "-o", "draft", *options, *prices)
-    assert code == 0
-    content = tomllib.loads((folder / "draft" / "odd.toml").read_text(encoding="utf-8"))
-    assert content["economics"] == {"benefit": 10, "loss": 5.5, "gain": 2, "cost": 0.25}
-    assert content["attributes"]["policy_value_value"]["column"] == "policy"
-    assert set(content["attributes"]) == {"policy_value_value", "age", "policy_value"}
-    assert run_loaded(load_scenario("draft/odd.toml")).manifest["records"] == 20
-
-
-def test_drafts_of_other_forms_of_files(folder):
-    frame = table_of(age=[20, 30, 40, 50], sex=["F", "M", "F", "M"])
-    frame.astype({"age": int}).to_parquet("people.parquet")
-    frame.to_csv("people.csv.gz", index=False)
-    Path("semicolon.csv").write_text("\ufeff" + frame.to_csv(index=False, sep=";"), encoding="utf-8")
-    for file in ("people.parquet", "people.csv.gz", "semicolon.csv"):
-        draft = draft_scenario(Path(file), Path("out") / file)
-        Path("out", file).mkdir(parents=True)
-        draft.write(Path("out") / file)
-        assert draft.name in ("people", "semicolon")
-        result = reidsim.run(Path("out") / file / draft.scenario_file)
-        assert result.manifest["records"] == 4
-        assert result.manifest["release_file"]["path"] == file
-
-
 # Populations.
 
 RESIDENTS = {
@@ -489,27 +428,6 @@ def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
     by_level = [int(sizes.at(race * study.lattice.strides[2])[martian]) for race in range(study.lattice.shape[2])]
     assert (by_level[0], sizes.outside.tolist().count(True)) == (1, 1)
     assert by_level[-1] > 1
-
-
-def people_of_a_village():
-    """Return expected people by sex and race: no Maori, and 2.3 and 1.4 Inuit."""
-    domain = Domain((Attribute("sex", ("Male", "Female")), Attribute("race", ("White", "Maori", "Inuit", "Black"))))
-    by_sex = np.array([[310.2, 0.0, 2.3, 90.0], [298.2, 0.0, 1.4, 93.0]])
-    return Population.from_dense(domain, by_sex, name="village")
-
-
-def test_people_are_counted_by_the_categories_of_the_population():
-    frame = table_of(Ethnicity=["Black", "inuit", "Black"], Gender=["Male", "Male", "Female"])
-    matches, reasons = match_columns(profile_table(frame), people_of_a_village())
-    assert reasons == {}
-    race, sex = matches["Ethnicity"], matches["Gender"]
-    assert (race.attribute, race.values) == ("race", {"inuit": "Inuit"})
-    # 310.2 + 298.2, nobody, 2.3 + 1.4, 90 + 93; the sums of the two rows.
-    assert dict(zip(race.profile.labels, race.profile.counts, strict=True)) == {
-        "White": 608, "Maori": 0, "Inuit": 4, "Black": 183,
-    }  # fmt: skip
-    assert dict(zip(sex.profile.labels, sex.profile.counts, strict=True)) == {"Male": 402, "Female": 393}
-    assert (race.profile.name, race.profile.kind) == ("Ethnicity", "category")
 
 
 @pytest.mark.parametrize(
@@ -581,13 +499,13 @@ def test_what_is_given_wrong_is_told_in_one_line(folder, reidsim_, arguments, me
     assert os.listdir(folder / "taken") == ["mine"]
 
 
-def test_cells_of_a_megabyte_and_three_hundred_columns(folder, reidsim_):
-    names = ["age", "blob", *(f"extra {i}" for i in range(298))]
-    rows = [[str(20 + i), "x" * 1_000_000 if i == 1 else "y\nz", *("=1" for _ in range(298))] for i in range(3)]
+def test_long_cells_and_many_columns_are_drafted(folder, reidsim_):
+    names = ["age", "blob", *(f"extra {i}" for i in range(98))]
+    rows = [[str(20 + i), "x" * 100_000 if i == 1 else "y\nz", *("=1" for _ in range(98))] for i in range(3)]
     lines = [delimited_line(names), *map(delimited_line, rows)]
     (folder / "wide.csv").write_text("".join(lines), newline="")
     code, out, _ = reidsim_("new", "wide.csv")
     assert code == 0
     assert "more columns" in out
-    assert len(list(csv.reader(io.StringIO((folder / "wide" / "columns.csv").read_text())))) == 301
+    assert len(list(csv.reader(io.StringIO((folder / "wide" / "columns.csv").read_text())))) == 101
     assert reidsim.run("wide/wide.toml").manifest["records"] == 3

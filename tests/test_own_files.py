@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +15,9 @@ import pytest
 
 from reidsim.cli import main
 from reidsim.drafts.draft import draft_scenario
-from reidsim.engine.run import describe
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import read_release
-from reidsim.releases.calendar import age_on
 from reidsim.reports.shared.file import verify_shared
 from reidsim.scenarios.load import load_scenario
 
@@ -133,18 +130,6 @@ def test_days_are_those_that_clerks_meant(folder):
     assert (read.to_numpy()[pd.notna(known)] == known[pd.notna(known)]).all()
 
 
-def test_dates_of_birth_become_ages(folder):
-    table = own_files.hospital(2_000, 1_176)
-    _, by_day = drafted(folder, table)
-    days = labels_read(by_day)["dob"]
-    draft = draft_scenario(folder / "hospital.csv", folder / "ages", age_on="2023-12-31")
-    (folder / "ages").mkdir()
-    draft.write(folder / "ages")
-    loaded = load_scenario(folder / "ages" / draft.scenario_file)
-    assert labels_read(loaded)["dob"] == [str(age_on(day, date(2023, 12, 31))) for day in days]
-    assert loaded.scenario.attributes["dob"].hierarchy.widths == (5, 10, 20)
-
-
 def test_near_spellings_are_told_and_never_grouped_with_rare_values(folder, reidsim_):
     own_files.write_hospital(folder / "stays.csv", own_files.hospital(3_000, 1_764))
     _, warnings = reidsim_("new", "stays.csv")
@@ -217,14 +202,6 @@ def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_):
     assert (shared["age"] == table["age"].map(lambda age: "" if pd.isna(age) else f"{age:.0f}")).all()
 
 
-def test_names_that_say_nothing_are_told_by_the_labels_of_columns(folder):
-    survey_files(folder)
-    draft = draft_scenario(folder / "survey.dta", folder / "draft")
-    profiles = {profile.name: profile for profile in draft.profiles}
-    assert profiles["hhcivil"].concept == "marital status"
-    assert "hhcivil" in {column.profile.name for column in draft.choice.chosen}
-
-
 def test_codes_of_a_survey_are_no_quantities(folder):
     table = survey_files(folder)
     named = ["roof", "sex", "age", "hhcivil"]
@@ -267,16 +244,6 @@ def test_a_census_extract_is_drafted_run_and_shared(folder, reidsim_):
     assert {"America", "Europe"} & values
 
 
-def test_countries_by_number_are_grouped_by_frequency(folder):
-    codes = {name: str(100 + number) for number, name in enumerate(own_files.COUNTRIES)}
-    table = own_files.census(4_000).replace({"native-country": codes})
-    draft, _ = drafted(folder, table, named=["age", "native-country"], only_named=True)
-    country = draft.choice.chosen[1]
-    assert country.profile.kind == "category"
-    assert country.hierarchy.comment.startswith("by frequency: ")
-    assert country.hierarchy.n_levels == 3
-
-
 # Values missing from the scenario's population.
 
 PEOPLE = pd.DataFrame({"age": ["30", "40", "50"] * 40, "race": ["White", "Black", "White"] * 40})
@@ -306,18 +273,6 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
     (folder / "draft/hospital.toml").write_text(text)
     with pytest.raises(InputError, match="row 2, column 'race': value outside the categories of 'race'"):
         build_study(load_scenario(folder / "draft/hospital.toml"))
-
-
-def test_a_column_that_the_population_does_not_match_is_left_out_only_if_dropped(folder):
-    PEOPLE.to_csv(folder / "everybody.csv", index=False)
-    (folder / "everybody.toml").write_text(
-        'kind = "counts"\nfile = "everybody.csv"\n[columns]\nage = "age"\nrace = "race"\n'
-    )
-    records = RECORDS.replace("White", "Venusian")
-    with pytest.raises(InputError, match=r"column race: .*Venusian, Martian.*--drop race"):
-        drafted(folder, records, population="everybody.toml")
-    draft, _ = drafted(folder, records, population="everybody.toml", dropped=["race"])
-    assert [column.profile.name for column in draft.choice.chosen] == ["age"]
 
 
 # Missing values.
@@ -401,15 +356,3 @@ def test_a_mistyped_name_is_told_before_libraries_are_loaded(folder, command):
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "[]\n")
     assert command[1] in done.stderr
-
-
-def test_checking_a_scenario_counts_no_groups(folder, monkeypatch, reidsim_):
-    """Group sizes are computed only when the game is solved."""
-    own_files.write_hospital(folder / "stays.csv", own_files.hospital(500, 300))
-    reidsim_("new", "stays.csv")
-
-    def made(*arguments, **options):
-        raise AssertionError("group sizes were made")
-
-    monkeypatch.setattr("reidsim.linkage.group_sizes.GroupSizes.__init__", made)
-    assert describe(load_scenario("stays/stays.toml")).startswith("500 records")

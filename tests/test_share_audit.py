@@ -143,22 +143,6 @@ def test_where_the_adversary_does_not_know_who_is_in_the_file_nothing_is_contrad
     assert sidecar["audit"]["fewest_rows_of_a_person"] >= 1
 
 
-def test_what_was_counted_is_printed_and_again_by_verify(survey, share):
-    reidsim.run("survey.toml").save("results")
-    code, out, err = share(
-        "results", "-o", "shared.csv", "--policy", "no-attack", "--keep", "income", "--accept-risk",
-        "--unknown-to-outsiders", "income",
-    )  # fmt: skip
-    lines = out.splitlines()
-    assert code == 0
-    assert lines[0] == "Unit: rows; each of 60 rows is taken as one person"
-    for start in ("no-attack: ", "highest risk, if attacked: ", "read back: every row fits ", "attribute disclosure: "):
-        assert any(line.startswith(start) for line in lines)
-    assert "income alone singles out " in out
-    assert "people are easier to find than the record risk suggests" in err
-    assert share("--verify", "shared.csv")[1].splitlines()[1:] == lines[:-1]
-
-
 def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypatch):
     """Rows of one person fit each other, so people's minima never exceed rows'."""
     reidsim.run("survey.toml").save("results")
@@ -237,15 +221,6 @@ def test_cells_that_do_not_fit_their_own_record_are_told(survey):
     run = open_results(Path("results"))
     _, warnings = write_shared(Path("shared.csv"), run, shared_records(run, policy="no-attack"))
     assert "true values do not fit 4 shared rows of the same record, or cells cannot be read" in warnings
-
-
-def test_names_of_columns_that_begin_as_formulas_do_are_told(survey):
-    reidsim.run("survey.toml").save("results")
-    run = open_results(Path("results"))
-    assert shared_records(run, policy="basic", kept=unknown("=sum")).warnings == (
-        "names of the columns =sum begin as formulas do, and spreadsheets may take them for some",
-    )
-    assert shared_records(run, policy="basic", kept=unknown("income")).warnings == ()
 
 
 # User-defined kinds.

@@ -79,14 +79,3 @@ def test_what_holds_and_what_does_not():
     assert found["own strategy"].value == "$80.00 instead of $40.00"
     assert found["nearest neighbour"].value == "0 more, 4 the same, 0 less"
     assert not any(found[key].holds for key in ("six times", "uniform weights", "biased weights", "nearest neighbour"))
-
-
-@pytest.mark.parametrize(
-    ("change", "value", "holds"), [(1, "1 more, 3 the same, 0 less", True), (-1, "0 more, 3 the same, 1 less", False)]
-)
-def test_games_that_a_setting_does_not_concern_may_stay_the_same(change, value, holds):
-    def payoff(policy, key, setting):
-        return BASE[policy] + change * (policy == "masking" and setting == "uniform")
-
-    found = sensitivity.claims(study(payoff))["uniform weights"]
-    assert (found.value, found.holds) == (value, holds)
