@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from reidsim import run
-from reidsim.cli import main
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 SCENARIO, PATIENTS, DISTRICTS = "town.toml", "patients.csv", "hierarchies/district.csv"
@@ -37,23 +36,6 @@ def town(tmp_path, monkeypatch):
     shutil.copytree(TOWN, folder)
     monkeypatch.chdir(folder)
     return folder
-
-
-@pytest.fixture
-def reidsim(monkeypatch, capsys):
-    """Return a function that runs the command line in this process.
-
-    The function returns the exit code, standard output and standard error.
-    """
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return command
 
 
 def everything_in(folder):
@@ -348,12 +330,12 @@ CASES = {
     ("changes", "options", "says"),
     [pytest.param(*c.values, id=f"{group}: {c.id}") for group, members in CASES.items() for c in members],
 )
-def test_invalid_input_is_refused_in_one_line_and_nothing_is_written(town, reidsim, changes, options, says):
+def test_invalid_input_is_refused_in_one_line_and_nothing_is_written(town, reidsim_, changes, options, says):
     for change in changes:
         change(town)
     before = everything_in(town.parent)
 
-    outcome = reidsim("check", SCENARIO, *options)
+    outcome = reidsim_("check", SCENARIO, *options)
 
     assert_one_line(*outcome, *says)
     assert everything_in(town.parent) == before
@@ -377,12 +359,12 @@ def test_invalid_input_is_refused_in_one_line_and_nothing_is_written(town, reids
         pytest.param("t" * 300, ["no bundled scenario"], id="name of 300 characters"),
     ],
 )
-def test_a_scenario_that_cannot_be_read_is_refused_in_one_line(town, reidsim, command, name, says):
+def test_a_scenario_that_cannot_be_read_is_refused_in_one_line(town, reidsim_, command, name, says):
     (town / "README").write_text("title = 'x'")
     (town / "binary.toml").write_bytes(bytes(range(256)))
     before = everything_in(town.parent)
 
-    assert_one_line(*reidsim(command, name), *says)
+    assert_one_line(*reidsim_(command, name), *says)
     assert everything_in(town.parent) == before
 
 
@@ -394,16 +376,16 @@ def test_a_scenario_that_cannot_be_read_is_refused_in_one_line(town, reidsim, co
         ("seed = " + "[" * 5000, "not valid TOML"),
     ],
 )
-def test_a_scenario_that_is_not_toml_is_refused_with_its_line(town, reidsim, text, says):
+def test_a_scenario_that_is_not_toml_is_refused_with_its_line(town, reidsim_, text, says):
     (town / "mine.toml").write_text(text)
-    assert_one_line(*reidsim("check", "mine.toml"), "mine.toml", "not valid TOML", says)
+    assert_one_line(*reidsim_("check", "mine.toml"), "mine.toml", "not valid TOML", says)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
 @pytest.mark.parametrize("file", [SCENARIO, PATIENTS, DISTRICTS, RECIPE, PEOPLE])
-def test_a_file_without_permission_is_refused_in_one_line(town, reidsim, file):
+def test_a_file_without_permission_is_refused_in_one_line(town, reidsim_, file):
     (town / file).chmod(0)
-    assert_one_line(*reidsim("check", SCENARIO), Path(file).name, "cannot be read", "ermission denied")
+    assert_one_line(*reidsim_("check", SCENARIO), Path(file).name, "cannot be read", "ermission denied")
 
 
 # Where results go.
@@ -420,26 +402,26 @@ def test_a_file_without_permission_is_refused_in_one_line(town, reidsim, file):
         pytest.param("/proc/reidsim", ["/proc/reidsim", "cannot be written"], id="where nothing can be made"),
     ],
 )
-def test_an_output_that_cannot_be_used_is_refused_in_one_line(town, reidsim, folder, says):
+def test_an_output_that_cannot_be_used_is_refused_in_one_line(town, reidsim_, folder, says):
     if folder.startswith("/proc") and not Path("/proc").is_dir():
         pytest.skip("there is no /proc here")
     (town / "link").symlink_to("nowhere")
     before = everything_in(town.parent)
 
-    assert_one_line(*reidsim("run", SCENARIO, "-o", folder), *says)
+    assert_one_line(*reidsim_("run", SCENARIO, "-o", folder), *says)
     assert everything_in(town.parent) == before
 
 
-def test_a_taken_output_is_refused_before_any_work_is_done(town, reidsim, monkeypatch):
+def test_a_taken_output_is_refused_before_any_work_is_done(town, reidsim_, monkeypatch):
     def too_late(*arguments, **options):
         raise AssertionError("the scenario was run although its results have nowhere to go")
 
     monkeypatch.setattr("reidsim.kinds.tables.kind.build_study", too_late)
     for folder in ("people", PATIENTS, f"{PATIENTS}/out"):
-        assert reidsim("run", SCENARIO, "-o", folder)[0] == 2
+        assert reidsim_("run", SCENARIO, "-o", folder)[0] == 2
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch):
+def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim_, monkeypatch):
     def fill(path, content):
         path.write_bytes(b"the first half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
@@ -447,7 +429,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch):
     monkeypatch.setattr("reidsim.engine.results.write_json", fill)
     before = everything_in(town.parent)
 
-    assert_one_line(*reidsim("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")
+    assert_one_line(*reidsim_("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")
     assert everything_in(town.parent) == before
 
 
@@ -487,9 +469,9 @@ def console_script(*arguments):
         (["check", "wan2015", "town.toml"], "town.toml"),
     ],
 )
-def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim, arguments, says):
+def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim_, arguments, says):
     before = everything_in(town.parent)
-    code, out, err = reidsim(*arguments)
+    code, out, err = reidsim_(*arguments)
     assert code == 2
     assert out == ""
     assert "Traceback" not in err
@@ -498,27 +480,27 @@ def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim, ar
     assert everything_in(town.parent) == before
 
 
-def test_a_scenario_of_hundreds_of_megabytes_is_refused_unread(town, reidsim):
+def test_a_scenario_of_hundreds_of_megabytes_is_refused_unread(town, reidsim_):
     with (town / SCENARIO).open("ab") as file:
         file.truncate(200 << 20)
-    assert_one_line(*reidsim("check", SCENARIO), "town.toml", "too large for such a file", "at most 32 MiB")
+    assert_one_line(*reidsim_("check", SCENARIO), "town.toml", "too large for such a file", "at most 32 MiB")
 
 
 @pytest.mark.parametrize(
     "text", ["a." * 100_000 + "a = 1\n", "a = " + "[" * 100 + "]" * 100 + "\n"], ids=["key", "list"]
 )
-def test_a_scenario_nested_deeper_than_any_is_told_at_once(town, reidsim, text):
+def test_a_scenario_nested_deeper_than_any_is_told_at_once(town, reidsim_, text):
     (town / "deep.toml").write_text(text)
     (town / "above.toml").write_text('extends = "deep.toml"\n')
     for name in "deep.toml", "above.toml":
-        assert_one_line(*reidsim("check", name), "deep.toml", "nested too deep", "at most 50 levels")
+        assert_one_line(*reidsim_("check", name), "deep.toml", "nested too deep", "at most 50 levels")
 
 
-def test_a_scenario_of_too_many_keys_is_refused_at_once(town, reidsim):
+def test_a_scenario_of_too_many_keys_is_refused_at_once(town, reidsim_):
     with (town / SCENARIO).open("a") as file:
         file.write("\n".join(f"[economics.key{number}]" for number in range(150_000)))
     says = ("town.toml: too many keys, ", "key7", "; found 1500", "; expected at most 100,000")
-    assert_one_line(*reidsim("check", SCENARIO), *says)
+    assert_one_line(*reidsim_("check", SCENARIO), *says)
 
 
 @pytest.mark.parametrize(
@@ -529,14 +511,14 @@ def test_a_scenario_of_too_many_keys_is_refused_at_once(town, reidsim):
     ],
     ids=["columns", "cell"],
 )
-def test_a_table_of_endless_rows_is_refused_at_once(town, reidsim, text, says):
+def test_a_table_of_endless_rows_is_refused_at_once(town, reidsim_, text, says):
     (town / "wide.csv").write_text(text)
-    assert_one_line(*reidsim("new", "wide.csv", "-o", "x"), "wide.csv", says)
+    assert_one_line(*reidsim_("new", "wide.csv", "-o", "x"), "wide.csv", says)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_pipe_that_nobody_writes_to_is_refused_at_once(town, reidsim, ending):
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(town, reidsim_, ending):
     pipe = f"pipe.{ending}"
     os.mkfifo(town / pipe)
     for arguments in (
@@ -544,37 +526,37 @@ def test_a_pipe_that_nobody_writes_to_is_refused_at_once(town, reidsim, ending):
         ("describe", pipe),
         ("new", pipe, "-o", "x"),
     ):
-        assert_one_line(*reidsim(*arguments), pipe, "expected a")
+        assert_one_line(*reidsim_(*arguments), pipe, "expected a")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_a_pipe_or_folder_in_place_of_a_file_of_results_is_refused_at_once(town, reidsim):
+def test_a_pipe_or_folder_in_place_of_a_file_of_results_is_refused_at_once(town, reidsim_):
     run(SCENARIO).save("results")
     table = town / "results" / "records.parquet"
     table.unlink()
     os.mkfifo(table)
-    assert_one_line(*reidsim("report", "results"), table.name, "is a pipe, device or socket; expected a file")
+    assert_one_line(*reidsim_("report", "results"), table.name, "is a pipe, device or socket; expected a file")
     table.unlink()
     table.mkdir()
-    assert_one_line(*reidsim("report", "results"), table.name, "a folder without tables")
+    assert_one_line(*reidsim_("report", "results"), table.name, "a folder without tables")
 
 
 @pytest.mark.parametrize(("length", "says"), [(19, None), (21, "too long")])
-def test_scenarios_may_extend_one_another_in_short_chains(town, reidsim, length, says):
+def test_scenarios_may_extend_one_another_in_short_chains(town, reidsim_, length, says):
     for number in range(length):
         (town / f"{number}.toml").write_text(f'extends = "{number + 1}.toml"\n')
     (town / SCENARIO).rename(town / f"{length}.toml")
-    code, out, err = reidsim("check", "0.toml")
+    code, out, err = reidsim_("check", "0.toml")
     if says is None:
         assert (code, err) == (0, "")
     else:
         assert_one_line(code, out, err, "extends", says, "at most 20 scenarios")
 
 
-def test_a_circle_of_scenarios_is_told(town, reidsim):
+def test_a_circle_of_scenarios_is_told(town, reidsim_):
     for number in range(5):
         (town / f"{number}.toml").write_text(f'extends = "{(number + 1) % 5}.toml"\n')
-    assert_one_line(*reidsim("check", "2.toml"), "1.toml", "extends", "a scenario cannot extend itself")
+    assert_one_line(*reidsim_("check", "2.toml"), "1.toml", "extends", "a scenario cannot extend itself")
 
 
 def no_room(*given, **named):
@@ -586,17 +568,17 @@ def no_room_for_a_thread(*given, **named):
 
 
 @pytest.mark.parametrize("full", [no_room, no_room_for_a_thread])
-def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, full):
+def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim_, monkeypatch, full):
     monkeypatch.setattr("reidsim.engine.run.run_loaded", full)
     before = everything_in(town)
-    assert_one_line(*reidsim("run", SCENARIO, "-o", "out"), "not enough memory")
+    assert_one_line(*reidsim_("run", SCENARIO, "-o", "out"), "not enough memory")
     assert everything_in(town) == before
 
 
 @pytest.mark.parametrize("seed", [2**63, -1])
-def test_a_seed_that_tables_cannot_hold_is_refused_before_the_run(town, reidsim, seed):
+def test_a_seed_that_tables_cannot_hold_is_refused_before_the_run(town, reidsim_, seed):
     before = everything_in(town)
-    code, out, err = reidsim("run", SCENARIO, "-o", "out", "--seed", seed)
+    code, out, err = reidsim_("run", SCENARIO, "-o", "out", "--seed", seed)
     assert (code, out) == (2, "")
     assert "seed" in err
     assert ("9223372036854775807" if seed > 0 else "equal to 0") in err

@@ -25,7 +25,7 @@ import reidsim
 import reidsim.progress
 from reidsim import __version__, interrupts
 from reidsim.bundled import bundled_folder
-from reidsim.cli import app, main
+from reidsim.cli import app
 from reidsim.interrupts import STOPPING
 from reidsim.progress import DelayedProgress
 from reidsim.scenarios.registry import schemas
@@ -76,22 +76,10 @@ def short(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def reidsim_(monkeypatch, capsys):
-    """Return a function that runs the command line in this process.
-
-    The function returns the exit code, standard output and standard error.
-    """
+def reidsim_(monkeypatch, reidsim_):
     for name in set(os.environ) - set(CLEAN):
         monkeypatch.delenv(name)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return command
+    return reidsim_
 
 
 def console_script(*arguments, **options):

@@ -15,7 +15,6 @@ import reidsim
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
-from reidsim.drafts.names import hint_of
 from reidsim.drafts.profile import profile_table
 from reidsim.drafts.values import MISSING_MARKS, is_free_text
 from reidsim.errors import InputError
@@ -53,38 +52,6 @@ def written(path, table):
 
 
 # Column names.
-
-
-@pytest.mark.parametrize(
-    ("concept", "names"),
-    [
-        ("age", "age AGE age_at_visit Alter PatientAge ageYears"),
-        ("sex", "sex Gender Geschlecht sexo"),
-        ("birth date", "dob date_of_birth BirthDate Geburtsdatum"),
-        ("birth year", "yob birth_year born"),
-        ("race", "race Ethnicity ethnic.group"),
-        ("postal code", "zip ZIP_code zip5 postcode PLZ postal_code"),
-        ("place", "city county State Wohnort"),
-        ("marital status", "marital maritalStatus Familienstand"),
-        ("occupation", "occupation Beruf job"),
-        ("name", "name first_name Surname Nachname patientName"),
-        ("e-mail address", "email e-mail contact_email"),
-        ("telephone number", "phone tel mobile_number Fax"),
-        ("social security or tax number", "ssn SocialSecurity"),
-        ("record number", "id patient_id MRN patient"),
-        ("address", "street home_address ip"),
-    ],
-)
-def test_names_of_columns_are_understood(concept, names):
-    assert {name: hint_of(name).concept for name in names.split()} == dict.fromkeys(names.split(), concept)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["page", "average", "message", "sexton", "hospital_name", "diagnosis", "x", "", "1", "statement", "filename"],
-)
-def test_parts_of_other_words_say_nothing(name):
-    assert hint_of(name) is None
 
 
 # Column values.

@@ -10,7 +10,6 @@ import pytest
 from shared_files import unknown
 
 import reidsim
-from reidsim.cli import main
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import profile_table
@@ -215,7 +214,7 @@ def test_columns_are_weighed_by_people(hospital, played):
     assert told["all"].to_numpy() == pytest.approx([risk] * len(COLUMNS), abs=1e-12)
 
 
-def test_tables_of_switches_and_scores_speak_of_people(hospital, played, tmp_path, monkeypatch, capsys):
+def test_tables_of_switches_and_scores_speak_of_people(hospital, played, tmp_path, monkeypatch, reidsim_):
     monkeypatch.chdir(tmp_path)
     pd.read_csv(hospital / "stays.csv", dtype=str)[COLUMNS].assign(age="*").to_csv("released.csv", index=False)
     scenario = str(hospital / "draft" / "stays.toml")
@@ -224,11 +223,8 @@ def test_tables_of_switches_and_scores_speak_of_people(hospital, played, tmp_pat
         ("score", "released.csv", "--scenario", scenario, "-o", "scored"): "means over all people; payoffs per person",
     }
     for command, caption in told.items():
-        monkeypatch.setattr(sys, "argv", ["reidsim", *command])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == 0
-        printed = capsys.readouterr().out
+        code, printed, _ = reidsim_(*command)
+        assert code == 0
         assert caption in printed
         assert "People" in printed
         assert "Records" not in printed

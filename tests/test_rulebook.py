@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.cli import main
 
 SCENARIO = """
 [release]
@@ -49,17 +48,9 @@ def played(tmp_path_factory):
 
 
 @pytest.fixture
-def town(played, tmp_path, monkeypatch, capsys):
+def town(played, tmp_path, monkeypatch, reidsim_):
     monkeypatch.chdir(shutil.copytree(played, tmp_path / "town"))
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return call
+    return reidsim_
 
 
 def share(town, policy):

@@ -19,7 +19,6 @@ from shared_files import unknown
 from tiers import examples
 
 import reidsim
-from reidsim.cli import main
 from reidsim.errors import InputError
 from reidsim.kinds.masking.sharing import group_label
 from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
@@ -98,26 +97,6 @@ def played(tmp_path_factory):
 def run(folder, played):
     shutil.copytree(played / "results", "results")
     return open_results(Path("results"))
-
-
-@pytest.fixture
-def reidsim_(monkeypatch, capsys):
-    """Return a function that runs the command line in this process.
-
-    The function returns the exit code, standard output and standard error.
-    """
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 def read_back(path):

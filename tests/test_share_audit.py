@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,6 @@ import pytest
 from shared_files import unknown
 
 import reidsim
-from reidsim.cli import main
 from reidsim.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
@@ -69,23 +69,9 @@ def survey(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def share(monkeypatch, capsys):
-    """Return a function that runs `reidsim share` in this process.
-
-    The function returns the exit code, standard output and standard error.
-    """
-
-    def call(*arguments):
-        monkeypatch.setattr("sys.argv", ["reidsim", "share", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+def share(reidsim_):
+    """Return a function that runs `reidsim share` in this process."""
+    return partial(reidsim_, "share")
 
 
 def fits(row, person):

@@ -9,7 +9,6 @@ from shared_files import unknown
 from tiers import examples
 
 import reidsim
-from reidsim.cli import main
 from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import sidecar_of, verify_shared
@@ -69,22 +68,13 @@ def shared_by(results, path, *, kept=None, **options):
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
-    """Return a function that runs `reidsim share` on results.
-
-    The function returns the exit code and the printed text.
-    """
+def command(reidsim_):
+    """Return a function that runs `reidsim share` on results and joins printed lines."""
 
     def run(results, path):
         options = ["--policy", "m-invariance", "--keep", "diagnosis", "--accept-risk"]
-        monkeypatch.setattr("sys.argv", ["reidsim", "share", str(results), "-o", str(path), *options])
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = exit_.code or 0
-        out, err = capsys.readouterr()
-        return code, " ".join(out.split()), " ".join(err.split())
+        code, *printed = reidsim_("share", results, "-o", path, *options)
+        return code, *(" ".join(text.split()) for text in printed)
 
     return run
 

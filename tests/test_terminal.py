@@ -3,14 +3,12 @@
 import json
 import logging
 import re
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.cli import main
 from reidsim.terminal import PrintableConsole, printable, set_verbosity
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\x1bP1;2|x\x1b\\\x00\x08\r\u202e\u2066\u200f"
@@ -43,20 +41,9 @@ def _no_figures(monkeypatch):
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
-    """Return a function that runs the command line in this process.
-
-    The function returns the exit code, standard output and standard error.
-    """
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    yield run
+def command(reidsim_):
+    """Run the command line in this process; afterwards, print as by default."""
+    yield reidsim_
     set_verbosity()
 
 

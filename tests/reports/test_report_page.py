@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 import shutil
-import sys
 import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,7 +19,6 @@ from markdown_it import MarkdownIt
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
-from reidsim.cli import main
 from reidsim.core.measures import measures_among
 from reidsim.engine.results import make_manifest
 from reidsim.errors import InputError
@@ -463,28 +461,16 @@ def test_labels_are_text_whatever_they_hold(tmp_path, label):
 # Refused input.
 
 
-@pytest.fixture
-def command(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return run
-
-
-def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, command):
+def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, reidsim_):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    assert command("report", folder) == (0, f"Report in {folder / 'report.html'}\n", "")
-    assert command("report", folder, "--format", "markdown") == (0, f"Report in {folder / 'report.md'}\n", "")
+    assert reidsim_("report", folder) == (0, f"Report in {folder / 'report.html'}\n", "")
+    assert reidsim_("report", folder, "--format", "markdown") == (0, f"Report in {folder / 'report.md'}\n", "")
     before = (folder / "report.html").read_bytes()
-    code, out, err = command("report", folder)
+    code, out, err = reidsim_("report", folder)
     assert (code, out) == (2, "")
     assert err == f"reidsim: {folder / 'report.html'}: exists already; expected a new file: nothing is overwritten\n"
     assert (folder / "report.html").read_bytes() == before
-    assert command("report", folder, "-o", tmp_path / "new" / "page.html")[0] == 0
+    assert reidsim_("report", folder, "-o", tmp_path / "new" / "page.html")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -495,16 +481,16 @@ def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, co
         ("a.txt", ("--format", "markdown"), "# A study"),
     ],
 )  # fmt: skip
-def test_the_name_says_how_a_report_is_written(tmp_path, command, name, options, begins):
+def test_the_name_says_how_a_report_is_written(tmp_path, reidsim_, name, options, begins):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    assert command("report", folder, "-o", tmp_path / name, *options)[0] == 0
+    assert reidsim_("report", folder, "-o", tmp_path / name, *options)[0] == 0
     assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(begins.lower())
 
 
-def test_a_name_of_another_format_is_refused(tmp_path, command):
+def test_a_name_of_another_format_is_refused(tmp_path, reidsim_):
     name, asked, other = "a.md", "html", "markdown"
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    code, out, err = command("report", folder, "-o", tmp_path / name, "--format", asked)
+    code, out, err = reidsim_("report", folder, "-o", tmp_path / name, "--format", asked)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"{name}: --format: the name ends as of another format; found '{asked}'; expected {other}, or a name" in err
     assert not (tmp_path / name).exists()
@@ -524,9 +510,9 @@ def test_differences_are_those_of_the_amounts_as_written(tmp_path):
      ("share", "r")],
     ids=lambda arguments: arguments[0],
 )  # fmt: skip
-def test_what_is_several_files_is_not_printed(tmp_path, command, monkeypatch, arguments):
+def test_what_is_several_files_is_not_printed(tmp_path, reidsim_, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
-    code, out, err = command(*arguments, "-o", "-")
+    code, out, err = reidsim_(*arguments, "-o", "-")
     assert (code, out) == (2, "")
     problem = "several files are written, which cannot go to standard output"
     assert err == f"reidsim: -o: {problem}; found '-'; expected a name\n"
@@ -570,9 +556,9 @@ def without_runs(**facts):
         (lambda folder: tell(folder, cross_play={"attack_rate": 0.5}), "cross_play.parquet missing"),
     ],
 )
-def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written(tmp_path, command, spoil, says):
+def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written(tmp_path, reidsim_, spoil, says):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    code, out, err = command("report", spoil(folder), "-o", tmp_path / "page.html")
+    code, out, err = reidsim_("report", spoil(folder), "-o", tmp_path / "page.html")
     assert (code, out) == (2, "")
     assert err.startswith("reidsim: ")
     assert says in err
