@@ -343,7 +343,7 @@ main()
 @on_posix
 def test_an_interrupt_during_a_run_is_one_line_and_leaves_nothing(short):
     command = [sys.executable, "-c", SOLVING, "run", str(short), "-o", "DIR"]
-    assert_nothing_was_written(stopped(command, once(Path("../solving").exists), signal.SIGTERM), 143)
+    assert_nothing_was_written(stopped(command, once(Path("../solving").exists), signal.SIGINT), 130)
 
 
 WRITING = """
@@ -365,7 +365,7 @@ main()
 @on_posix
 def test_an_interrupt_while_results_are_written_is_one_line_and_leaves_nothing(short):
     command = [sys.executable, "-c", WRITING, "run", str(short), "-o", "DIR"]
-    assert_nothing_was_written(stopped(command, once(folder_is_being_written), signal.SIGINT), 130)
+    assert_nothing_was_written(stopped(command, once(folder_is_being_written), signal.SIGTERM), 143)
 
 
 DRAWING = """

@@ -13,7 +13,6 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-from reidsim.cli import main
 from reidsim.drafts.draft import draft_scenario
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
@@ -31,20 +30,14 @@ def _no_figures(monkeypatch):
 
 
 @pytest.fixture
-def reidsim_(monkeypatch, capsys):
-    """Return a function that runs the command line in this process.
+def reidsim_(reidsim_):
+    """Return a function that runs the command line and checks its exit code.
 
     The function returns standard output and the warnings, one per line.
     """
 
     def run(*arguments, code=0):
-        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
-        try:
-            main()
-            ended = 0
-        except SystemExit as exit_:
-            ended = exit_.code or 0
-        out, err = capsys.readouterr()
+        ended, out, err = reidsim_(*arguments)
         assert ended == code, err
         return " ".join(out.split()), [line.removeprefix("warning: ") for line in err.splitlines()]
 
@@ -128,28 +121,6 @@ def test_days_are_those_that_clerks_meant(folder):
     known = meant.reindex(table["pid"]).to_numpy()
     assert (pd.notna(known)).sum() > 1_000
     assert (read.to_numpy()[pd.notna(known)] == known[pd.notna(known)]).all()
-
-
-def test_near_spellings_are_told_and_never_grouped_with_rare_values(folder, reidsim_):
-    own_files.write_hospital(folder / "stays.csv", own_files.hospital(3_000, 1_764))
-    _, warnings = reidsim_("new", "stays.csv")
-    (told,) = [warning for warning in warnings if warning.startswith("column 'race'")]
-    assert "may be misspelled" in told
-    assert "--merge race merges those listed in spellings.csv" in told
-    near = pd.read_csv("stays/spellings.csv", dtype=str)
-    assert set(near["column"]) == {"race"}
-    usual = {
-        spelling.strip(): meant
-        for meant, spellings in own_files.RACES.items()
-        for spelling in spellings
-        if spelling.strip() != meant
-    }
-    listed = dict(zip(near["spelling"], near["usual spelling"], strict=True))
-    assert {spelling: usual[spelling] for spelling in listed} == listed
-    assert len(listed) >= 6
-    content = tomllib.loads((folder / "stays/stays.toml").read_text(encoding="utf-8"))
-    assert "values" not in content["attributes"]["race"]
-    assert content["attributes"]["race"]["hierarchy"]["groups"] == [[["Samoan", "Tongan"]]]
 
 
 @pytest.mark.parametrize(

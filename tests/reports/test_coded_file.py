@@ -42,12 +42,6 @@ def same(column):
     return (column.codes[:, None] == column.codes[None, :]).tolist()
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_the_delimiter_is_found(write, delimiter):
-    path = write("sex,age\nF,30\nM,41\n".replace(",", delimiter))
-    assert [column.name for column in read_coded_file(path).columns] == ["sex", "age"]
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [

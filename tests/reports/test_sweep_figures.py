@@ -1,17 +1,18 @@
 """Figures of sweeps: drawn keys, and no sweep that stops a batch from completing."""
 
-import json
 import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from reidsim.cli import main
 from reidsim.engine.run import run_batch
+from reidsim.kinds.masking.figures.runs import lines_of_runs
 from reidsim.reports.illustration import figures_of
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.design_schema import SweepSection
 
 TESTS = Path(__file__).resolve().parents[1]
 LOSS, COST, BENEFIT = "economics.loss", "economics.cost", "economics.benefit"
@@ -104,14 +105,16 @@ def test_sequential_sweeps_draw_thresholds(town):
         ({LOSS: [60, 70], "release.path": ["patients.csv", "missing.csv"]}, {}),
         ({"publisher.policies": [["basic"], ["no-attack"]], LOSS: [1, 2]},
          {"one_at_a_time": ["publisher.policies", LOSS]}),
-        ({"adversary.planner": ["one-shot", "fmdp"], COST: [1, 20]}, {}),
-        ({"agents.rounds": [1, 2]}, {"agents": {"rounds": 1}}),
-        ({LOSS: [1, 2]}, {"replications": 2, "uncertainty__samples": 2, "uncertainty__parameters":
-                          {COST: {"distribution": "uniform", "low": 1, "high": 9}}}),
         ({BENEFIT: [0, 0.5]}, {"economics__cost": 0, "economics__loss": 0}),
+        *(pytest.param(*each, marks=pytest.mark.deep) for each in (
+            ({"adversary.planner": ["one-shot", "fmdp"], COST: [1, 20]}, {}),
+            ({"agents.rounds": [1, 2]}, {"agents": {"rounds": 1}}),
+            ({LOSS: [1, 2]}, {"replications": 2, "uncertainty__samples": 2, "uncertainty__parameters":
+                              {COST: {"distribution": "uniform", "low": 1, "high": 9}}}),
+        )),
     ],
 )  # fmt: skip
-def test_no_sweep_is_lost_for_want_of_a_figure(monkeypatch, town, values, changes):
+def test_every_sweep_completes_whether_or_not_it_has_a_figure(monkeypatch, town, values, changes):
     # Paths in an override are relative to the working folder.
     monkeypatch.chdir(town.parent)
     result, _ = figures(town, values, **changes)
@@ -133,56 +136,14 @@ def test_figures_are_in_the_folder_and_in_the_report(town, tmp_path, monkeypatch
     assert "Payoffs by policy while one value of the scenario changes" in page
 
 
-SMALL = {
-    "population.recipe": "ystr-genealogy-small",
-    "targets.size": 40,
-    "resources.registry.size": 400,
-    "resources.genealogy.size": 400,
-    "subjects.policies": ["no-protection", "opt-in", "masking"],
-    "replications": 1,
-}
-
-
-@pytest.fixture(scope="module")
-def masked():
-    """Return a sweep of the masking game: a price, a method and a list, one at a time."""
-    method = "adversary.stages.0.method"
-    sweep = {
-        "one_at_a_time": [LOSS, method, "subjects.attributes"],
-        "values": {
-            LOSS: [400, 50, 150],
-            method: ["tmrca", "nearest-neighbour"],
-            "subjects.attributes": [["age", "state", "DYS19"], ["age", "state", "DYS19", "DYS385"]],
-        },
+def test_databases_that_change_in_size_are_lines_of_their_own():
+    keys = [f"resources.{name}.size" for name in ("registry", "genealogy")]
+    sweep = SweepSection(values={key: [10, 20] for key in keys}, one_at_a_time=tuple(keys))
+    points = [(10, 10), (20, 10), (10, 20)]
+    runs = pd.DataFrame(points, columns=keys).assign(state="complete", policy="masking", publisher_payoff=[1.0, 2, 3])
+    content = {"resources": {"registry": {"size": 10}, "genealogy": {"size": 10}}}
+    lines = lines_of_runs(runs, sweep, content)
+    assert lines.groupby("line", sort=False)["publisher_payoff"].agg(list).to_dict() == {
+        "Size of registry": [1, 2],
+        "Size of genealogy": [1, 3],
     }
-    return run_batch("wan2021", overrides={**SMALL, "sweep": sweep}, executor="serial")
-
-
-@pytest.mark.deep
-def test_sweeps_of_the_masking_game_draw_payoff_privacy_and_utility(masked):
-    drawn = dict(figures_of(masked))
-    assert list(drawn) == ["lines-payoff", "lines-privacy", "lines-utility", "lines-usefulness", "lines-fairness"]
-    own = load_scenario("wan2021").content
-    for name, measure in (
-        ("lines-payoff", "publisher_payoff"),
-        ("lines-privacy", "risk"),
-        ("lines-utility", "utility"),
-        ("lines-usefulness", "usefulness"),
-        ("lines-fairness", "usefulness_fairness"),
-    ):
-        figure = drawn[name]
-        labels = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
-        assert labels == ["Loss (per record)", "Method", "Attributes (how many)"]
-        price, method, attributes = figure.axes[:3]
-        runs = masked.runs[
-            (masked.runs["adversary.stages.0.method"] == "tmrca")
-            & (masked.runs["subjects.attributes"] == json.dumps(own["subjects"]["attributes"]))
-        ]
-        curves = {tuple(np.round(np.asarray(line.get_ydata(), dtype=float), 9)) for line in price.lines}
-        np.testing.assert_array_equal(price.lines[0].get_xdata(), [50, 150, 400])
-        for policy in SMALL["subjects.policies"]:
-            means = runs[runs["policy"] == policy].groupby(LOSS)[measure].mean().sort_index()
-            shown = 1 - means if measure == "risk" else means
-            assert tuple(np.round(shown, 9)) in curves, policy
-        assert [text.get_text() for text in method.get_xticklabels()] == ["tmrca", "nearest-neighbour"]
-        np.testing.assert_array_equal(attributes.lines[0].get_xdata(), [3, 4, len(own["subjects"]["attributes"])])
