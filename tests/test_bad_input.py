@@ -79,10 +79,6 @@ def write(file, content):
     return change
 
 
-def drop(file):
-    return lambda folder: (folder / file).unlink()
-
-
 def link(file, target):
     def change(folder):
         (folder / file).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Unsafe files are never reported as safe: three past errors and one property."""
+"""Unsafe files are never reported as safe: past errors and one property."""
 
 import json
 import sys
@@ -17,7 +17,6 @@ from reidsim.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent / "drafts"))
 from test_people_keys import claims
-from test_population_match import in_other_words, register, written
 
 
 @pytest.fixture(autouse=True)
@@ -47,14 +46,6 @@ def test_claims_by_insurance_number_are_counted_by_people(folder, reidsim_):
     _, err = one_error(reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection"))
     assert "--max-risk" in err
     assert not Path("shared.csv").exists()
-
-
-def test_a_register_with_other_dates_and_codes_loses_no_quasi_identifier(folder, reidsim_):
-    people = register()
-    written(folder, people, in_other_words(people.head(80)).replace({"sex": {"M": "1", "F": "2"}}))
-    _, err = one_error(reidsim_("new", "patients.csv", "--population", "register.toml"))
-    assert "column sex" in err
-    assert not Path("patients").exists()
 
 
 def test_kept_columns_that_single_people_out_are_not_written(folder, reidsim_):

@@ -20,8 +20,6 @@ from reidsim.kinds.tables.release import read_release
 from reidsim.reports.shared.file import verify_shared
 from reidsim.scenarios.load import load_scenario
 
-ROOT = Path(__file__).resolve().parents[1]
-
 
 @pytest.fixture(autouse=True)
 def _no_figures(monkeypatch):
@@ -134,7 +132,7 @@ def test_days_are_those_that_clerks_meant(folder):
         ({"encoding": "latin1000"}, "no such encoding; found 'latin1000'"),
     ],
 )
-def test_what_cannot_be_done_to_columns_is_told(folder, options, message):
+def test_options_that_do_not_fit_the_columns_are_refused(folder, options, message):
     with pytest.raises(InputError) as caught:
         drafted(folder, own_files.hospital(200, 120), **options)
     assert message in str(caught.value)

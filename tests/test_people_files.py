@@ -11,8 +11,6 @@ from shared_files import unknown
 
 import reidsim
 from reidsim.drafts.draft import draft_scenario
-from reidsim.drafts.people import people_keys
-from reidsim.drafts.profile import profile_table
 from reidsim.engine.attributes.run import attributes_loaded
 from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
@@ -116,25 +114,6 @@ def test_cells_at_the_highest_risk_are_told_with_their_people(hospital, played):
     assert [int(line[2]) for line in of_policy] == (
         cells.sort_values(["risk", "people"], ascending=False, kind="stable")["people"].head(8).tolist()
     )
-
-
-def table_of(**columns):
-    return pd.DataFrame({name: list(map(str, values)) for name, values in columns.items()})
-
-
-def stays(n=60, people=25, seed=2):
-    rng = np.random.default_rng(seed)
-    person = np.concatenate([np.arange(people), rng.integers(0, people, n - people)])
-    return person, rng.integers(0, 2, people)[person], rng
-
-
-@pytest.mark.parametrize("change", ["unique", "missing", "taken"])
-def test_keys_that_do_not_repeat_or_are_missing_or_taken_are_not_proposed(change):
-    person, sex, _ = stays()
-    frame = table_of(pid=np.arange(60) if change == "unique" else person, sex=sex)
-    if change == "missing":
-        frame.loc[3, "pid"] = ""
-    assert people_keys(frame, profile_table(frame), ["pid"] if change == "taken" else []).person == ()
 
 
 def test_the_table_by_rows_and_by_people(hospital):

@@ -130,14 +130,6 @@ def test_the_read_back_has_the_numbers_of_the_sidecar(shared, page):
     assert "0.5 (1 in 2)" in header[6]
 
 
-def test_declared_columns_stand_with_the_share_of_people_that_they_single_out(shared, page):
-    (declared,) = json.loads((shared / "shared.csv.json").read_text())["audit"]["singled_out"][
-        "declared_unknown_to_outsiders"
-    ]
-    share = declared["singled_out"] / 40
-    assert f"charge : would single out {share:.1%} of the people ({declared['singled_out']} of 40)" in decision(page)
-
-
 def test_every_column_of_the_source_file_has_a_row_with_its_treatment_and_samples(shared, page):
     source = pd.read_csv(shared / "people.csv", dtype=str)
     written = pd.read_csv(shared / "shared.csv", dtype=str)

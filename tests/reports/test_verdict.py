@@ -11,7 +11,6 @@ from reidsim.reports.verdict import (
 )
 
 CONTENT = {"game": "tables"}
-OF_PEOPLE = {"game": "tables", "release": {"person": "id"}}
 END = " This holds for the scenario's adversary and payoff parameters."
 
 
