@@ -120,6 +120,7 @@ def test_a_run_prints_its_measures_by_policy_and_where_its_results_are(town, rei
         "Adversary's worst 5%": ["7.00", "0.00"],
     }
     assert list(rows) == MEASURES
+    assert "no record is attacked" in " ".join(out.split())
     assert lines[-1] == "Results in mine/out"
     assert (town / "mine" / "out" / "manifest.json").exists()
 

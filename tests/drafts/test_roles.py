@@ -13,6 +13,7 @@ import pytest
 import reidsim
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.profile import profile_table
+from reidsim.errors import InputError
 
 ROWS = 240
 CODES = ["I10", "E11", "J45", "F32"]
@@ -346,3 +347,11 @@ def test_each_command_reads_the_encoding_that_is_named(folder, reidsim_):
     )
     assert reidsim_("populate", "people.toml", "-o", "people.parquet")[0] == 0
     assert reidsim.describe_file("people.parquet").cells == 3
+
+
+def test_a_file_with_types_has_no_encoding_to_name(folder, reidsim_):
+    insurance_claims().to_parquet("claims.parquet")
+    code, _, err = reidsim_("describe", "claims.parquet", "--encoding", "latin-1")
+    assert (code, "latin-1" in err) == (2, True)
+    with pytest.raises(InputError, match="latin-1"):
+        reidsim.new("claims.parquet", encoding="latin-1")

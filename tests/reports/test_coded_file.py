@@ -66,9 +66,10 @@ def test_other_delimiters_inside_names_and_values_do_not_mislead(write, text, na
         (pa.array([7, None, 8, 7, 7]), [1]),
         (pa.array([True, None, False, True, True]), [1]),
         (pa.array([None] * 5, pa.null()), [0, 1, 2, 3, 4]),
+        (pa.array(["", None, "", " ", "  "]), [0, 1, 2, 3, 4]),
         (pa.array(["2020-01-01", None, "2020-01-02", "2020-01-01", None]).cast(pa.date32()), [1, 4]),
     ],
-    ids=["text", "dictionary", "large text", "floats", "integers", "booleans", "nulls", "dates"],
+    ids=["text", "dictionary", "large text", "floats", "integers", "booleans", "nulls", "blanks", "dates"],
 )
 def test_values_of_any_type_are_coded(write, values, missing):
     column = read_coded_file(write({"a": values})).columns[0]
