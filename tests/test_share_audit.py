@@ -174,6 +174,7 @@ def test_a_risk_above_the_limit_is_written_only_if_it_is_accepted(survey, share)
 @pytest.mark.parametrize(("record", "person", "allowed"), [(1 / 11, 1 / 11, True), (0.1, 0, False), (0, 0.1, False)])
 def test_the_limit_is_one_in_eleven_for_records_and_for_people(record, person, allowed):
     assert limit_of(None).allows(FileRisk(record, person, "counted")) == allowed
+    assert limit_of(0).allows(FileRisk(0, 0, "counted"))
 
 
 # Hierarchies and column names.
