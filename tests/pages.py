@@ -20,7 +20,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,17 +50,20 @@ def blocks_of(page: str) -> list[Block]:
     return blocks
 
 
-def play(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
-    """Run a page in the working folder; yield each output block and the printed text."""
+def play(page: str, folder: Path, run: Callable[[str, Block, Path], str] | None = None) -> Iterator[tuple[Block, str]]:
+    """Run a page in the working folder; yield each output block and the printed text.
+
+    `run` runs the commands of a block; by default each is a process of its own.
+    """
     # Modules of the folder can be imported, as from a script in that folder.
     sys.path.insert(0, str(folder))
     try:
-        yield from _play(page, folder)
+        yield from _play(page, folder, run or run_commands)
     finally:
         sys.path.remove(str(folder))
 
 
-def _play(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
+def _play(page: str, folder: Path, run: Callable[[str, Block, Path], str]) -> Iterator[tuple[Block, str]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed = ""
     for block in blocks_of(page):
@@ -71,7 +74,7 @@ def _play(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
         elif block.language == "sh":
-            printed = run_commands(page, block, folder)
+            printed = run(page, block, folder)
         elif block.language == "python":
             with contextlib.redirect_stdout(io.StringIO()) as output:
                 exec(compile("\n" * (block.line - 1) + block.text, DOCS / page, "exec"), namespace)  # noqa: S102

@@ -13,18 +13,20 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from tiers import cases
 
 from reidsim import run
-from reidsim.cli import main
-from reidsim.validation import read_toml
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 SCENARIO, PATIENTS, DISTRICTS = "town.toml", "patients.csv", "hierarchies/district.csv"
 RECIPE, PEOPLE = "people/people.toml", "people/people.csv"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
+
+
+@pytest.fixture(autouse=True)
+def _no_figures(monkeypatch):
+    """Draw no figures in this process, because these tests are about other output."""
+    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
 
 
 @pytest.fixture
@@ -34,23 +36,6 @@ def town(tmp_path, monkeypatch):
     shutil.copytree(TOWN, folder)
     monkeypatch.chdir(folder)
     return folder
-
-
-@pytest.fixture
-def reidsim(monkeypatch, capsys):
-    """Return a function that runs the command line in this process.
-
-    The function returns the exit code, standard output and standard error.
-    """
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return command
 
 
 def everything_in(folder):
@@ -94,10 +79,6 @@ def write(file, content):
     return change
 
 
-def drop(file):
-    return lambda folder: (folder / file).unlink()
-
-
 def link(file, target):
     def change(folder):
         (folder / file).unlink(missing_ok=True)
@@ -137,24 +118,15 @@ SAFE_HARBOR = edit(SCENARIO, '"no-attack"', '"safe-harbor"')
 KEYS = [
     case("key misspelt", edit(SCENARIO, "benefit =", "benefitt ="),
          says=["town.toml", "economics.benefitt", "unknown key", "did you mean 'benefit'?"]),
-    case("key misspelt in an attribute", edit(SCENARIO, 'column = "Alter"', 'colum = "Alter"'),
-         says=["town.toml", "attributes.age.colum", "unknown key", "did you mean 'column'?"]),
     case("key misspelt in a hierarchy", edit(SCENARIO, "widths", "width"),
          says=["attributes.age.hierarchy.width", "unknown key", "did you mean 'widths'?"]),
     case("key misspelt in a range", sets=['sweep.values={"economics.loss" = {form = 1, to = 2, points = 3}}'],
          says=["sweep.values.economics.loss.form", "unknown key", "did you mean 'from'?"]),
-    case("key with a line break", edit(SCENARIO, "cost = 10", 'cost = 10\n"lo\\nss" = 3'),
-         says=["town.toml", "unknown key"]),
     case("section misspelt", edit(SCENARIO, "[publisher]", "[publsher]"),
          says=["town.toml", "publsher", "unknown key", "did you mean 'publisher'?"]),
-    case("section unknown", section("[weather]\nrain = true"), says=["town.toml", "weather", "unknown key"]),
-    case("section missing", edit(SCENARIO, "[economics]\nbenefit = 100\nloss = 60\ncost = 10\n", ""),
-         says=["town.toml", "economics", "missing"]),
-    case("key missing", edit(SCENARIO, "cost = 10\n", ""), says=["town.toml", "economics.cost", "missing"]),
     case("hierarchy missing", edit(SCENARIO, 'hierarchy = { rule = "suppress" }', ""),
          says=["attributes.sex.hierarchy", "missing"]),
     case("records missing", release(""), says=["town.toml", "release", "no records"]),
-    case("file empty", write(SCENARIO, ""), says=["town.toml", "missing"]),
     case("no attributes", sets=["attributes={}"], says=["--set", "attributes", "{}"]),
 ]  # fmt: skip
 
@@ -162,67 +134,47 @@ VALUES = [
     *[
         case(f"{key} is {value}", edit(SCENARIO, f"{key} = ", f"{key} = {value} # "),
              says=["town.toml", f"economics.{key}", "not allowed", f"found {value}"])
-        for key in ("benefit", "loss", "cost") for value in ("-1", "-0.5", "nan", "inf", "-inf")
+        for key, value in (("benefit", "-1"), ("loss", "nan"), ("cost", "inf"))
     ],
     *[
         case(f"{key} is {value}", sets=[f"{key}={value}"], says=["--set", key, "not allowed", f"found {value}"])
-        for key in ("economics.gain", "beliefs.loss", "beliefs.gain", "beliefs.cost") for value in ("-1", "nan", "inf")
+        for key, value in (("economics.gain", "-1"), ("beliefs.loss", "nan"), ("beliefs.cost", "inf"))
     ],
     case("cost is text", edit(SCENARIO, "cost = 10", 'cost = "ten"'),
          says=["town.toml", "economics.cost", "wrong type", "'ten'", "number"]),
-    case("cost is true", edit(SCENARIO, "cost = 10", "cost = true"), says=["economics.cost", "wrong type"]),
     case("cost is a list", edit(SCENARIO, "cost = 10", "cost = [10]"), says=["economics.cost", "wrong type"]),
-    case("cost is a date", edit(SCENARIO, "cost = 10", "cost = 2015-03-25"), says=["economics.cost", "wrong type"]),
-    case("gain by no number", sets=["economics.gain=much"], says=["--set", "economics.gain", "'much'", "number"]),
     case("seed negative", edit(SCENARIO, "seed = 7", "seed = -7"), says=["town.toml", "seed", "-7"]),
-    case("seed not whole", edit(SCENARIO, "seed = 7", "seed = 7.5"), says=["town.toml", "seed", "7.5", "integer"]),
     case("attribute not a section", sets=["attributes.age=3"], says=["attributes.age", "wrong type", "section"]),
-    case("hierarchy not a section", sex_rule('"suppress"'), says=["attributes.sex.hierarchy", "wrong type", "section"]),
     case("rule unknown", sex_rule('{ rule = "supress" }'),
          says=["attributes.sex.hierarchy.rule", "'supress'", "suppress, intervals", "did you mean 'suppress'?"]),
-    case("rule missing", sex_rule("{ }"), says=["attributes.sex.hierarchy.rule", "missing", "suppress, intervals"]),
     case("width of one", age_rule('{ rule = "intervals", widths = [1] }'), says=["hierarchy.widths[0]", "found 1"]),
     case("policy unknown", sets=['publisher.policies=["basics"]'],
          says=["publisher.policies", "'basics'", "did you mean 'basic'?"]),
     case("policy given twice", edit(SCENARIO, '["basic", "no-attack"]', '["basic", "no-attack", "basic"]'),
          says=["town.toml", "publisher.policies", "listed twice", "'basic'"]),
-    case("no policies", sets=["publisher.policies=[]"], says=["publisher.policies", "[]"]),
     case("solver unknown", sets=["publisher.solver=branch-and-bond"],
          says=["publisher.solver", "did you mean 'branch-and-bound'?"]),
-    case("planner unknown", sets=["adversary.planner=two-shot"], says=["adversary.planner", "'two-shot'", "one-shot"]),
     case("delimiter of two characters", release('path = "patients.csv"\ndelimiter = ";;"'),
          says=["town.toml", "release.delimiter", "';;'"]),
-    case("delimiter that ends lines", release('path = "patients.csv"\ndelimiter = "\\n"'), says=["delimiter"]),
     case("range from high to low", sets=['sweep.values={"economics.loss" = {from = 3, to = 1, points = 3}}'],
          says=["sweep.values.economics.loss", "[3.0, 1.0]"]),
     case("range incomplete", sets=['sweep.values={"economics.loss" = {from = 3}}'],
          says=["sweep.values.economics.loss", "from, to and points"]),
-    case("range and list", sets=['sweep.values={"economics.loss" = {from = 0, to = 1, points = 3, values = [1]}}'],
-         says=["sweep.values.economics.loss", "either values, or from, to and points"]),
 ]  # fmt: skip
 
 COMBINATIONS = [
     case("policy needs Safe Harbor", sets=['publisher.policies=["basic", "safe-harbor"]'],
          says=["town.toml", "safe_harbor", "'safe-harbor'"]),
-    case("friendly policy needs Safe Harbor", sets=['publisher.policies=["sh-friendly"]'],
-         says=["safe_harbor", "'sh-friendly'"]),
     case("Safe Harbor of an unknown attribute", section('[safe_harbor]\nage = "agee"'),
          says=["town.toml", "safe_harbor.age", "'agee'", "age, sex, district"]),
-    case("Safe Harbor of an unknown ZIP code", section('[safe_harbor]\nzip = "plz"'),
-         says=["town.toml", "safe_harbor.zip", "'plz'", "age, sex, district"]),
     case("Safe Harbor of ages that are no numbers", SAFE_HARBOR, section('[safe_harbor]\nage = "sex"'),
          says=["town.toml", "'sex'", "not a whole number", "'F'"]),
-    case("Safe Harbor of areas outside the country", SAFE_HARBOR, section('[safe_harbor]\nzip = "district"'),
-         says=["town.toml", "'district'", "found 'N1'"]),
     case("search under a constraint", edit(SCENARIO, "[publisher]", '[publisher]\nsolver = "lattice-search"'),
          says=["town.toml", "publisher.solver", "'no-attack'", "backward-induction, branch-and-bound or iceberg"]),
     case("journalist risk without population", NO_POPULATION,
          says=["town.toml", "population", "missing", "journalist"]),
     case("draw without population", NO_POPULATION, edit(SCENARIO, 'column = "Alter"', "draw = true"),
          section('[adversary]\nrisk = "prosecutor"'), says=["town.toml", "population", "missing", "'age'"]),
-    case("nothing in the records", edit(SCENARIO, 'column = "Alter"', "draw = true"),
-         edit(SCENARIO, 'column = "Geschlecht"', "draw = true"), edit(SCENARIO, 'column = "Bezirk"', "draw = true"),
-         says=["town.toml", "draw"]),
     case("attribute nobody has", edit(SCENARIO, "[attributes.age]", "[attributes.aeg]"),
          says=["town.toml", "attributes.aeg", "'people'", "did you mean 'age'?"]),
     case("record like nobody", edit(SCENARIO, 'column = "Bezirk"', "draw = true"),
@@ -241,8 +193,6 @@ RULES = [
          says=["town.toml", "attributes.age.hierarchy", "codes of several lengths", "[2, 3]"]),
     case("prefixes that do not shorten", age_rule('{ rule = "prefix", digits = [2] }'),
          says=["attributes.age.hierarchy", "digits", "[2]"]),
-    case("pool of no code", age_rule('{ rule = "prefix", digits = [1], pool = ["9"] }'),
-         says=["attributes.age.hierarchy", "pool", "'9'"]),
     case("group of an unknown category", sex_rule('{ rule = "groups", groups = [[["F", "X"]]] }'),
          says=["attributes.sex.hierarchy", "level 1", "'X'", "F, M"]),
     case("category in two groups", sex_rule('{ rule = "groups", groups = [[["F", "M"], ["M", "F"]]] }'),
@@ -257,19 +207,11 @@ HIERARCHY_FILES = [
     case("value with two rows", hierarchy("N1;N;*\nN2;N;*\nN1;N;*\nS1;S;*\nS2;S;*\n"),
          says=["district.csv", "row 3", "two rows", "'N1'"]),
     case("short row", hierarchy("N1;N;*\nN2;N\nS1;S;*\nS2;S;*\n"), says=["district.csv", "2", "length", "3 columns"]),
-    case("short row that would nest", hierarchy("N1;*\nN2\nS1;*\nS2;*\n"), says=["district.csv", "2", "length"]),
-    case("long row", hierarchy("N1;N;*\nN2;N;*;*\nS1;S;*\nS2;S;*\n"), says=["district.csv", "row 2", "3", "4"]),
     case("value without row", hierarchy("N1;N;*\nN2;N;*\nS1;S;*\n"), says=["district.csv", "'district'", "'S2'"]),
     case("other delimiter", hierarchy("N1,N,*\nN2,N,*\nS1,S,*\nS2,S,*\n"),
          says=["district.csv", "row 1", "';'", "','"]),
     case("header", NO_POPULATION, section('[adversary]\nrisk = "prosecutor"'),
          hierarchy("value;region;all\nN1;N;*\nN2;N;*\nS1;S;*\nS2;S;*\n"), says=["district.csv", "row 1", "header"]),
-    case("empty", hierarchy(""), says=["district.csv", "empty"]),
-    case("not text", hierarchy(bytes(range(128, 256))), says=["district.csv", "UTF-8"]),
-    case("missing", drop(DISTRICTS), says=["district.csv", "no such file"]),
-    case("a folder", edit(SCENARIO, "hierarchies/district.csv", "hierarchies"), says=["hierarchies", "is a folder"]),
-    case("name with a zero byte", edit(SCENARIO, "district.csv", "\\u0000.csv"),
-         says=["attributes.district.hierarchy"]),
 ]  # fmt: skip
 
 RECORDS = [
@@ -282,17 +224,12 @@ RECORDS = [
     case("value missing", edit(PATIENTS, "P04,m,30,N1", "P04,m,30,"),
          says=["patients.csv", "row 5", "'Bezirk'", "N1, N2, S1, S2"]),
     case("empty", write(PATIENTS, ""), says=["patients.csv", "empty"]),
-    case("blank lines only", write(PATIENTS, "\n\n"), says=["patients.csv", "empty"]),
     case("header only", write(PATIENTS, "Name,Geschlecht,Alter,Bezirk\n"), says=["patients.csv", "no rows"]),
     case("column missing", edit(PATIENTS, "Alter", "Altr"),
          says=["patients.csv", "column 'Alter'", "missing", "Name, Geschlecht, Altr, Bezirk", "did you mean 'Altr'?"]),
-    case("column with a line break", edit(PATIENTS, "Alter", '"Alter\n(Jahre)"'),
-         says=["patients.csv", "column 'Alter'", "missing"]),
     case("column named twice", edit(PATIENTS, "Name", "Alter"), says=["patients.csv", "twice", "'Alter'"]),
     case("short row", edit(PATIENTS, "P04,m,30,N1", "P04,m,30"), says=["patients.csv", "row 5", "length", "4 columns"]),
     case("long row", edit(PATIENTS, "P04,m,30,N1", "P04,m,30,N1,x"), says=["patients.csv", "row 5", "4", "5"]),
-    case("long first row", edit(PATIENTS, "P00,m,30,N1", "P00,m,30,N1,x"), says=["patients.csv"]),
-    case("all rows long", edit(PATIENTS, "1\n", "1,x\n"), edit(PATIENTS, "2\n", "2,x\n"), says=["patients.csv"]),
     case("quote left open", edit(PATIENTS, "P04", '"P04'), says=["patients.csv", "row 5"]),
     case("other delimiter", release('path = "patients.csv"\ndelimiter = ";"'),
          says=["patients.csv", "one column", "told apart by ';'", "release.delimiter"]),
@@ -300,13 +237,10 @@ RECORDS = [
     case("a folder", edit(SCENARIO, '"patients.csv"', '"people"'), says=["people", "is a folder"]),
     case("below a file", edit(SCENARIO, '"patients.csv"', '"patients.csv/1.csv"'),
          says=["patients.csv/1.csv", "cannot be read"]),
-    case("dangling link", link(PATIENTS, "nowhere"), says=["patients.csv", "no such file"]),
     case("link to itself", link(PATIENTS, PATIENTS), says=["patients.csv", "cannot be read"]),
     case("name with a zero byte", edit(SCENARIO, '"patients.csv"', '"\\u0000.csv"'), says=["release.path"]),
     case("name of 300 characters", edit(SCENARIO, '"patients.csv"', f'"{"p" * 300}"'), says=["cannot be read"]),
     case("Latin-1", write(PATIENTS, "Name,Geschlecht,Alter,Bezirk\nJürgen,m,30,N1\n".encode("latin-1")),
-         says=["patients.csv", "UTF-8"]),
-    case("UTF-16", write(PATIENTS, "Name,Geschlecht,Alter,Bezirk\nA,m,30,N1\n".encode("utf-16")),
          says=["patients.csv", "UTF-8"]),
     case("not an Adult file", release('path = "patients.csv"\nformat = "adult"'),
          says=["patients.csv", "not an Adult file", "4 columns", "15 columns"]),
@@ -314,7 +248,7 @@ RECORDS = [
     *[
         case(f"broken {ending}", edit(SCENARIO, '"patients.csv"', f'"p.csv.{ending}"'),
              write(f"p.csv.{ending}", b"not packed"), says=[f"p.csv.{ending}"])
-        for ending in ("gz", "bz2", "xz", "zip")
+        for ending in ("gz", "zip")
     ],
     case("cut gz", edit(SCENARIO, '"patients.csv"', '"p.csv.gz"'),
          write("p.csv.gz", gzip.compress((TOWN / PATIENTS).read_bytes())[:-20]), says=["p.csv.gz"]),
@@ -330,16 +264,10 @@ POPULATIONS = [
     case("key misspelt", edit(RECIPE, "count =", "cuont ="),
          says=["people.toml: cuont: unknown key", "file", "delimiter", "did you mean 'count'?"]),
     case("key missing", edit(RECIPE, 'file = "people.csv"\n', ""), says=["people.toml: file: key missing"]),
-    case("wrong type", edit(RECIPE, 'age = "years"', "age = 3"), says=["people.toml: columns.age: wrong type"]),
-    case("not TOML", write(RECIPE, 'kind = "counts"\nfile = '), says=["people.toml", "not valid TOML"]),
     case("recipe missing", edit(SCENARIO, "people/people.toml", "people/poeple.toml"),
          says=["people/poeple.toml", "no such file"]),
-    case("recipe a folder", edit(SCENARIO, '"people/people.toml"', '"./people"'), says=["people", "is a folder"]),
     case("recipe unknown", edit(SCENARIO, '"people/people.toml"', '"tennesse-2010"'),
          says=["'tennesse-2010'", "expected adult", "did you mean 'tennessee-2010'?"]),
-    case("recipe of 300 characters", edit(SCENARIO, '"people/people.toml"', f'"{"p" * 300}"'), says=["population"]),
-    case("file missing", edit(RECIPE, "people.csv", "peple.csv"), says=["peple.csv", "no such file"]),
-    case("file empty", write(PEOPLE, ""), says=["people.csv", "empty"]),
     case("nobody", write(PEOPLE, "years,sex,district,people\n"), says=["people.csv", "no rows"]),
     case("nobody counted", write(PEOPLE, "years,sex,district,people\n30,F,N1,0\n"), says=["people.toml", "empty"]),
     case("column missing", edit(RECIPE, '"years"', '"year"'),
@@ -349,7 +277,7 @@ POPULATIONS = [
     *[
         case(f"count {count}", edit(PEOPLE, "N1,20", f"N1,{count}"),
              says=["people.csv", "row 4", "column 'people'", f"'{count}'"])
-        for count in ("-20", "many", "inf", "nan", "1e30")
+        for count in ("-20", "many", "nan", "1e30")
     ],
     case("age with two signs", edit(PEOPLE, "33,F,S2", "--33,F,S2"), says=["--33"]),
 ]  # fmt: skip
@@ -357,8 +285,6 @@ POPULATIONS = [
 FIGURES = [
     case("record with an unknown value", sets=['figures.strategies={age = "99", sex = "F", district = "N1"}'],
          says=["town.toml", "figures.strategies", "'age'", "'99'", "30, 31, 32, 33"]),
-    case("record without an attribute", sets=['figures.strategies={age = "30", sex = "F"}'],
-         says=["town.toml", "figures.strategies", "missing", "'district'"]),
     case("record with a strange attribute",
          sets=['figures.strategies={age = "30", sex = "F", district = "N1", shoe = "44"}'],
          says=["town.toml", "figures.strategies", "no such attribute", "'shoe'"]),
@@ -369,27 +295,18 @@ FIGURES = [
 OVERRIDES = [
     case("without =", sets=["economics.loss"], says=["--set", "'economics.loss'", "KEY=VALUE"]),
     case("without key", sets=["=600"], says=["--set", "'=600'", "KEY=VALUE"]),
-    case("with an empty part", sets=["economics..loss=600"], says=["--set", "KEY=VALUE"]),
     case("into a value", sets=["seed.of.run=3"], says=["--set", "seed", "not a section", "found 7"]),
     case("into a list", sets=["publisher.policies.first=basic"], says=["--set", "publisher.policies", "no such entry"]),
     case("of an unknown key", sets=["economics.los=600"],
          says=["--set", "economics.los", "unknown key", "did you mean 'loss'?"]),
-    case("of an unknown section", sets=["economy.loss=600"],
-         says=["--set", "economy", "unknown key", "did you mean 'economics'?"]),
     case("of a missing file", sets=["release.path=adult.data"], says=["adult.data", "no such file"]),
     case("of a missing attack recipe", sets=["adversary.stages=nope.toml"],
          says=["nope.toml: adversary.stages: no such file"]),
-    case("of an attack recipe that is a folder", sets=["adversary.stages=./people"],
-         says=["people: adversary.stages: is a folder"]),
     case("of an attack recipe of nothing", write("attack.toml", "title = 3"), sets=["adversary.stages=attack.toml"],
          says=["attack.toml: title: wrong type"]),
-    case("of an empty path", sets=["release.path="], says=["release.path"]),
-    case("on two lines", sets=["economics.loss=600\nmore = 1"], says=["--set", "economics.loss"]),
     case("with a broken character", sets=["title=\udcff"], says=["--set", "title"]),
     case("nested too deep", sets=["title=" + "[" * 5000], says=["--set"]),
     case("with a number of 5000 digits", sets=["seed=" + "9" * 5000], says=["--set"]),
-    case("next to a mistake in the file", edit(SCENARIO, "seed = 7", "seeds = 7"), sets=["seed=8"],
-         says=["town.toml: seeds: unknown key"]),
 ]  # fmt: skip
 
 CASES = {
@@ -405,66 +322,45 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("command", cases(["run", "check"], ["check"]))
 @pytest.mark.parametrize(
     ("changes", "options", "says"),
     [pytest.param(*c.values, id=f"{group}: {c.id}") for group, members in CASES.items() for c in members],
 )
-def test_it_is_refused_in_one_line_and_nothing_is_written(town, reidsim, command, changes, options, says):
+def test_invalid_input_is_refused_in_one_line_and_nothing_is_written(town, reidsim_, changes, options, says):
     for change in changes:
         change(town)
     before = everything_in(town.parent)
-    output = ["-o", "results"] if command == "run" else []
 
-    outcome = reidsim(command, SCENARIO, *options, *output)
+    outcome = reidsim_("check", SCENARIO, *options)
 
     assert_one_line(*outcome, *says)
     assert everything_in(town.parent) == before
 
 
-def test_the_town_itself_is_not_refused(town, reidsim):
-    code, _, err = reidsim("run", SCENARIO, "-o", "results")
-    assert (code, err) == (0, "")
-    code, _, err = reidsim("check", SCENARIO)
-    assert (code, err) == (0, "")
-
-
 # The scenario itself.
 
 
-@pytest.mark.parametrize("command", ["run", "check", "show"])
+@pytest.mark.parametrize("command", ["run", "show"])
 @pytest.mark.parametrize(
     ("name", "says"),
     [
         pytest.param("wan2051", ["'wan2051'", "arx-example", "did you mean 'wan2021'?"], id="name unknown"),
-        pytest.param("xyz", ["'xyz'", "expected arx-example", "or a file"], id="name like no other"),
         pytest.param("twon.toml", ["twon.toml", "no such file"], id="file missing"),
-        pytest.param("elsewhere/town.toml", ["elsewhere/town.toml", "no such file"], id="folder missing"),
         pytest.param("patients.csv/town.toml", ["patients.csv/town.toml", "no such file"], id="below a file"),
-        pytest.param("./people", ["people", "is a folder"], id="a folder"),
         pytest.param("people", ["people", "is a folder"], id="a folder by its name"),
         pytest.param(".", [".: is a folder; expected a scenario file (TOML)"], id="the working folder"),
         pytest.param(PATIENTS, [f"{PATIENTS}: not a scenario file", f"reidsim new {PATIENTS}"], id="records"),
-        pytest.param(PEOPLE, [f"{PEOPLE}: not a scenario file", f"reidsim new {PEOPLE}"], id="records in a folder"),
-        pytest.param("patient.csv", ["patient.csv: no such file"], id="records that are not there"),
         pytest.param("README", ["README: not a scenario file (TOML)\n"], id="a file by its name"),
-        pytest.param("folder.toml", ["folder.toml", "is a folder"], id="a folder that looks like a file"),
-        pytest.param("dangling.toml", ["dangling.toml", "no such file"], id="a dangling link"),
         pytest.param("binary.toml", ["binary.toml", "UTF-8"], id="not text"),
-        pytest.param("latin.toml", ["latin.toml", "UTF-8"], id="Latin-1"),
         pytest.param("t" * 300, ["no bundled scenario"], id="name of 300 characters"),
-        pytest.param("t" * 300 + ".toml", ["ttt.toml"], id="file name of 300 characters"),
     ],
 )
-def test_a_scenario_that_cannot_be_read_is_refused_in_one_line(town, reidsim, command, name, says):
+def test_a_scenario_that_cannot_be_read_is_refused_in_one_line(town, reidsim_, command, name, says):
     (town / "README").write_text("title = 'x'")
-    (town / "folder.toml").mkdir()
-    (town / "dangling.toml").symlink_to("nowhere")
     (town / "binary.toml").write_bytes(bytes(range(256)))
-    (town / "latin.toml").write_bytes('title = "Gemütlich"'.encode("latin-1"))
     before = everything_in(town.parent)
 
-    assert_one_line(*reidsim(command, name), *says)
+    assert_one_line(*reidsim_(command, name), *says)
     assert everything_in(town.parent) == before
 
 
@@ -472,24 +368,20 @@ def test_a_scenario_that_cannot_be_read_is_refused_in_one_line(town, reidsim, co
     ("text", "says"),
     [
         ("[economics]\ncost = = 3\n", "line 2"),
-        ("seed = 1\nseed = 2\n", "line 2"),
         ("title = 'open\n", "end of document"),
-        ("\n\nnonsense\n", "line 3"),
         ("seed = " + "[" * 5000, "not valid TOML"),
-        ("seed = " + "9" * 5000, "not valid TOML"),
     ],
 )
-@pytest.mark.parametrize("command", ["run", "check"])
-def test_a_scenario_that_is_not_toml_is_refused_with_its_line(town, reidsim, command, text, says):
+def test_a_scenario_that_is_not_toml_is_refused_with_its_line(town, reidsim_, text, says):
     (town / "mine.toml").write_text(text)
-    assert_one_line(*reidsim(command, "mine.toml"), "mine.toml", "not valid TOML", says)
+    assert_one_line(*reidsim_("check", "mine.toml"), "mine.toml", "not valid TOML", says)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
 @pytest.mark.parametrize("file", [SCENARIO, PATIENTS, DISTRICTS, RECIPE, PEOPLE])
-def test_a_file_without_permission_is_refused_in_one_line(town, reidsim, file):
+def test_a_file_without_permission_is_refused_in_one_line(town, reidsim_, file):
     (town / file).chmod(0)
-    assert_one_line(*reidsim("check", SCENARIO), Path(file).name, "cannot be read", "ermission denied")
+    assert_one_line(*reidsim_("check", SCENARIO), Path(file).name, "cannot be read", "ermission denied")
 
 
 # Where results go.
@@ -500,65 +392,41 @@ def test_a_file_without_permission_is_refused_in_one_line(town, reidsim, file):
     [
         pytest.param(PATIENTS, ["patients.csv", "is a file"], id="a file"),
         pytest.param("people", ["people", "not empty"], id="a folder with something in it"),
-        pytest.param("hidden", ["hidden", "not empty"], id="a folder with a hidden file"),
         pytest.param(".", ["not empty"], id="the working folder"),
         pytest.param(f"{PATIENTS}/out", ["patients.csv", "is a file"], id="below a file"),
-        pytest.param(f"{PATIENTS}/a/b/out", ["patients.csv", "is a file"], id="far below a file"),
         pytest.param("link", ["link"], id="a dangling link"),
-        pytest.param("link/out", ["link/out"], id="below a dangling link"),
-        pytest.param("o" * 300, ["oooo"], id="a name of 300 characters"),
         pytest.param("/proc/reidsim", ["/proc/reidsim", "cannot be written"], id="where nothing can be made"),
     ],
 )
-def test_an_output_that_cannot_be_used_is_refused_in_one_line(town, reidsim, folder, says):
+def test_an_output_that_cannot_be_used_is_refused_in_one_line(town, reidsim_, folder, says):
     if folder.startswith("/proc") and not Path("/proc").is_dir():
         pytest.skip("there is no /proc here")
-    (town / "hidden").mkdir()
-    (town / "hidden" / ".keep").touch()
     (town / "link").symlink_to("nowhere")
     before = everything_in(town.parent)
 
-    assert_one_line(*reidsim("run", SCENARIO, "-o", folder), *says)
+    assert_one_line(*reidsim_("run", SCENARIO, "-o", folder), *says)
     assert everything_in(town.parent) == before
 
 
-def test_a_taken_output_is_refused_before_any_work_is_done(town, reidsim, monkeypatch):
+def test_a_taken_output_is_refused_before_any_work_is_done(town, reidsim_, monkeypatch):
     def too_late(*arguments, **options):
         raise AssertionError("the scenario was run although its results have nowhere to go")
 
     monkeypatch.setattr("reidsim.kinds.tables.kind.build_study", too_late)
     for folder in ("people", PATIENTS, f"{PATIENTS}/out"):
-        assert reidsim("run", SCENARIO, "-o", folder)[0] == 2
+        assert reidsim_("run", SCENARIO, "-o", folder)[0] == 2
 
 
-@pytest.mark.parametrize("writer", ["write_parquet", "write_json"])
-def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, writer):
+def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim_, monkeypatch):
     def fill(path, content):
         path.write_bytes(b"the first half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr(f"reidsim.engine.results.{writer}", fill)
+    monkeypatch.setattr("reidsim.engine.results.write_json", fill)
     before = everything_in(town.parent)
 
-    assert_one_line(*reidsim("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")
+    assert_one_line(*reidsim_("run", SCENARIO, "-o", "results"), "results", "disk is full", "nothing was written")
     assert everything_in(town.parent) == before
-
-
-def test_a_disk_that_fills_up_while_figures_are_drawn_is_one_line_and_keeps_the_rest(town, reidsim, monkeypatch):
-    def fill(figure, path, **options):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-
-    monkeypatch.setattr("reidsim.reports.illustration.save_figure", fill)
-    before = everything_in(town.parent)
-    record = 'figures.strategies={age = "30", sex = "F", district = "N1"}'
-
-    code, out, err = reidsim("run", SCENARIO, "-o", "results", "--set", record)
-
-    assert "Publisher's payoff" in out
-    assert_one_line(code, "", err, "results/figures", "disk is full")
-    added = set(everything_in(town.parent)) - set(before)
-    assert {path.name for path in added} >= {"manifest.json", "runs.parquet", "records.parquet"}
-    assert not any("figures" in path.parts or path.name.startswith(".") for path in added)
 
 
 @pytest.fixture
@@ -588,42 +456,18 @@ def console_script(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-TYPED = [
-    pytest.param([], ["run", "wan2051"], ["did you mean 'wan2021'?"], id="scenario unknown"),
-    pytest.param([edit(SCENARIO, "benefit", "benefitt")], ["run", SCENARIO], ["benefitt"], id="key misspelt"),
-    pytest.param([edit(PATIENTS, "P04,m,30", "P04,m,34")], ["check", SCENARIO], ["row 5", "34"], id="record"),
-    pytest.param([edit(PATIENTS, "1\n", "1,x\n")], ["run", SCENARIO], ["patients.csv"], id="rows too long"),
-    pytest.param([edit(DISTRICTS, "N2;N;*", "N2;N;-")], ["run", SCENARIO], ["'N1' and 'N2'"], id="hierarchy"),
-    pytest.param([], ["run", SCENARIO, "-o", "people"], ["people", "not empty"], id="output taken"),
-    pytest.param([], ["check", SCENARIO, "--set", "economics.cost=inf"], ["--set", "economics.cost"], id="--set"),
-    pytest.param([], ["show", "people/"], ["people", "is a folder"], id="show"),
-]
-
-
-@pytest.mark.parametrize(("changes", "arguments", "says"), cases(TYPED, TYPED[3:4]))
-def test_the_real_command_answers_bad_input_in_one_line(town, changes, arguments, says):
-    for change in changes:
-        change(town)
-    before = everything_in(town.parent)
-
-    assert_one_line(*console_script(*arguments), *says)
-    assert everything_in(town.parent) == before
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["chek", "wan2015"], "check"),
         (["run"], "SCENARIO"),
-        (["check", "wan2015", "--sett", "a=1"], "--set"),
         (["run", "wan2015", "--seed", "-1"], "--seed"),
-        (["run", "wan2015", "--seed", "many"], "--seed"),
         (["check", "wan2015", "town.toml"], "town.toml"),
     ],
 )
-def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim, arguments, says):
+def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim_, arguments, says):
     before = everything_in(town.parent)
-    code, out, err = reidsim(*arguments)
+    code, out, err = reidsim_(*arguments)
     assert code == 2
     assert out == ""
     assert "Traceback" not in err
@@ -632,59 +476,27 @@ def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim, ar
     assert everything_in(town.parent) == before
 
 
-def test_a_number_of_thousands_of_digits_is_text_where_text_may_be_and_else_told(town, reidsim):
-    people = (town / PATIENTS).read_text().replace("P00,m,30,N1", f"P00,m,{'9' * 5_000},N1")
-    (town / PATIENTS).write_text(people)
-    NO_POPULATION(town)
-    code, out, err = reidsim("check", SCENARIO, "--set", 'adversary.risk="prosecutor"')
-    assert_one_line(code, out, err, "attribute 'age'", "not a whole number", "found '9999")
-    # No value of this column is parsed as a number.
-    (town / PATIENTS).write_text("\n".join(f"{line},{'8' * 5_000}" for line in people.splitlines()))
-    code, out, err = reidsim("describe", PATIENTS, "--column", "Alter", "--column", "Geschlecht")
-    assert (code, err) == (0, "")
-
-
-def test_bytes_that_are_no_text_are_told_with_their_column(town, reidsim):
-    table = pd.read_csv(town / PATIENTS)
-    table.assign(Alter=[b"\xff\xfe"] * len(table)).to_parquet(town / "patients.parquet")
-    code, out, err = reidsim("check", SCENARIO, "--set", 'release.path="patients.parquet"')
-    assert_one_line(code, out, err, "patients.parquet", "column 'Alter'", "not text in UTF-8")
-
-
-def test_a_scenario_of_hundreds_of_megabytes_is_refused_unread(town, reidsim):
+def test_a_scenario_of_hundreds_of_megabytes_is_refused_unread(town, reidsim_):
     with (town / SCENARIO).open("ab") as file:
         file.truncate(200 << 20)
-    assert_one_line(*reidsim("check", SCENARIO), "town.toml", "too large for such a file", "at most 32 MiB")
+    assert_one_line(*reidsim_("check", SCENARIO), "town.toml", "too large for such a file", "at most 32 MiB")
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["[" + "a." * 1_000 + "a]\n", "a." * 100_000 + "a = 1\n", "a = " + "[" * 100 + "]" * 100 + "\n"],
-    ids=["header", "key", "list"],
+    "text", ["a." * 100_000 + "a = 1\n", "a = " + "[" * 100 + "]" * 100 + "\n"], ids=["key", "list"]
 )
-def test_a_scenario_nested_deeper_than_any_is_told_at_once(town, reidsim, text):
+def test_a_scenario_nested_deeper_than_any_is_told_at_once(town, reidsim_, text):
     (town / "deep.toml").write_text(text)
     (town / "above.toml").write_text('extends = "deep.toml"\n')
     for name in "deep.toml", "above.toml":
-        assert_one_line(*reidsim("check", name), "deep.toml", "nested too deep", "at most 50 levels")
+        assert_one_line(*reidsim_("check", name), "deep.toml", "nested too deep", "at most 50 levels")
 
 
-@pytest.mark.parametrize("line", ["key{} = 1", "[economics.key{}]"])
-def test_a_scenario_of_more_keys_than_any_is_told_at_once(town, reidsim, line):
+def test_a_scenario_of_too_many_keys_is_refused_at_once(town, reidsim_):
     with (town / SCENARIO).open("a") as file:
-        file.write("\n".join(line.format(number) for number in range(150_000)))
+        file.write("\n".join(f"[economics.key{number}]" for number in range(150_000)))
     says = ("town.toml: too many keys, ", "key7", "; found 1500", "; expected at most 100,000")
-    assert_one_line(*reidsim("check", SCENARIO), *says)
-
-
-def test_a_list_on_as_many_lines_is_none_of_too_many_keys(tmp_path):
-    path = tmp_path / "long.toml"
-    path.write_text("[a]\nb = [\n" + "[1, 2],\n" * 100_001 + "]\n[c]\n'd e' = 1\n")
-    assert len(read_toml(path)["a"]["b"]) == 100_001
-
-
-def test_a_key_nested_deeper_than_any_is_told(town, reidsim):
-    assert_one_line(*reidsim("check", SCENARIO, "--set", "a." * 1_000 + "a=1"), "--set", "nested too deep")
+    assert_one_line(*reidsim_("check", SCENARIO), *says)
 
 
 @pytest.mark.parametrize(
@@ -695,15 +507,14 @@ def test_a_key_nested_deeper_than_any_is_told(town, reidsim):
     ],
     ids=["columns", "cell"],
 )
-def test_a_table_of_endless_rows_is_refused_at_once(town, reidsim, text, says):
+def test_a_table_of_endless_rows_is_refused_at_once(town, reidsim_, text, says):
     (town / "wide.csv").write_text(text)
-    for arguments in ("describe", "wide.csv"), ("new", "wide.csv", "-o", "x"):
-        assert_one_line(*reidsim(*arguments), "wide.csv", says)
+    assert_one_line(*reidsim_("new", "wide.csv", "-o", "x"), "wide.csv", says)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "xlsx"])
-def test_a_pipe_that_nobody_writes_to_is_refused_at_once(town, reidsim, ending):
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(town, reidsim_, ending):
     pipe = f"pipe.{ending}"
     os.mkfifo(town / pipe)
     for arguments in (
@@ -711,43 +522,37 @@ def test_a_pipe_that_nobody_writes_to_is_refused_at_once(town, reidsim, ending):
         ("describe", pipe),
         ("new", pipe, "-o", "x"),
     ):
-        assert_one_line(*reidsim(*arguments), pipe, "expected a")
+        assert_one_line(*reidsim_(*arguments), pipe, "expected a")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-@pytest.mark.parametrize("name", ["manifest.json", "records.parquet"])
-def test_a_pipe_in_a_results_folder_is_refused_at_once(town, reidsim, name):
+def test_a_pipe_or_folder_in_place_of_a_file_of_results_is_refused_at_once(town, reidsim_):
     run(SCENARIO).save("results")
-    (town / "results" / name).unlink()
-    os.mkfifo(town / "results" / name)
-    assert_one_line(*reidsim("report", "results"), name, "is a pipe, device or socket; expected a file")
+    table = town / "results" / "records.parquet"
+    table.unlink()
+    os.mkfifo(table)
+    assert_one_line(*reidsim_("report", "results"), table.name, "is a pipe, device or socket; expected a file")
+    table.unlink()
+    table.mkdir()
+    assert_one_line(*reidsim_("report", "results"), table.name, "a folder without tables")
 
 
-def test_an_empty_folder_instead_of_a_table_is_told(town, reidsim):
-    run(SCENARIO).save("results")
-    (town / "results" / "runs.parquet").unlink()
-    (town / "results" / "runs.parquet").mkdir()
-    share = ("share", "results", "-o", "shared.csv", "--policy", "no-attack")
-    for arguments in share, ("report", "results"):
-        assert_one_line(*reidsim(*arguments), "runs.parquet", "a folder without tables")
-
-
-@pytest.mark.parametrize(("length", "says"), [(19, None), (3_000, "too long")])
-def test_scenarios_may_extend_one_another_in_short_chains(town, reidsim, length, says):
+@pytest.mark.parametrize(("length", "says"), [(19, None), (21, "too long")])
+def test_scenarios_may_extend_one_another_in_short_chains(town, reidsim_, length, says):
     for number in range(length):
         (town / f"{number}.toml").write_text(f'extends = "{number + 1}.toml"\n')
     (town / SCENARIO).rename(town / f"{length}.toml")
-    code, out, err = reidsim("check", "0.toml")
+    code, out, err = reidsim_("check", "0.toml")
     if says is None:
         assert (code, err) == (0, "")
     else:
         assert_one_line(code, out, err, "extends", says, "at most 20 scenarios")
 
 
-def test_a_circle_of_scenarios_is_told(town, reidsim):
+def test_a_circle_of_scenarios_is_told(town, reidsim_):
     for number in range(5):
         (town / f"{number}.toml").write_text(f'extends = "{(number + 1) % 5}.toml"\n')
-    assert_one_line(*reidsim("check", "2.toml"), "1.toml", "extends", "a scenario cannot extend itself")
+    assert_one_line(*reidsim_("check", "2.toml"), "1.toml", "extends", "a scenario cannot extend itself")
 
 
 def no_room(*given, **named):
@@ -759,42 +564,18 @@ def no_room_for_a_thread(*given, **named):
 
 
 @pytest.mark.parametrize("full", [no_room, no_room_for_a_thread])
-def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim, monkeypatch, full):
+def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim_, monkeypatch, full):
     monkeypatch.setattr("reidsim.engine.run.run_loaded", full)
     before = everything_in(town)
-    assert_one_line(*reidsim("run", SCENARIO, "-o", "out"), "not enough memory")
+    assert_one_line(*reidsim_("run", SCENARIO, "-o", "out"), "not enough memory")
     assert everything_in(town) == before
 
 
-@pytest.mark.parametrize("options", [("--seed",), ("--set", "seed=")], ids=["option", "key"])
-@pytest.mark.parametrize("seed", [2**63, 2**64, 10**30, -1])
-def test_a_seed_that_tables_cannot_hold_is_refused_before_the_run(town, reidsim, options, seed):
+@pytest.mark.parametrize("seed", [2**63, -1])
+def test_a_seed_that_tables_cannot_hold_is_refused_before_the_run(town, reidsim_, seed):
     before = everything_in(town)
-    *first, last = options
-    given = [*first, f"{last}{seed}"] if last.endswith("=") else [*options, seed]
-    code, out, err = reidsim("run", SCENARIO, "-o", "out", *given)
+    code, out, err = reidsim_("run", SCENARIO, "-o", "out", "--seed", seed)
     assert (code, out) == (2, "")
     assert "seed" in err
     assert ("9223372036854775807" if seed > 0 else "equal to 0") in err
     assert everything_in(town) == before
-
-
-def test_the_largest_seed_can_be_run_and_replicated(town, reidsim):
-    code, _, err = reidsim("run", SCENARIO, "-o", "out", "--seed", 2**63 - 1, "--set", "replications=2")
-    assert code == 0, err
-    assert pd.read_parquet(town / "out" / "runs.parquet")["seed"].max() == 2**63 - 1
-
-
-def test_a_registry_with_a_value_that_the_population_lacks_is_refused_in_one_line(town, reidsim):
-    header, first, *others = (town / PEOPLE).read_text().splitlines()
-    ages = header.split(",").index("years")
-    cells = first.split(",")
-    cells[ages] = "99"
-    (town / "people" / "registry.csv").write_text("\n".join([header, ",".join(cells), *others]) + "\n")
-    text = (town / RECIPE).read_text().replace("people.csv", "registry.csv")
-    (town / "people" / "registry.toml").write_text(text)
-    given = ["--set", 'adversary={planner="fmdp", sequential={registry="people/registry.toml"}}']
-    code, out, err = reidsim("run", SCENARIO, "-o", "out", *given)
-    assert (code, out) == (2, "")
-    assert "adversary.sequential.registry" in err
-    assert "99" in err

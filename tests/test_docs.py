@@ -3,36 +3,57 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import re
 import runpy
+import shlex
 import sys
 from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
-from pages import DOCS, OUTPUT, as_shown, blocks_of, lines_of, play
+from pages import DOCS, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_commands
 
 import reidsim
+from reidsim.cli import main
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 
 
-@pytest.fixture
-def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    return tmp_path
-
-
 # Examples.
 
 
-# tests/reports/test_reproduction.py runs the ledger.
+def run_in_this_process(page: str, block: Block, folder: Path) -> str:
+    """Run the commands of a block without a process for each; tests/test_docs_results.py draws their figures."""
+    # Redirected output needs a shell, and code of a scenario would stay registered in this process.
+    if ">" in block.text or "--allow-code" in block.text:
+        return run_commands(page, block, folder)
+    printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reidsim.reports.illustration.illustrate", lambda result, into: into.mkdir() or [])
+        patch.setenv("COLUMNS", "80")
+        patch.setattr(sys, "stdin", io.StringIO())
+        for line in block.text.splitlines():
+            patch.setattr(sys, "argv", shlex.split(line))
+            outputs = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
+            with outputs[0], outputs[1], pytest.raises(SystemExit) as stop:
+                main()
+            text = printed.buffer.getvalue().decode()
+            assert not stop.value.code, f"{page}, line {block.line}:\n{line}\n{text}"
+    return text
+
+
+# tests/reports/test_reproduction.py runs the ledger, and .ci/tutorial runs the other two pages.
+RUN_ELSEWHERE = ("reproduction.md", "tutorial.md", "own-data.md")
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "reproduction.md"])
-def test_examples_run_and_print_what_is_shown(page: str, page_folder: Path) -> None:
-    for block, printed in play(page, page_folder):
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in RUN_ELSEWHERE and blocks_of(page)])
+def test_examples_run_and_print_what_is_shown(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for block, printed in play(page, tmp_path, run_in_this_process):
         assert lines_of(block.text) == lines_of(as_shown(block.text, printed)), f"{page}, line {block.line}"
 
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -13,43 +12,30 @@ import own_files
 import pandas as pd
 import pyreadstat
 import pytest
-from tiers import cases
 
-from reidsim.cli import main
 from reidsim.drafts.draft import draft_scenario
-from reidsim.engine.run import describe
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import read_release
-from reidsim.releases.calendar import age_on
 from reidsim.reports.shared.file import verify_shared
 from reidsim.scenarios.load import load_scenario
 
-ROOT = Path(__file__).resolve().parents[1]
+
+@pytest.fixture(autouse=True)
+def _no_figures(monkeypatch):
+    """Draw no figures, because these tests are about other output."""
+    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return tmp_path
-
-
-@pytest.fixture
-def reidsim_(monkeypatch, capsys):
-    """Return a function that runs the command line in this process.
+def reidsim_(reidsim_):
+    """Return a function that runs the command line and checks its exit code.
 
     The function returns standard output and the warnings, one per line.
     """
 
     def run(*arguments, code=0):
-        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
-        try:
-            main()
-            ended = 0
-        except SystemExit as exit_:
-            ended = exit_.code or 0
-        out, err = capsys.readouterr()
+        ended, out, err = reidsim_(*arguments)
         assert ended == code, err
         return " ".join(out.split()), [line.removeprefix("warning: ") for line in err.splitlines()]
 
@@ -77,7 +63,7 @@ def labels_read(loaded):
 
 
 def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
-    table = own_files.hospital(3_000, 1_764)
+    table = own_files.hospital(800, 470)
     own_files.write_hospital(folder / "stays.csv", table)
     _, warnings = reidsim_("new", "stays.csv", "--merge", "race")
     told = "\n".join(warnings)
@@ -93,7 +79,7 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
     assert attributes["age"]["hierarchy"]["widths"] == [5, 10, 20]
     assert attributes["sex"]["hierarchy"] == {"rule": "suppress"}
     reidsim_("check", "stays/stays.toml")
-    reidsim_("run", "stays/stays.toml", "-o", "results")
+    reidsim_("run", "stays/stays.toml", "-o", "results", "--set", 'publisher.policies=["no-protection"]')
     reidsim_(
         "share",
         "results",
@@ -113,7 +99,7 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
     written = table["dob"].groupby(table["pid"]).nunique()
     assert written.max() == 4
     ambiguous = table["dob"].str.fullmatch(r"(\d|1[0-2])/(\d|1[0-2])/\d\d")
-    assert ambiguous.sum() > 100
+    assert ambiguous.sum() > 20
     assert days.max() == 1
     assert Counter(shared["race"]) == Counter(
         next(usual for usual, spellings in own_files.RACES.items() if race in spellings) for race in table["race"]
@@ -121,7 +107,7 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
     assert (shared["age"] == table["age"].replace("999", "")).all()
     assert (shared["zip"] == table["zip"]).all()
     assert json.loads(Path("shared.csv.json").read_text())["delimiter"] == ";"
-    assert verify_shared(Path("shared.csv"))["records"]["shared"] == 3_000
+    assert verify_shared(Path("shared.csv"))["records"]["shared"] == 800
 
 
 def test_days_are_those_that_clerks_meant(folder):
@@ -135,40 +121,6 @@ def test_days_are_those_that_clerks_meant(folder):
     assert (read.to_numpy()[pd.notna(known)] == known[pd.notna(known)]).all()
 
 
-def test_dates_of_birth_become_ages(folder):
-    table = own_files.hospital(2_000, 1_176)
-    _, by_day = drafted(folder, table)
-    days = labels_read(by_day)["dob"]
-    draft = draft_scenario(folder / "hospital.csv", folder / "ages", age_on="2023-12-31")
-    (folder / "ages").mkdir()
-    draft.write(folder / "ages")
-    loaded = load_scenario(folder / "ages" / draft.scenario_file)
-    assert labels_read(loaded)["dob"] == [str(age_on(day, date(2023, 12, 31))) for day in days]
-    assert loaded.scenario.attributes["dob"].hierarchy.widths == (5, 10, 20)
-
-
-def test_near_spellings_are_told_and_never_grouped_with_rare_values(folder, reidsim_):
-    own_files.write_hospital(folder / "stays.csv", own_files.hospital(3_000, 1_764))
-    _, warnings = reidsim_("new", "stays.csv")
-    (told,) = [warning for warning in warnings if warning.startswith("column 'race'")]
-    assert "may be misspelled" in told
-    assert "--merge race merges those listed in spellings.csv" in told
-    near = pd.read_csv("stays/spellings.csv", dtype=str)
-    assert set(near["column"]) == {"race"}
-    usual = {
-        spelling.strip(): meant
-        for meant, spellings in own_files.RACES.items()
-        for spelling in spellings
-        if spelling.strip() != meant
-    }
-    listed = dict(zip(near["spelling"], near["usual spelling"], strict=True))
-    assert {spelling: usual[spelling] for spelling in listed} == listed
-    assert len(listed) >= 6
-    content = tomllib.loads((folder / "stays/stays.toml").read_text(encoding="utf-8"))
-    assert "values" not in content["attributes"]["race"]
-    assert content["attributes"]["race"]["hierarchy"]["groups"] == [[["Samoan", "Tongan"]]]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -180,28 +132,17 @@ def test_near_spellings_are_told_and_never_grouped_with_rare_values(folder, reid
         ({"encoding": "latin1000"}, "no such encoding; found 'latin1000'"),
     ],
 )
-def test_what_cannot_be_done_to_columns_is_told(folder, options, message):
+def test_options_that_do_not_fit_the_columns_are_refused(folder, options, message):
     with pytest.raises(InputError) as caught:
         drafted(folder, own_files.hospital(200, 120), **options)
     assert message in str(caught.value)
-
-
-def test_a_file_in_another_encoding_is_read_in_it_and_shared_in_utf_8(folder, reidsim_):
-    rows = [f"{30 + number % 40};{town}\n" for number, town in enumerate(["Köln", "Zürich"] * 60)]
-    (folder / "people.csv").write_bytes(("Alter;Wohnort\n" + "".join(rows)).encode("latin-1"))
-    _, errors = reidsim_("new", "people.csv", code=2)
-    assert "give its encoding, such as latin-1" in errors[0]
-    reidsim_("new", "people.csv", "--encoding", "latin-1")
-    reidsim_("run", "people/people.toml", "-o", "results")
-    reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
-    assert (folder / "shared.csv").read_text(encoding="utf-8") == "Alter;Wohnort\n" + "".join(rows)
 
 
 # A survey.
 
 
 def survey_files(folder):
-    table = own_files.survey(1_000)
+    table = own_files.survey(400)
     labels = {"value_labels": own_files.VALUE_LABELS, "variable_labels": own_files.COLUMN_LABELS}
     table.to_stata(folder / "survey.dta", write_index=False, **labels)
     pyreadstat.write_sav(
@@ -214,28 +155,20 @@ def survey_files(folder):
     return table
 
 
-@pytest.mark.parametrize("file", ["survey.dta", "survey.sav"])
-def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_, file):
+def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_):
+    file = "survey.sav"
     table = survey_files(folder)
     reidsim_(
         "new", file, "--quasi-identifier", "roof", *(f"--quasi-identifier={name}" for name in ("sex", "age", "hhcivil"))
     )
     content = tomllib.loads((folder / "survey/survey.toml").read_text(encoding="utf-8"))
     assert content["release"] == {"path": f"../{file}", "household": "ori_hid"}
-    reidsim_("run", "survey/survey.toml", "-o", "results")
+    reidsim_("run", "survey/survey.toml", "-o", "results", "--set", 'publisher.policies=["no-protection"]')
     reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     shared = pd.read_csv("shared.csv", dtype=str, keep_default_na=False)
     for name in ("roof", "sex", "hhcivil"):
         assert (shared[name] == table[name].map(own_files.VALUE_LABELS[name])).all()
     assert (shared["age"] == table["age"].map(lambda age: "" if pd.isna(age) else f"{age:.0f}")).all()
-
-
-def test_names_that_say_nothing_are_told_by_the_labels_of_columns(folder):
-    survey_files(folder)
-    draft = draft_scenario(folder / "survey.dta", folder / "draft")
-    profiles = {profile.name: profile for profile in draft.profiles}
-    assert profiles["hhcivil"].concept == "marital status"
-    assert "hhcivil" in {column.profile.name for column in draft.choice.chosen}
 
 
 def test_codes_of_a_survey_are_no_quantities(folder):
@@ -259,7 +192,7 @@ def test_codes_of_a_survey_are_no_quantities(folder):
 
 
 def test_a_census_extract_is_drafted_run_and_shared(folder, reidsim_):
-    table = own_files.census(4_000)
+    table = own_files.census(1_000)
     table.to_csv(folder / "census.csv", index=False)
     reidsim_("new", "census.csv")
     loaded = load_scenario("census/census.toml")
@@ -271,23 +204,13 @@ def test_a_census_extract_is_drafted_run_and_shared(folder, reidsim_):
     path = [country.labels[level][country.groups[level, at("Mexico")]] for level in range(4)]
     assert path == ["Mexico", "Central America", "America", "*"]
     assert [country.labels[level][country.groups[level, at("")]] for level in range(4)] == ["", "", "", "*"]
-    reidsim_("run", "census/census.toml", "-o", "results")
+    reidsim_("run", "census/census.toml", "-o", "results", "--set", 'publisher.policies=["no-attack"]')
     out, _ = reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-attack")
-    assert "no-attack: 4,000 of 4,000 records" in out
+    assert "no-attack: 1,000 of 1,000 records" in out
     shared = pd.read_csv("shared.csv", dtype=str, keep_default_na=False)
     values = set(shared["native-country"])
     assert values <= {"*", *(label for labels in country.labels for label in labels)}
     assert {"America", "Europe"} & values
-
-
-def test_countries_by_number_are_grouped_by_frequency(folder):
-    codes = {name: str(100 + number) for number, name in enumerate(own_files.COUNTRIES)}
-    table = own_files.census(4_000).replace({"native-country": codes})
-    draft, _ = drafted(folder, table, named=["age", "native-country"], only_named=True)
-    country = draft.choice.chosen[1]
-    assert country.profile.kind == "category"
-    assert country.hierarchy.comment.startswith("by frequency: ")
-    assert country.hierarchy.n_levels == 3
 
 
 # Values missing from the scenario's population.
@@ -321,28 +244,15 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
         build_study(load_scenario(folder / "draft/hospital.toml"))
 
 
-def test_a_column_that_the_population_does_not_match_is_left_out_only_if_dropped(folder):
-    PEOPLE.to_csv(folder / "everybody.csv", index=False)
-    (folder / "everybody.toml").write_text(
-        'kind = "counts"\nfile = "everybody.csv"\n[columns]\nage = "age"\nrace = "race"\n'
-    )
-    records = RECORDS.replace("White", "Venusian")
-    with pytest.raises(InputError, match=r"column race: .*Venusian, Martian.*--drop race"):
-        drafted(folder, records, population="everybody.toml")
-    draft, _ = drafted(folder, records, population="everybody.toml", dropped=["race"])
-    assert [column.profile.name for column in draft.choice.chosen] == ["age"]
-
-
 # Missing values.
 
 
-@pytest.mark.parametrize("rows", cases([2_000, 300_000], [2_000]))
-def test_a_large_file_is_drafted_run_and_shared_without_a_search(folder, reidsim_, monkeypatch, rows):
-    if rows < 10_000:
-        for module in ("reidsim.drafts.draft", "reidsim.games.directions.best_replies"):
-            monkeypatch.setattr(f"{module}.MOST_SEARCHED", 0)
+def test_a_file_too_large_to_search_is_drafted_run_and_shared(folder, reidsim_, monkeypatch):
+    rows = 800
+    for module in ("reidsim.drafts.draft", "reidsim.games.directions.best_replies"):
+        monkeypatch.setattr(f"{module}.MOST_SEARCHED", 0)
     rng = np.random.default_rng(3)
-    zips = [f"{number:05d}" for number in rng.choice(np.arange(10_000, 99_999), min(rows // 10, 800), replace=False)]
+    zips = [f"{number:05d}" for number in rng.choice(np.arange(10_000, 99_999), 80, replace=False)]
     table = {
         "age": rng.integers(0, 95, rows),
         "sex": rng.choice(["F", "M"], rows),
@@ -361,12 +271,11 @@ def test_a_large_file_is_drafted_run_and_shared_without_a_search(folder, reidsim
     assert "; within the limit of 0.0909" in out
 
 
-@pytest.mark.parametrize("reading", ["", 'reading = { type = "text", missing = [""] }\n'])
-def test_missing_values_are_a_value_of_whole_tables(folder, reading):
+def test_missing_values_are_a_value_of_whole_tables(folder):
     (folder / "people.csv").write_text("age,sex\n30,F\n,M\n31,?\n30,F\n")
     text = (
         '[release]\npath = "people.csv"\n[attributes.age]\n'
-        f'{reading}hierarchy = {{ rule = "intervals", widths = [5] }}\n'
+        'reading = { type = "text", missing = [""] }\nhierarchy = { rule = "intervals", widths = [5] }\n'
         '[attributes.sex]\nreading = { type = "text", missing = ["?"] }\nhierarchy = { rule = "suppress" }\n'
         '[economics]\nbenefit = 10\nloss = 10\ncost = 1\n[adversary]\nrisk = "prosecutor"\n'
         '[publisher]\nunit = "table"\n'
@@ -406,9 +315,7 @@ def test_safe_harbor_suppresses_missing_values_and_names_the_row_that_it_cannot_
 # Running time; benchmarks/first_minute.py measures how long a file takes.
 
 
-@pytest.mark.parametrize(
-    "command", [["new", "stay.csv"], ["check", "stay.toml"], ["run", "stay.toml"], ["check", "wan2051"]]
-)
+@pytest.mark.parametrize("command", [["new", "stay.csv"], ["check", "wan2051"]])
 def test_a_mistyped_name_is_told_before_libraries_are_loaded(folder, command):
     code = (
         f"import sys; sys.argv = ['reidsim', *{command!r}]\n"
@@ -418,15 +325,3 @@ def test_a_mistyped_name_is_told_before_libraries_are_loaded(folder, command):
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "[]\n")
     assert command[1] in done.stderr
-
-
-def test_checking_a_scenario_counts_no_groups(folder, monkeypatch, reidsim_):
-    """Group sizes are computed only when the game is solved."""
-    own_files.write_hospital(folder / "stays.csv", own_files.hospital(500, 300))
-    reidsim_("new", "stays.csv")
-
-    def made(*arguments, **options):
-        raise AssertionError("group sizes were made")
-
-    monkeypatch.setattr("reidsim.linkage.group_sizes.GroupSizes.__init__", made)
-    assert describe(load_scenario("stays/stays.toml")).startswith("500 records")

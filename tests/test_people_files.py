@@ -10,10 +10,7 @@ import pytest
 from shared_files import unknown
 
 import reidsim
-from reidsim.cli import main
 from reidsim.drafts.draft import draft_scenario
-from reidsim.drafts.people import people_keys
-from reidsim.drafts.profile import profile_table
 from reidsim.engine.attributes.run import attributes_loaded
 from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
@@ -59,12 +56,6 @@ def test_a_draft_counts_patients_and_says_so(played):
     assert "pid" not in draft.files["stays.toml"].partition("Quasi-identifiers")[2]
     assert describe(loaded).startswith("1,500 records of 900 people in ")
     assert result.manifest["released_people"] == 900
-
-
-def test_columns_of_keys_are_called_what_they_are(played):
-    left_out = played[0].choice.left_out
-    assert left_out["pid"] == "identifies the person: rows with the same value belong to one person"
-    assert left_out["hid"] == "identifies the household: people with the same value live together"
 
 
 def test_groups_of_the_draft_are_those_of_the_file(hospital, played):
@@ -135,57 +126,6 @@ def test_the_table_by_rows_and_by_people(hospital):
     assert attacked.iloc[2] > 10
 
 
-def test_the_table_reads_a_file_as_reports_do(hospital, tmp_path):
-    frame = pd.read_csv(hospital / "stays.csv", dtype=str)
-    frame.to_csv(tmp_path / "stays.csv", sep=";", index=False, encoding="utf-8-sig")
-    same = by_rows_and_people(hospital / "stays.csv", "pid", COLUMNS)
-    pd.testing.assert_frame_equal(by_rows_and_people(tmp_path / "stays.csv", "pid", COLUMNS), same)
-
-
-def table_of(**columns):
-    return pd.DataFrame({name: list(map(str, values)) for name, values in columns.items()})
-
-
-def stays(n=60, people=25, seed=2):
-    rng = np.random.default_rng(seed)
-    person = np.concatenate([np.arange(people), rng.integers(0, people, n - people)])
-    return person, rng.integers(0, 2, people)[person], rng
-
-
-@pytest.mark.parametrize(
-    ("name", "found"), [("Patient-ID", True), ("mrn", True), ("code", True), ("household id", False), ("age", False)]
-)
-def test_keys_are_found_by_name_or_by_what_rows_agree_in(name, found):
-    person, sex, rng = stays()
-    frame = table_of(**{name: 4_000 + person * 7, "sex": sex, "ward": rng.integers(0, 5, 60)})
-    keys = people_keys(frame, profile_table(frame), [])
-    assert (keys.person == (name,)) == found
-    assert keys.n_people == (25 if found else 60)
-
-
-def test_a_number_by_which_rows_do_not_agree_is_no_key():
-    person, _, rng = stays()
-    frame = table_of(code=4_000 + person * 7, sex=rng.integers(0, 2, 60))
-    assert people_keys(frame, profile_table(frame), []).keys == {}
-
-
-@pytest.mark.parametrize("change", ["unique", "missing", "taken"])
-def test_keys_that_do_not_repeat_or_are_missing_or_taken_are_not_proposed(change):
-    person, sex, _ = stays()
-    frame = table_of(pid=np.arange(60) if change == "unique" else person, sex=sex)
-    if change == "missing":
-        frame.loc[3, "pid"] = ""
-    assert people_keys(frame, profile_table(frame), ["pid"] if change == "taken" else []).person == ()
-
-
-def test_a_household_is_proposed_only_if_people_stay_in_it():
-    person, sex, rng = stays()
-    stable = table_of(pid=person, hhid=person // 3, sex=sex)
-    assert people_keys(stable, profile_table(stable), []).keys == {"person": "pid", "household": "hhid"}
-    moving = table_of(pid=person, hhid=rng.integers(0, 9, 60), sex=sex)
-    assert people_keys(moving, profile_table(moving), []).keys == {"person": "pid"}
-
-
 @pytest.mark.parametrize(
     ("person", "told"),
     [
@@ -197,12 +137,6 @@ def test_a_key_that_cannot_be_described_is_told(tmp_path, person, told):
     (tmp_path / "people.csv").write_text("pid,age\n1,30\n,31\n2,32\n")
     with pytest.raises(InputError, match=told):
         describe_file(tmp_path / "people.csv", person=person)
-
-
-def test_counts_have_no_key(tmp_path):
-    (tmp_path / "people.csv").write_text("pid,age,n\n1,30,2\n2,31,1\n")
-    with pytest.raises(InputError, match="rows with counts"):
-        describe_file(tmp_path / "people.csv", person="pid", count="n")
 
 
 def test_a_shared_file_is_scored_as_its_policy(hospital, played, tmp_path):
@@ -251,18 +185,6 @@ def test_a_file_with_several_forms_of_a_person_is_scored_by_the_record_that_hide
     assert found.summary.loc["released.csv", "publisher_payoff"] == pytest.approx(paid.mean(), abs=1e-9)
 
 
-def test_of_people_an_adversary_who_knows_less_scores_no_file(hospital, played, tmp_path):
-    (tmp_path / "club.toml").write_text(
-        '[[sources]]\nkind = "groups"\nname = "club"\n[[sources.profile]]\npresence = 0.5\n'
-        '[[sources.profile.groups]]\nattributes = ["age"]\n'
-    )
-    loaded = load_scenario(hospital / "draft" / "stays.toml", {"adversary.knowledge": str(tmp_path / "club.toml")})
-    released = pd.read_csv(hospital / "stays.csv", dtype=str)[COLUMNS].assign(age="*")
-    released.to_csv(tmp_path / "released.csv", index=False)
-    with pytest.raises(InputError, match="needs files in which each record is a person only"):
-        score_loaded(loaded, tmp_path / "released.csv")
-
-
 def test_columns_are_weighed_by_people(hospital, played):
     found = attributes_loaded(played[1])
     frame = pd.read_csv(hospital / "stays.csv", dtype=str)
@@ -271,7 +193,7 @@ def test_columns_are_weighed_by_people(hospital, played):
     assert told["all"].to_numpy() == pytest.approx([risk] * len(COLUMNS), abs=1e-12)
 
 
-def test_tables_of_switches_and_scores_speak_of_people(hospital, played, tmp_path, monkeypatch, capsys):
+def test_tables_of_switches_and_scores_speak_of_people(hospital, played, tmp_path, monkeypatch, reidsim_):
     monkeypatch.chdir(tmp_path)
     pd.read_csv(hospital / "stays.csv", dtype=str)[COLUMNS].assign(age="*").to_csv("released.csv", index=False)
     scenario = str(hospital / "draft" / "stays.toml")
@@ -280,11 +202,8 @@ def test_tables_of_switches_and_scores_speak_of_people(hospital, played, tmp_pat
         ("score", "released.csv", "--scenario", scenario, "-o", "scored"): "means over all people; payoffs per person",
     }
     for command, caption in told.items():
-        monkeypatch.setattr(sys, "argv", ["reidsim", *command])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == 0
-        printed = capsys.readouterr().out
+        code, printed, _ = reidsim_(*command)
+        assert code == 0
         assert caption in printed
         assert "People" in printed
         assert "Records" not in printed

@@ -1,7 +1,6 @@
 """The audit of a release, against counting every pair of rows; running time."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -105,10 +104,9 @@ def by_pairs(released, truth, own, persons):
     return rows_of_person, people_of_row, sorted(len(each) for each in classes.values()), misfits
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_counts_are_those_of_every_pair(block):
-    """Two hundred releases, half of them with several rows per person."""
-    for seed in range(50 * block, 50 * block + 50):
+def test_counts_are_those_of_every_pair():
+    """Thirty releases, half of them with several rows per person."""
+    for seed in range(30):
         released, truth, own, persons = random_release(seed)
         found = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
         rows_of_person, people_of_row, sizes, misfits = by_pairs(released, truth, own, persons)
@@ -120,7 +118,7 @@ def test_counts_are_those_of_every_pair(block):
 
 
 def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):
-    for seed in range(1, 60, 2):
+    for seed in range(1, 13, 2):
         released, truth, own, persons = random_release(seed)
         whole = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
         monkeypatch.setattr("reidsim.audit.release._MOST_PAIRS", 3)
@@ -179,7 +177,7 @@ def moved(p, q, places):
     return linprog(cost, A_eq=np.vstack([leaves, arrives]), b_eq=np.concatenate([p, q])).fun
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_diversity_is_what_its_definition_gives(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
@@ -202,39 +200,3 @@ def test_diversity_is_what_its_definition_gives(seed):
     assert found.distance == ("ordered" if numbers and any(column != "") else "equal")
     assert (found.distinct, found.entropy) == (min(distinct), pytest.approx(min(entropy)))
     assert found.closeness == pytest.approx(max(far), abs=1e-7)
-
-
-def test_thirty_thousand_rows_of_their_own_forms_are_audited_as_one_is():
-    rng = np.random.default_rng(1)
-    n = 30_000
-    truth = pd.DataFrame(
-        {
-            "age": rng.integers(17, 91, n).astype(str),
-            "zip": rng.integers(37000, 38500, n).astype(str),
-            "sex": rng.choice(["F", "M"], n),
-            "race": rng.choice(list("abcde"), n),
-            "job": rng.integers(0, 14, n).astype(str),
-        }
-    )
-    levels = rng.integers(0, 4, (n, 2))
-    ages, width = truth["age"].astype(int), np.array([1, 5, 10, 100])[levels[:, 0]]
-    low = ages // width * width
-    released = pd.DataFrame(
-        {
-            "age": np.where(width == 1, truth["age"], low.astype(str) + "-" + (low + width - 1).astype(str)),
-            "zip": [code[: 5 - level] + "*" * level for code, level in zip(truth["zip"], levels[:, 1], strict=True)],
-        }
-        | {name: truth[name].where(rng.random(n) < 0.5, "*") for name in ("sex", "race", "job")}
-    )
-    found = audit_release(released, truth, np.arange(n), kept=truth[["job"]], persons=rng.integers(0, n // 2, n))
-    assert found.misfits == 0
-    some = rng.integers(0, n, 20)
-    alone = audit_release(released, truth, np.arange(n))
-    for row in some:
-        code, age = released["zip"][row].rstrip("*"), released["age"][row]
-        lowest, highest = (int(part) for part in (age.split("-") if "-" in age else [age, age]))
-        fits = truth["zip"].str.startswith(code) & ages.between(lowest, highest)
-        for name in ("sex", "race", "job"):
-            fits &= (truth[name] == released[name][row]) | (released[name][row] == "*")
-        assert alone.people_of_row[row] == fits.sum()
-    assert Counter(alone.class_sizes.tolist()).total() == len(released.drop_duplicates())

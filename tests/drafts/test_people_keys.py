@@ -38,38 +38,17 @@ def found(frame, **options):
     return people_keys(frame, profile_table(frame), **options)
 
 
-@pytest.mark.parametrize("name", ["Versichertennummer", "numero_assure", "X7", "KVNR", "ubezpieczony"])
+@pytest.mark.parametrize("name", ["Versichertennummer", "X7"])
 def test_a_number_whose_rows_agree_in_birth_date_and_sex_identifies_people(name):
     keys = found(claims(Versichertennummer=name))
     assert keys.keys == {"person": name}
     assert keys.n_people == 400
 
 
-def test_people_are_found_with_many_rows_each():
-    assert found(claims(rows=6_000, people=100)).keys == {"person": "Versichertennummer"}
-
-
 def test_typing_errors_in_birth_dates_do_not_hide_people():
     table = claims()
     table.loc[::200, "Geburtsdatum"] = "01.01.1900"
     assert found(table).keys == {"person": "Versichertennummer"}
-
-
-def test_the_person_is_coarser_than_the_case():
-    table = claims()
-    table.insert(0, "Fallnummer", np.arange(len(table)) // 2 + 5_000)
-    table = table.sort_values("Versichertennummer", kind="stable").reset_index(drop=True)
-    table["Fallnummer"] = (table.groupby("Versichertennummer").cumcount() // 3).astype(str) + table[
-        "Versichertennummer"
-    ]
-    assert found(table).keys == {"person": "Versichertennummer"}
-
-
-def test_a_physician_is_nobody_whose_rows_agree():
-    table = claims().drop(columns="Versichertennummer")
-    keys = found(table)
-    assert keys.keys == {}
-    assert keys.undecided == ()
 
 
 def test_a_pair_of_columns_identifies_people_if_neither_does_alone():
@@ -128,7 +107,7 @@ def test_a_key_with_missing_values_is_never_dropped_silently(tmp_path):
 
 
 def test_a_pair_of_columns_counts_people_in_the_run(tmp_path):
-    table = claims()
+    table = claims(rows=300, people=100)
     person = pd.factorize(table["Versichertennummer"])[0]
     table = (
         table.drop(columns="Versichertennummer").assign(haus_nr=person % 20 + 1, pat_nr=person // 20 + 1).astype("str")
@@ -137,8 +116,8 @@ def test_a_pair_of_columns_counts_people_in_the_run(tmp_path):
     by_one = reidsim.new(
         table.assign(who=person).astype("str"), quasi_identifiers=["Geschlecht", "Diagnose"], person="who"
     )
-    results = [drafted.run() for drafted in (by_pair, by_one)]
-    assert results[0].manifest["released_people"] == 400
+    results = [drafted.run(["no-attack"]) for drafted in (by_pair, by_one)]
+    assert results[0].manifest["released_people"] == 100
     pd.testing.assert_frame_equal(results[0].summary, results[1].summary)
     with pytest.raises(InputError, match="never shared"):
         results[0].share("no-attack", path=tmp_path / "shared.csv", keep=["pat_nr"])
@@ -146,7 +125,7 @@ def test_a_pair_of_columns_counts_people_in_the_run(tmp_path):
 
 @examples(25)
 @given(
-    people=st.integers(60, 200),
+    people=st.integers(60, 100),
     rows=st.integers(2, 6),
     seed=st.integers(0, 999),
     missing=st.sampled_from([0.0, 0.02]),

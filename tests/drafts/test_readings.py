@@ -11,7 +11,6 @@ from reidsim.drafts.readings import find_reading
 from reidsim.errors import InputError
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.reading_schema import DateReading, NumberReading, TextReading
-from reidsim.validation import validated
 
 
 def found(values, name="x", **options):
@@ -30,15 +29,11 @@ def kind(values, name="x"):
         ("age", [*range(20, 90), 999], ("999",)),
         ("age", [*(f"{age}.0" for age in range(20, 90)), "999.0", ""], ("", "999.0")),
         ("age", [*range(20, 90), -99, "."], ("-99", ".")),
-        ("age", [*range(20, 90), -1, -9], ("-1", "-9")),
         # Without a name that indicates a count, negative numbers may be valid.
         ("x", [*range(20, 90), -1, -9], ()),
         ("children", [0, 1, 2, 3, 4, 99], ("99",)),
-        ("age", [*range(90), -99], ("-99",)),
         # Twice the largest of the other values; at least two occurrences are required.
         ("x", [*range(50), 99], ("99",)),
-        ("x", [*range(51), 99], ()),
-        ("x", [1, 2, 999], ("999",)),
         ("x", [1, 999], ()),
         # An age of 99, because other ages are nearly as high.
         ("age", [*range(20, 98), 99], ()),
@@ -48,8 +43,6 @@ def kind(values, name="x"):
         ("zip", ["37203", "37014", "99999", "00000"], ("00000", "99999")),
         ("town", ["Ashby", "Brook", "Coombe", "999"], ("999",)),
         ("grade", ["A", "B", "9"], ()),
-        ("sex", [1, 2, 9], ()),
-        ("x", [999, 99], ()),
         ("dob", [*(f"{day:02}.03.1970" for day in range(1, 29)), "9999", "99.99.9999"], ("99.99.9999", "9999")),
         ("dob", [*(f"{day:02}.03.99" for day in range(1, 29)), "9.9.99"], ()),
     ],
@@ -84,10 +77,8 @@ def test_codes_that_a_program_wrote_with_decimals(values, labels):
         (["950", "1,012", "1,234,567", "-2,000"], ["950", "1012", "1234567", "-2000"]),
         (["928,000", "1,012,000.50", "n/a"], ["928000", "1012000.50", ""]),
         (["1.012", "12,5", "1.234.567,25"], ["1012", "12,5", "1234567,25"]),
-        (["12\u00a0000", "999"], ["12000", "999"]),
         # Decimals, codes of one length, and numbers in both notations.
         (["3,250", "2,980"], None),
-        (["0,250", "1,250", "3"], None),
         (["1,25", "1,250", "3"], None),
         (["912 345 678", "911 222 333"], None),
         (["1,012", "1200", "950"], None),
@@ -104,32 +95,20 @@ def test_digits_in_groups_of_three(values, labels):
         assert reading.notes == (f"numbers such as {example!r} are read as {reading.label(example)}",)
 
 
-def test_amounts_in_groups_of_digits_are_numbers_in_their_order():
-    """Without this reading, `1,012` would sort below 950."""
-    assert kind([f"{amount:,}" for amount in range(200, 4000, 7)], "income") == "whole number"
-    # Nines are missing values if they are far above the other values: here thousands, not ones.
-    amounts = [f"{amount:,}" for amount in range(200, 4000, 7)]
-    assert [found([*amounts, nines]).label(nines) for nines in ("999", "9,999", "99,999")] == ["999", "", ""]
-
-
 @pytest.mark.parametrize(
     ("kind_", "name", "values"),
     [
         ("category", "roof", [2, 4, 5, 9] * 9),
-        ("category", "roof", ["2.0", "4.0", "5.0", "9.0"] * 9),
         ("category", "sex", [1, 2, 9] * 9),
         ("code", "occupation", [*range(1000, 9000, 37)] * 2),
         ("category", "occupation", [*range(1, 150)] * 2),
         ("whole number", "age", [20, 30, 40] * 9),
-        ("whole number", "rooms", [1, 2, 3, 4] * 9),
-        ("whole number", "hours-per-week", [20, 38, 40] * 9),
         ("whole number", "birth_year", [1970, 1971, 1980] * 9),
         ("number", "x", ["1.5", "2.5", "9.0"] * 9),
         ("date", "admission", [19700101 + day for day in range(28)] * 2),
         ("whole number", "x", [19700101 + day for day in range(28)] * 2),
         ("date", "dob", [25848 + day for day in range(60)] * 2),
         ("whole number", "x", [25848 + day for day in range(60)] * 2),
-        ("whole number", "birth_date", [*range(1950, 1990)] * 2),
         ("date", "x", [f"{day:02}/03/1970" for day in range(1, 29)]),
         # Half are dates and half are numbers; nine of ten are dates.
         ("date", "x", [*(f"{day:02}.03.1970" for day in range(1, 11)), *range(25840, 25850)]),
@@ -164,7 +143,6 @@ def test_dates_in_mixed_ways_are_one_calendar_value_and_doubts_are_counted():
         (["1/2/1970", "2/13/1970"], "month-day", True, "as 1 others must be"),
         (["1/2/1970", "2/1/1970"], "day-month", False, "though nothing tells"),
         (["1/2/1970", "2/13/1970", "13/2/1970", "14/2/1970"], "day-month", False, "though 1 must be month-day"),
-        (["13/2/1970", "2/13/1970"], "day-month", True, ""),
         (["01.02.1970", "1970-02-01", "3/3/1970"], "day-month", True, ""),
     ],
 )
@@ -214,9 +192,3 @@ def test_a_scenario_reads_a_column_as_it_says():
     assert str(caught.value).startswith(
         "people.csv: row 1, column 'dob': year of two digits; found '10/7/70'; expected "
     )
-
-
-@pytest.mark.parametrize("day", ["2024-13-01", "1.2.2024", ""])
-def test_a_day_of_ages_must_be_one(day):
-    with pytest.raises(InputError, match="age_on: not a day"):
-        validated(DateReading, {"type": "date", "age_on": day}, "s.toml")

@@ -10,7 +10,7 @@ from reidsim.drafts.spellings import near_spellings
 
 
 def test_spellings_of_a_hospital_are_found():
-    rows = own_files.hospital()["race"].str.strip().value_counts().to_dict()
+    rows = own_files.hospital(4_000, 2_350)["race"].str.strip().value_counts().to_dict()
     meant = {
         spelling.strip(): usual
         for usual, spellings in own_files.RACES.items()

@@ -1,6 +1,5 @@
 """Files of people as codes: equal values, missing values and counts."""
 
-import gzip
 import json
 
 import numpy as np
@@ -43,21 +42,6 @@ def same(column):
     return (column.codes[:, None] == column.codes[None, :]).tolist()
 
 
-@pytest.mark.parametrize("width", [pa.uint8(), pa.int8(), pa.uint16(), pa.int32()])
-def test_categories_are_coded_whatever_the_width_of_their_codes(write, width):
-    indices = pa.array([0, None, 1, 0], type=width)
-    path = write(pa.table({"sex": pa.DictionaryArray.from_arrays(indices, ["F", "M"])}))
-    codes = read_coded_file(path).columns[0].codes
-    assert codes[0] == codes[3] != codes[2]
-    assert codes[1] == 0
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_the_delimiter_is_found(write, delimiter):
-    path = write("sex,age\nF,30\nM,41\n".replace(",", delimiter))
-    assert [column.name for column in read_coded_file(path).columns] == ["sex", "age"]
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -65,18 +49,11 @@ def test_the_delimiter_is_found(write, delimiter):
         ("a, b;c\n1;2\n", ["a, b", "c"]),
         ("a;b\n1,5;2,5\n", ["a", "b"]),
         ('"a;b;c",d\n1,2\n', ["a;b;c", "d"]),
-        ("only\n1\n", ["only"]),
         ("\n\na;b\n1;2\n", ["a", "b"]),
     ],
 )
 def test_other_delimiters_inside_names_and_values_do_not_mislead(write, text, names):
     assert [column.name for column in read_coded_file(write(text)).columns] == names
-
-
-def test_compressed_text_is_read(tmp_path):
-    path = tmp_path / "people.csv.gz"
-    path.write_bytes(gzip.compress(b"a;b\n1;2\n1;3\n"))
-    assert [column.codes.tolist() for column in read_coded_file(path).columns] == [[1, 1], [1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -89,9 +66,10 @@ def test_compressed_text_is_read(tmp_path):
         (pa.array([7, None, 8, 7, 7]), [1]),
         (pa.array([True, None, False, True, True]), [1]),
         (pa.array([None] * 5, pa.null()), [0, 1, 2, 3, 4]),
+        (pa.array(["", None, "", " ", "  "]), [0, 1, 2, 3, 4]),
         (pa.array(["2020-01-01", None, "2020-01-02", "2020-01-01", None]).cast(pa.date32()), [1, 4]),
     ],
-    ids=["text", "dictionary", "large text", "floats", "integers", "booleans", "nulls", "dates"],
+    ids=["text", "dictionary", "large text", "floats", "integers", "booleans", "nulls", "blanks", "dates"],
 )
 def test_values_of_any_type_are_coded(write, values, missing):
     column = read_coded_file(write({"a": values})).columns[0]
@@ -157,12 +135,8 @@ def test_counts_are_whole_numbers(write, values):
     ("values", "row", "found"),
     [
         ([1, -2, 3], 2, "-2"),
-        ([1, 2, None], 3, None),
-        (["1", "", "3"], 2, "''"),
-        (["1", "1.5", "3"], 2, "'1.5'"),
         ([1.0, 2.5, 3.0], 2, "2.5"),
         ([1, 2, 2**53], 3, "9007199254740992"),
-        (["1", "many", "3"], 2, "'many'"),
     ],
 )
 def test_what_is_no_count_is_named(write, values, row, found):
@@ -182,16 +156,12 @@ def test_what_is_no_count_is_named(write, values, row, found):
         ("", {}, "the file is empty"),
         ("a,a\n1,2\n", {}, "column named twice; found 'a'"),
         ("a,b\n1,2\n3\n", {}, "row 2: row of another length"),
-        ("a,b\n1,2,3\n", {}, "row 1: row of another length"),
         ('a,b\n"' + "x" * 200_000, {}, "row 1: row of another length"),
         ({"a": pa.array([], pa.string())}, {}, "the file has no rows"),
         ({"a": [[1], [2]]}, {}, "column 'a': not one value per row; found 'list<element: int64>'"),
         (PEOPLE, {"columns": ["sx"]}, "column 'sx': column missing; expected it among the columns, which are sex"),
         (PEOPLE, {"count": "peple"}, "column 'peple': column missing"),
-        (PEOPLE, {"columns": ["sex", "sex"]}, "column named twice; found ['sex', 'sex']"),
         (PEOPLE, {"columns": ["sex", "people"], "count": "people"}, "the column of counts is no attribute"),
-        (PEOPLE, {"columns": []}, "no attributes"),
-        ({"n": [1, 2]}, {"count": "n"}, "no attributes"),
         ({"a": [1, 2], "n": [0, 0]}, {"count": "n"}, "column 'n': nobody is counted"),
     ],
 )
@@ -207,8 +177,3 @@ def test_a_broken_parquet_file_is_named(tmp_path):
     path.write_bytes(b"PAR1 and nothing more")
     with pytest.raises(InputError, match=r"broken\.parquet: not a Parquet file that can be read"):
         read_coded_file(path)
-
-
-def test_lines_that_say_where_a_file_comes_from_are_passed_over(write):
-    file = read_coded_file(write("# made by hand; not, counted\nage;sex\n30;F\n31;F\n"))
-    assert [column.name for column in file.columns] == ["age", "sex"]

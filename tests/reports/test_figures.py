@@ -13,16 +13,14 @@ import pytest
 from layout import misplaced
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection, QuadMesh
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from PIL import Image
 
 from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.maps import parameter_maps
 from reidsim.figures.spacing import cell_edges, is_geometric
 from reidsim.figures.stress import regret_curves
-from reidsim.figures.style import looks, save_figure
+from reidsim.figures.style import looks
 from reidsim.figures.sweep import sensitivity_lines
 from reidsim.figures.switch import switch_lines
 from reidsim.kinds.masking.figures.subjects import masking_look
@@ -123,7 +121,6 @@ FIGURES: dict[str, tuple[Draw, Make]] = {
     "lines": (sensitivity_lines, lines_table),
     "deviations": (search_deviation, deviations_table),
 }  # fmt: skip
-every_figure = pytest.mark.parametrize(("draw", "make"), FIGURES.values(), ids=FIGURES)
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -144,21 +141,7 @@ def payoffs_of(table: pd.DataFrame, policy: str, column: str) -> np.ndarray:
 
 
 @pytest.mark.deep
-@every_figure
-def test_saving_twice_gives_the_same_bytes_at_160_dpi(draw: Draw, make: Make, tmp_path: Path) -> None:
-    figure = draw(make())
-    width, height = figure.get_size_inches()
-    save_figure(figure, tmp_path / "a.png")
-    save_figure(draw(make()), tmp_path / "b.png")
-    first = (tmp_path / "a.png").read_bytes()
-    assert first == (tmp_path / "b.png").read_bytes()
-    assert b"Software" not in first
-    with Image.open(tmp_path / "a.png") as image:
-        assert image.size == pytest.approx((width * 160, height * 160), abs=1)
-
-
-@pytest.mark.deep
-def test_figures_of_every_kind_of_scenario_have_whole_texts() -> None:
+def test_texts_of_figures_are_whole_and_none_lies_on_another() -> None:
     policies = list(kind_named(DEFAULT_KIND).policies)[:7]
     rounds = pd.DataFrame(
         [(policy, number, 1000.0 + number, number / 7, 0.4 + number / 20, 0.001) for policy in policies
@@ -177,9 +160,8 @@ def test_figures_of_every_kind_of_scenario_have_whole_texts() -> None:
         switch_lines(lines, bands, parameter="loss", own=3.0), regret_curves(regrets),
     ):  # fmt: skip
         assert misplaced(figure) == []
-    participation = rounds_by_policy(rounds).axes[2]
-    assert participation.get_ylim()[0] == 0
-    assert 1 <= participation.get_ylim()[1] < 1.1
+    for draw, make in FIGURES.values():
+        assert misplaced(draw(make())) == []
 
 
 def test_a_policy_looks_the_same_in_every_figure() -> None:
@@ -189,11 +171,6 @@ def test_a_policy_looks_the_same_in_every_figure() -> None:
     for name in ("no-protection", "masking", "opt-in"):
         own = looks(["basic", name])[name]
         assert (masking_look(name).colour, masking_look(name).marker) == (own.colour, own.marker)
-
-
-@every_figure
-def test_no_text_lies_on_another(draw: Draw, make: Make) -> None:
-    assert misplaced(draw(make())) == []
 
 
 @pytest.mark.deep
@@ -230,9 +207,6 @@ def test_strategy_payoffs_draws_every_strategy_by_reply_at_its_place() -> None:
         assert line_of(axes, "publisher's best strategy") == ([7], [table[column].iloc[7]])
     assert figure.get_suptitle() == "Record (48, API, Female, 38363)"
     assert legend_of(figure) == ["not attacked", "attacked", "publisher's best strategy"]
-    styles = {line.get_label(): line for line in figure.axes[0].get_lines()}
-    assert styles["attacked"].get_marker() != styles["not attacked"].get_marker()
-    assert styles["not attacked"].get_markerfacecolor() == "none"
 
 
 # -------------------------------------------------------------------------------------------- Figs. 6 and 7
@@ -251,8 +225,6 @@ def test_curves_show_the_share_of_records_at_or_below_each_difference() -> None:
             for value in (x[0], x[150], x[-1]):
                 highest = max(share for at, share in zip(x, y, strict=True) if at == value)
                 assert highest == pytest.approx((difference <= value).mean())
-        looks_drawn = {line.get_linestyle() for line in axes.get_lines() if line.get_label() in legend_of(figure)}
-        assert len(looks_drawn) == 3
 
 
 def test_scatter_draws_each_record_against_the_reference() -> None:
@@ -268,10 +240,6 @@ def test_scatter_draws_each_record_against_the_reference() -> None:
         other = np.lexsort((expected, harbor))
         np.testing.assert_allclose(x[order], harbor[other])
         np.testing.assert_allclose(y[order], expected[other], atol=1e-9)
-        assert points.get_rasterized()
-        assert "payoff under Safe Harbor (per record)" in axes.get_xlabel() or policy != "sh-friendly"
-    assert figure.axes[0].get_title(loc="left") == "(a) Basic game: publisher"
-    assert figure.axes[5].get_title(loc="left") == "(f) SH-Friendly game: adversary"
 
 
 # ------------------------------------------------------------------------------------------- Figs. 8 to 10
@@ -299,53 +267,12 @@ def test_maps_hold_the_grid_whatever_the_order_of_rows() -> None:
         assert mesh.axes.get_ylabel() == "Publisher's benefit, V (per record)"
 
 
-def test_maps_of_one_record_are_black_without_attack_and_white_with() -> None:
-    figure = parameter_maps(maps_table())
-    intensity, attack, publisher, adversary = meshes(figure)
-    assert intensity.get_clim() == (0, 1)
-    assert [to_rgb(intensity.to_rgba(value)) for value in (0.0, 1.0)] == [(0, 0, 0), (1, 1, 1)]
-    assert [to_rgb(attack.to_rgba(value)) for value in (0.0, 1.0)] == [(0, 0, 0), (1, 1, 1)]
-    assert [label.get_text() for label in figure.axes[5].get_yticklabels()] == ["no attack", "attack"]
-    for mesh in (publisher, adversary):
-        surface = np.asarray(mesh.get_array())
-        assert mesh.get_clim() == (surface.min(), surface.max())
-        # Larger values are brighter, also in grey print.
-        grey = mesh.to_rgba(np.linspace(*mesh.get_clim(), 50))[:, :3] @ [0.299, 0.587, 0.114]
-        assert (np.diff(grey) > 0).all()
-    labels = [axes.get_ylabel() for axes in figure.axes if axes.get_label() == "<colorbar>"]
-    assert labels == ["Generalization intensity", "", "per record", "per record"]
-
-
-def test_maps_of_all_records_show_the_share_attacked() -> None:
-    figure = parameter_maps(maps_table("all records"))
-    assert figure.get_suptitle() == "All records (averages)"
-    assert figure.axes[5].get_ylabel() == "Records attacked (share)"
-    assert meshes(figure)[1].get_clim() == (0, 1)
-    assert np.asarray(meshes(figure)[1].get_array()).max() == 0.25
-
-
-def test_maps_mark_the_case_study_in_every_panel() -> None:
-    figure = parameter_maps(maps_table(), case=CASE)
-    for mesh in meshes(figure):
-        (cross,) = mesh.axes.get_lines()
-        assert (cross.get_xdata(), cross.get_ydata()) == ([300.0], [1200.0])
-        assert cross.get_marker() == "x"
-        (rim,) = cross.get_path_effects()
-        assert rim._gc["foreground"] == "white"
-    assert legend_of(figure) == ["case study: V = 1,200, L = 300 per record"]
-    assert not parameter_maps(maps_table()).legends
-
-
 @pytest.mark.parametrize(
     ("values", "geometric"),
     [
         (np.linspace(0, 25000, 51), False),
-        (np.linspace(100, 1500, 15), False),
         (np.geomspace(10, 25000, 40), True),
-        (np.array([1.0, 2.0, 5.0, 10.0, 20.0, 50.0]), True),
-        (np.array([300.0, 1200.0]), False),
         (np.array([0.0, 1.0, 10.0, 100.0]), False),
-        (np.array([4.0]), False),
         (np.array([0.0]), False),
     ],
 )
@@ -373,42 +300,5 @@ def test_lines_are_those_of_the_table_in_order_of_the_parameter() -> None:
         for policy, label in zip(POLICIES, labels, strict=True):
             rows = table[(table["parameter"] == parameter) & (table["policy"] == policy)].sort_values("value")
             assert line_of(axes, label) == (rows["value"].tolist(), rows[column].tolist())
-        assert axes.get_xlabel().endswith("(per record)")
         assert parameter in axes.get_xlabel()
         assert axes.get_xscale() == ("log" if parameter == "cost" else "linear")
-        assert len({line.get_linestyle() for line in axes.get_lines()}) == 4
-        assert len({line.get_marker() for line in axes.get_lines()}) == 4
-    assert [axes.get_title(loc="left") for axes in figure.axes[:3]] == [
-        "(a) Publisher, by loss",
-        "(b) Adversary, by loss",
-        "(c) Publisher, by benefit",
-    ]
-
-
-def test_deviation_has_the_difference_on_the_left_and_the_share_on_the_right() -> None:
-    figure = search_deviation(deviations_table())
-    loss, benefit, loss_share, benefit_share = figure.axes
-    assert line_of(loss, "mean payoff difference from the optimum") == ([0.0, 25000.0], [0.0, 8.0])
-    assert line_of(benefit, "mean payoff difference from the optimum") == ([0.0, 300.0, 1200.0], [0.0, 0.9, 0.3])
-    assert line_of(loss_share, "records with the optimal payoff (right axis)") == ([0.0, 25000.0], [1.0, 0.92])
-    assert line_of(benefit_share, "records with the optimal payoff (right axis)")[1] == [1.0, 0.98, 0.9947]
-    assert loss.get_ylabel().endswith("(per record)")
-    assert loss.get_ylim()[0] == 0
-    assert loss_share.get_ylim()[1] == 1
-    assert loss_share.yaxis.get_label_position() == "right"
-    assert legend_of(figure)[1].endswith("(right axis)")
-    assert loss.get_lines()[0].get_linestyle() != loss_share.get_lines()[0].get_linestyle()
-
-
-def test_risks_are_those_of_names_given_as_text_or_as_categories() -> None:
-    rng = np.random.default_rng(4)
-    records = pd.DataFrame({
-        "policy": rng.choice(["no-attack", "basic"], 200), "attacked": rng.random(200) < 0.7,
-        "success_probability": rng.integers(1, 9, 200) / 8,
-    })  # fmt: skip
-    drawn = []
-    for kind in ("str", pd.CategoricalDtype(["safe-harbor", "basic", "no-attack"])):
-        axes = risks_by_policy(records.astype({"policy": kind})).axes[0]
-        drawn.append([(line.get_label(), line.get_xydata().tolist()) for line in axes.lines])
-    assert drawn[0] == drawn[1]
-    assert len(drawn[0]) == 2

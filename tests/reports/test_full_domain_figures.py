@@ -3,7 +3,7 @@
 import pandas as pd
 from layout import misplaced
 
-from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
+from reidsim.kinds.tables.figures.full_domain import payout_curves, payout_front
 
 
 def curves(policies=("safe-harbor", "basic", "no-attack", "record-level"), risks=("prosecutor", "journalist")):
@@ -48,14 +48,3 @@ def test_front_rings_the_node_chosen():
     assert (list(ring.get_xdata()), list(ring.get_ydata())) == ([0.7], [0.9])
     assert [text.get_text() for text in axes.texts] == ["ring: chosen, levels 0, 0"]
     assert misplaced(figure) == []
-
-
-def test_runtimes_are_drawn_where_both_runs_are_there():
-    rows = [
-        {"value": value, "policy": policy, "pruned": pruned, "seconds": 0.01}
-        for value in (0.0, 100.0)
-        for policy, pruned in (("basic", True), ("basic", False), ("record-level", True), ("no-attack", True))
-    ]
-    figure = full_domain_runtimes(pd.DataFrame(rows))
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["(a) Pruning, basic game", "(b) Transformation"]
-    assert figure.axes[0].lines[0].get_ydata().tolist() == [10, 10]

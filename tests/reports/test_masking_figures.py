@@ -6,7 +6,7 @@ import pytest
 from layout import misplaced
 
 from reidsim.kinds.masking.figures.runs import masking_lines, search_path_figure, usefulness_and_fairness
-from reidsim.kinds.masking.figures.subjects import effectiveness, masks_by_attribute, strategy_map
+from reidsim.kinds.masking.figures.subjects import effectiveness, strategy_map
 from reidsim.kinds.masking.policy import POLICIES
 
 RUNS = pd.DataFrame(
@@ -101,23 +101,6 @@ def test_subjects_who_are_attacked_stand_on_the_right_and_those_who_mask_most_on
     assert [bar.get_width() for bar in side.patches] == [0.25, 0.5]
     assert centre.get_xlabel() == "Subjects: 3 not attacked, 1 attacked"
     assert [label.get_text() for label in centre.get_yticklabels()] == ["age", "state"]
-
-
-def test_policies_that_mask_nothing_by_attribute_have_no_map():
-    assert masks_by_attribute(["opt-in", "masking", "no-protection", "random-masking"]) == ["random-masking", "masking"]
-    assert len(strategy_map(RECORDS).subfigs) == 1
-
-
-def test_of_more_subjects_a_map_has_some():
-    n = 50_000
-    records = pd.concat([RECORDS[:1]] * n, ignore_index=True).assign(record=range(n))
-    records.loc[n // 2 :, "age"] = None
-    ((top, centre, _),) = panels(strategy_map(records))
-    image = centre.images[0]
-    assert image.get_array().shape[1] == 4_000
-    assert image.get_extent()[:2] == [0, n]
-    assert (image.get_array()[0, :, 0] == 0).mean() == pytest.approx(0.5, abs=0.001)
-    assert top.patches[0].get_data().edges[[0, -1]].tolist() == [0, n]
 
 
 # Tables that cannot be drawn.

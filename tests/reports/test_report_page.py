@@ -5,9 +5,7 @@ import json
 import re
 import shlex
 import shutil
-import sys
 import tomllib
-from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,9 +19,8 @@ from markdown_it import MarkdownIt
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
-from reidsim.cli import main
 from reidsim.core.measures import measures_among
-from reidsim.engine.results import make_manifest, scenario_hash
+from reidsim.engine.results import make_manifest
 from reidsim.errors import InputError
 from reidsim.overrides import parse_override
 from reidsim.reports.illustration import illustrate
@@ -45,9 +42,6 @@ PIXEL = base64.b64decode(
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
-    "' onmouseover='alert(1)",
-    "</style><script src=https://example.org/x.js></script>",
-    "</code></pre><iframe src=//example.org></iframe>",
     "[click](javascript:alert(1)) ![x](https://example.org/x.png)",
     "<https://example.org> | <b>bold</b> `code` **x** &lt;script&gt;",
     "line\n\n# heading\n\n<script>alert(1)</script>\u202e\x07",
@@ -147,11 +141,20 @@ def town(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def texts(town):
+    """Return the report of the town in both formats, written into folders beside its results."""
+    return {
+        kind: write_report(town, town.parent / kind / "report", file_format=kind).read_text(encoding="utf-8")
+        for kind in ("html", "markdown")
+    }
+
+
 # Content of a report.
 
 
-def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_path):
-    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
+def test_the_report_of_a_run_shows_its_numbers_with_their_definitions(town, texts):
+    page = Parsed(texts["html"])
     runs = pd.read_parquet(town / "runs.parquet").set_index("policy")
     assert page.stack == []
     assert "Patients of a small town" in page.text
@@ -166,19 +169,11 @@ def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_
     assert "The choice is between 3 policies. no-attack leaves no attack that pays this adversary, but " in page.text
     assert f"{best} pays most, {runs.loc[best, 'publisher_payoff']:,.2f}, which is " in page.text
     assert f"exposes {runs.loc[best, 'share_attacked']:.2%} of the records to an attack: about " in page.text
-    assert "not that no record can be re-identified" in page.text
     assert "Payoff parameters per record, from the scenario: benefit 100, loss 60, gain 60, cost 10." in page.text
-    for part in (
-        "Success gains 60, an attempt costs 10",
-        "brings the publisher 100",
-        "A re-identified record costs 60",
-    ):
-        assert part in page.text
-    assert re.search(r"economics\. cost 10 [^.]*adversary's cost of an attempt", " ".join(page.words))
 
 
-def test_it_needs_nothing_else_and_everything_shown_has_words(town, tmp_path):
-    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
+def test_the_report_needs_nothing_else_and_its_figures_are_described(town, texts):
+    page = Parsed(texts["html"])
     assert_runs_and_loads_nothing(page)
     figures = json.loads((town / "manifest.json").read_text(encoding="utf-8"))["figures"]
     pictures = [attributes for tag, attributes in page.elements if tag == "img"]
@@ -191,33 +186,18 @@ def test_it_needs_nothing_else_and_everything_shown_has_words(town, tmp_path):
     assert ("html", {"lang": "en"}) in page.elements
 
 
-def test_the_distribution_of_risks_is_that_of_the_records(town, tmp_path):
-    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
-    records = pd.read_parquet(town / "records.parquet")
-    chosen = records[records["policy"] == "no-protection"]
-    risk = np.where(chosen["attacked"], chosen["success_probability"], 0.0)
-    for share in class_shares(risk):
-        assert f"{share:.2%}" in page.text
-    assert f"{np.quantile(risk, 0.95):.4f}" in page.text
-
-
-def test_markdown_says_the_same(town, tmp_path):
-    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
-    text = write_report(town, tmp_path / "other" / "report.md", file_format="markdown").read_text(encoding="utf-8")
-    shown = Parsed(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+def test_markdown_has_the_numbers_and_figures_of_the_page(town, texts):
+    page = Parsed(texts["html"])
+    shown = Parsed(MarkdownIt("commonmark", {"html": True}).enable("table").render(texts["markdown"]))
     inline = [attributes["src"] for tag, attributes in shown.elements if tag == "img"]
-    assert all((tmp_path / "other" / source).resolve().is_file() for source in inline)
+    assert all((town.parent / "markdown" / source).resolve().is_file() for source in inline)
     assert len(inline) == sum(tag == "img" for tag, _ in page.elements)
     number = re.compile(r"-?[\d,]*\d\.\d+%?")
     assert set(number.findall(" ".join(page.words))) == set(number.findall(" ".join(shown.words)))
-    headings = {tag for tag, _ in shown.elements}
-    assert {"h1", "h2", "table", "pre", "ul"} <= headings
 
 
-def test_single_records_are_not_handed_on(town, tmp_path):
-    """The results folder holds released values of records; the report does not."""
-    for kind in ("html", "markdown"):
-        text = write_report(town, tmp_path / f"report-{kind}", file_format=kind).read_text(encoding="utf-8")
+def test_released_values_of_single_records_are_not_in_the_report(town, texts):
+    for text in texts.values():
         records = pd.read_parquet(town / "records.parquet")
         for district in records["district"].dropna().unique():
             assert not re.search(rf"[>|] ?{re.escape(str(district))} ?[<|]", text) or district == "*"
@@ -228,17 +208,6 @@ def test_single_records_are_not_handed_on(town, tmp_path):
 
 def answer_of(folder):
     return Parsed(report_text(folder)).text
-
-
-def test_policies_that_pay_the_same_share_the_first_place(tmp_path):
-    runs = rows_of(("a", 5.0, 0.0, 0.0), ("b", 7.0, 0.5, 0.25), ("c", 7.0 + 1e-12, 0.0, 0.0))
-    text = answer_of(folder_of(tmp_path / "r", runs=runs))
-    lead = "c exposes nobody, because no attack pays this adversary, and pays the publisher most, 7.00 per record"
-    assert f"The choice is between 3 policies. {lead}, as much as b." in text
-    # Expected of 4, 95th percentile and highest risk missing, utility missing, payoff, loss of payoff.
-    assert "b1.0---7.00-" in text
-    assert "a0---5.002.00" in text
-    assert "The choice depends on" not in text
 
 
 def records_of(policy, success, attacked):
@@ -274,30 +243,6 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
     assert "95 of 100 cases." not in other
 
 
-def test_prices_of_the_paper_are_marked_as_defaults_before_anything_else_is_told(tmp_path):
-    runs = rows_of(("a", 5.0, 0.0, 0.0))
-    economics = {"benefit": 1200, "loss": 300, "cost": 4}
-    text = answer_of(folder_of(tmp_path / "r", runs=runs, content={"economics": economics}))
-    marked = text.index("are defaults from Wan et al. 2015, PLoS ONE 10(3): e0120592")
-    assert text.index("One policy was played") < marked < text.index("What was asked", text.index("One policy"))
-    other = answer_of(folder_of(tmp_path / "s", runs=runs, content={"economics": {**economics, "cost": 5}}))
-    assert "are defaults" not in other
-    theirs = " (default, from Wan et al. 2015)"
-    assert f"from the scenario: benefit 1,200{theirs}, loss 300{theirs}, gain 300{theirs}, cost 5." in other
-
-
-def test_its_head_says_who_prepared_it_and_when_and_paper_ends_before_further_tables(town, tmp_path):
-    path = write_report(town, tmp_path / "report.html", author="Ada <Moss>", institution="Town Clinic")
-    page = Parsed(path.read_text(encoding="utf-8"))
-    today = date.today()
-    assert f"Prepared by Ada <Moss>, Town Clinic on {today.day} {today:%B %Y}" in page.text
-    headings = [dict(attributes) for tag, attributes in page.elements if tag == "h2"]
-    on_paper = [heading.get("class") != "screen" for heading in headings]
-    assert on_paper == sorted(on_paper, reverse=True)
-    assert page.text.index("Decision") < page.text.index("Limits") < page.text.index("Appendix: measures")
-    assert not on_paper[-1]
-
-
 def test_every_stated_value_says_whose_it_is(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text('extends = "wan2015"\n[economics]\nloss = 300\ncost = 7 # asked around\n', encoding="utf-8")
@@ -327,8 +272,8 @@ def test_the_cells_at_the_highest_risk_are_listed_with_their_records(tmp_path):
     assert "The records as released were not read back" not in text
 
 
-def test_the_release_is_audited_where_its_file_is_at_hand(town, tmp_path):
-    page = Parsed(write_report(town, tmp_path / "report.html").read_text(encoding="utf-8"))
+def test_the_release_is_audited_where_its_file_is_at_hand(town, texts, tmp_path):
+    page = Parsed(texts["html"])
     assert "The release, read back" in page.text
     assert "Fewest people who fit a row" in page.text
     moved = tmp_path / "moved"
@@ -373,28 +318,6 @@ def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
     assert "1,000.00" not in text
 
 
-def test_policies_of_another_game_are_not_ranked(tmp_path):
-    content = {"game": "masking", "subjects": {"attributes": ["age"]}}
-    runs = rows_of(("masking", 5.0, 0.0, 0.0), ("opt-in", 4.0, 0.0, 0.0), ("one-stage-masking", 9.0, 0.0, 0.0))
-    text = answer_of(folder_of(tmp_path / "r", runs=runs, content=content))
-    assert "between 2 policies. masking exposes nobody" in text
-    assert "and pays the subjects most, 5.00 per record." in text
-    assert "one-stage-masking is not compared: its 9.00 per record" in text
-
-
-def test_partial_knowledge_is_compared_with_the_worst_case(tmp_path):
-    runs = [
-        {"records": size, "knowledge": name, "overall_risk": risk, "marketer_risk": risk}
-        for size, factor in ((100, 1.0), (200, 0.5))
-        for name, risk in (("worst-case", 0.8 * factor), ("voters", 0.2 * factor), ("gossip", 0.1 * factor))
-    ]
-    content = {"game": "risk", "release": {"sizes": [100, 200]}, "knowledge": {"voters": "v", "gossip": "g"}}
-    text = answer_of(folder_of(tmp_path / "r", runs=runs, content=content))
-    assert "in a release of 100 records, a person is re-identified with probability 0.8000 on average" in text
-    assert "With the knowledge of voters it is 0.2000, 75.0% less." in text
-    assert "With the knowledge of gossip it is 0.1000, 87.5% less." in text
-
-
 # Distribution of risks.
 
 
@@ -433,8 +356,8 @@ def test_a_bundled_scenario_is_repeated_by_a_command_with_what_was_replaced(tmp_
     assert make_manifest(again, {}, {})["scenario_hash"] == manifest["scenario_hash"]
 
 
-def test_a_scenario_of_the_users_own_is_repeated_from_the_page_alone(town, tmp_path):
-    text = write_report(town, tmp_path / "report.md", file_format="markdown").read_text(encoding="utf-8")
+def test_a_scenario_of_the_users_own_is_repeated_from_the_page_alone(town, texts, tmp_path):
+    text = texts["markdown"]
     assert repeating_command(open_results(town)) is None
     listing = re.search(r"^```toml\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     shutil.copytree(TOWN, tmp_path / "copy")
@@ -445,36 +368,16 @@ def test_a_scenario_of_the_users_own_is_repeated_from_the_page_alone(town, tmp_p
     assert again.runs.equals(pd.read_parquet(town / "runs.parquet"))
 
 
-texts = st.text(max_size=12).filter(lambda text: not any("\ud800" <= sign <= "\udfff" for sign in text))
-values = st.recursive(
-    st.one_of(texts, st.booleans(), st.integers(-(2**62), 2**62), st.floats(allow_nan=False)),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)),
-    max_leaves=12,
-)
-
-
-@pytest.mark.parametrize("name", at_least(22, bundled_names("scenarios")))
-def test_every_bundled_scenario_can_be_written_down(name):
-    content = scenario_content(bundled_folder("scenarios") / f"{name}.toml")
-    assert tomllib.loads(toml_text(content)) == content
+def test_every_bundled_scenario_can_be_written_down():
+    for name in at_least(22, bundled_names("scenarios")):
+        content = scenario_content(bundled_folder("scenarios") / f"{name}.toml")
+        assert tomllib.loads(toml_text(content)) == content
 
 
 # Comments and sources.
 
 
-def test_comments_of_the_scenario_stand_beside_the_values_that_they_are_about(tmp_path):
-    manifest = make_manifest(load_scenario("wan2015", {"economics.loss": 999}), {}, {})
-    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    (folder / "manifest.json").write_text(json.dumps({"warnings": [], **manifest}), encoding="utf-8")
-    text = answer_of(folder)
-    assert "a report from an online data broker" in text
-    # The comment describes the value that was replaced.
-    assert "fines per breached record" not in text
-    assert "Census estimates 2019" in text
-    assert "UCI Machine Learning Repository" in text
-
-
-@pytest.mark.parametrize("kind", ["run", "several runs", "stress", "cross-play"])
+@pytest.mark.parametrize("kind", ["run", "several runs", pytest.param("stress", marks=pytest.mark.deep)])
 def test_every_results_folder_keeps_where_values_come_from(tmp_path, kind):
     own = tmp_path / "town"
     shutil.copytree(TOWN, own)
@@ -494,35 +397,15 @@ def test_every_results_folder_keeps_where_values_come_from(tmp_path, kind):
         reidsim.run_batch(
             file, overrides={"sweep.values": {"economics.loss": [10, 60]}}, executor="serial", folder=folder
         )
-    elif kind == "stress":
+    else:
         beliefs = [{"key": "economics.loss", "believed": [30, 60]}]
         reidsim.stress(file, overrides={"stress": {"beliefs": beliefs}}).save(folder)
-    else:
-        reidsim.cross_play(file).save(folder)
     shutil.rmtree(own)
     page = Parsed(write_report(folder).read_text(encoding="utf-8"))
     assert_runs_and_loads_nothing(page)
     assert "a day's <script>wage</script>" in page.text
     assert "what subscribers pay" in page.text
     assert "A town. its <b>mayor</b>" in page.text
-
-
-def test_origins_that_were_spoiled_are_left_out(tmp_path):
-    for number, origins in enumerate([[], {"texts": 3, "recipes": ["x", {}]}, {"recipes": 0.5}]):
-        folder = folder_of(tmp_path / f"{number}", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content={"a": 1})
-        tell(folder, origins=origins)
-        assert "The scenario names no source." in answer_of(folder)
-
-
-def test_comments_of_a_file_as_it_is_now_are_read_if_it_is_named(town, tmp_path):
-    own = tmp_path / "town.toml"
-    text = (TOWN / "town.toml").read_text(encoding="utf-8").replace("cost = 10", "cost = 10 # a day's <b>wage</b>")
-    own.write_text(text, encoding="utf-8")
-    (tmp_path / "people").mkdir()
-    (tmp_path / "people" / "people.toml").write_text('title = "The town"\nsource = "its mayor"\n', encoding="utf-8")
-    page = Parsed(write_report(town, tmp_path / "r.html", scenario_file=own).read_text(encoding="utf-8"))
-    assert "a day's <b>wage</b>" in page.text
-    assert "The town. its mayor" in page.text
 
 
 # Hostile labels.
@@ -578,48 +461,36 @@ def test_labels_are_text_whatever_they_hold(tmp_path, label):
 # Refused input.
 
 
-@pytest.fixture
-def command(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["reidsim", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return run
-
-
-def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, command):
+def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, reidsim_):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    assert command("report", folder) == (0, f"Report in {folder / 'report.html'}\n", "")
-    assert command("report", folder, "--format", "markdown") == (0, f"Report in {folder / 'report.md'}\n", "")
+    assert reidsim_("report", folder) == (0, f"Report in {folder / 'report.html'}\n", "")
+    assert reidsim_("report", folder, "--format", "markdown") == (0, f"Report in {folder / 'report.md'}\n", "")
     before = (folder / "report.html").read_bytes()
-    code, out, err = command("report", folder)
+    code, out, err = reidsim_("report", folder)
     assert (code, out) == (2, "")
     assert err == f"reidsim: {folder / 'report.html'}: exists already; expected a new file: nothing is overwritten\n"
     assert (folder / "report.html").read_bytes() == before
-    assert command("report", folder, "-o", tmp_path / "new" / "page.html")[0] == 0
+    assert reidsim_("report", folder, "-o", tmp_path / "new" / "page.html")[0] == 0
 
 
 @pytest.mark.parametrize(
     ("name", "options", "begins"),
     [
-        ("a.md", (), "# A study"), ("a.MD", (), "# A study"), ("a.markdown", (), "# A study"),
-        ("a.html", (), "<!doctype html>"), ("a.txt", (), "<!doctype html>"), ("a", (), "<!doctype html>"),
-        ("a.txt", ("--format", "markdown"), "# A study"), ("a.md", ("--format", "markdown"), "# A study"),
+        ("a.md", (), "# A study"),
+        ("a.html", (), "<!doctype html>"), ("a.txt", (), "<!doctype html>"),
+        ("a.txt", ("--format", "markdown"), "# A study"),
     ],
 )  # fmt: skip
-def test_the_name_says_how_a_report_is_written(tmp_path, command, name, options, begins):
+def test_the_name_says_how_a_report_is_written(tmp_path, reidsim_, name, options, begins):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    assert command("report", folder, "-o", tmp_path / name, *options)[0] == 0
+    assert reidsim_("report", folder, "-o", tmp_path / name, *options)[0] == 0
     assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(begins.lower())
 
 
-@pytest.mark.parametrize(("name", "asked", "other"), [("a.md", "html", "markdown"), ("a.html", "markdown", "html")])
-def test_a_name_of_another_format_is_refused(tmp_path, command, name, asked, other):
+def test_a_name_of_another_format_is_refused(tmp_path, reidsim_):
+    name, asked, other = "a.md", "html", "markdown"
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    code, out, err = command("report", folder, "-o", tmp_path / name, "--format", asked)
+    code, out, err = reidsim_("report", folder, "-o", tmp_path / name, "--format", asked)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"{name}: --format: the name ends as of another format; found '{asked}'; expected {other}, or a name" in err
     assert not (tmp_path / name).exists()
@@ -633,28 +504,15 @@ def test_differences_are_those_of_the_amounts_as_written(tmp_path):
     assert "| 47.63 | 13.90 |" in text
 
 
-def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    folder = folder_of(Path("r"), runs=rows_of(("basic", 1.0, 0.0, 0.0)), figures=["lines"])
-    for format in ("html", "markdown"):
-        assert command("report", folder, "--format", format, "-o", "-") == (
-            0,
-            report_text(folder, file_format=format),
-            "",
-        )
-    assert "(r/figures/lines.png)" in report_text(folder, file_format="markdown")
-    assert sorted(tmp_path.iterdir()) == [tmp_path / "r"]
-
-
 @pytest.mark.parametrize(
     "arguments",
-    [("run", "wan2015"), ("new", __file__), ("stress", "wan2015-stress"), ("cross-play", "wan2015"),
+    [("run", "wan2015"), ("cross-play", "wan2015"),
      ("share", "r")],
     ids=lambda arguments: arguments[0],
 )  # fmt: skip
-def test_what_is_several_files_is_not_printed(tmp_path, command, monkeypatch, arguments):
+def test_what_is_several_files_is_not_printed(tmp_path, reidsim_, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
-    code, out, err = command(*arguments, "-o", "-")
+    code, out, err = reidsim_(*arguments, "-o", "-")
     assert (code, out) == (2, "")
     problem = "several files are written, which cannot go to standard output"
     assert err == f"reidsim: -o: {problem}; found '-'; expected a name\n"
@@ -689,23 +547,18 @@ def without_runs(**facts):
     ("spoil", "says"),
     [
         (lambda folder: folder / "nowhere", "nowhere: no such folder; expected a results folder, as reidsim run"),
-        (lambda folder: folder / "manifest.json", "manifest.json: is a file; expected a results folder"),
-        (put("manifest.json", b"{"), "manifest.json: not valid JSON"),
         (put("manifest.json", b'{"scenario": "x", "versions": {}}'), "manifest.json: content: not the manifest"),
-        (put("manifest.json", b"\xff\xfe\x00"), "manifest.json: not a text file in UTF-8"),
         (put("manifest.json", None), "not a results folder; expected manifest.json in it"),
         (lambda folder: tell(folder, content={"title": "another scenario"}), "manifest.json: content: not the mani"),
         (lambda folder: tell(folder, released_people="many"), "manifest.json: released_people: not the manifest of"),
         (put("runs.parquet", b"PAR1 no"), "runs.parquet: not a Parquet file that can be read"),
-        (put("records.parquet", b""), "records.parquet: not a Parquet file that can be read"),
         (without_runs(state="running"), "the batch has not ended; expected results of a finished run (reidsim run SC"),
         (lambda folder: tell(folder, cross_play={"attack_rate": 0.5}), "cross_play.parquet missing"),
-        (without_runs(failed_points={}), "tables missing"),
     ],
 )
-def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written(tmp_path, command, spoil, says):
+def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written(tmp_path, reidsim_, spoil, says):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    code, out, err = command("report", spoil(folder), "-o", tmp_path / "page.html")
+    code, out, err = reidsim_("report", spoil(folder), "-o", tmp_path / "page.html")
     assert (code, out) == (2, "")
     assert err.startswith("reidsim: ")
     assert says in err
@@ -723,38 +576,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_figure_that_is_none_is_left_out_and_said(tmp_path):
-    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), figures=["lines", "maps"])
-    (folder / "figures" / "lines.png").write_text("<svg onload=alert(1)>")
-    page = Parsed(write_report(folder).read_text(encoding="utf-8"))
-    assert "The figure lines is no PNG file and is left out." in page.text
-    assert sum(tag == "img" for tag, _ in page.elements) == 1
-
-
 # Results of other kinds.
-
-
-def test_a_stress_test_names_the_policies_that_stand_uncertainty(tmp_path):
-    robustness = pd.DataFrame(
-        {
-            "policy": ["basic", "no-attack", "robust-maximin"],
-            "mean_payoff": [9.0, 7.0, 8.0],
-            "worst_payoff": [1.0, 2.0, 3.0],
-            "largest_regret": [4.0, 0.5, 6.0],
-            "points": [12, 12, 12],
-        }
-    )
-    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), tables={"robustness": robustness})
-    (folder / "runs.parquet").unlink()
-    uncertain = {"uncertainty": {"parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 9}}}}
-    manifest = json.loads((folder / "manifest.json").read_text())
-    content = manifest["content"] | uncertain
-    tell(folder, content=content, scenario_hash=scenario_hash(content), failed_points={})
-    text = answer_of(folder)
-    assert "Over 12 points of uncertain values basic pays most on average, 9.00 per record. robust-maximin has" in text
-    assert "has the best worst case, 3.00; no-attack is never more than 0.50 below the best." in text
-    assert "values are uncertain: economics.loss (distribution uniform, low 1, high 9)" in text
-    assert "reidsim stress study.toml" in text
 
 
 def test_cross_play_names_the_best_defender_and_the_safest(tmp_path):
@@ -776,32 +598,3 @@ def test_cross_play_names_the_best_defender_and_the_safest(tmp_path):
     assert "own adversary, one-shot, the best defender is basic (which plans against one-shot): it pays 9.00" in text
     assert "Whichever adversary comes, safe-harbor pays at least 4.00, which is what it gets from always." in text
     assert "reidsim cross-play --attack-rate 0.25 study.toml" in text
-
-
-def test_what_holds_in_a_round_is_not_taken_for_all_rounds(tmp_path):
-    records = pd.DataFrame({"policy": ["basic"], "attacked": [True], "success_probability": [0.5]})
-    content, manifest = {"agents": {"rounds": 4}}, {"records": 10}
-    runs = rows_of(("basic", 1.0, 0.25, 0.125))
-    several = folder_of(tmp_path / "r", runs=runs, records=records, content=content, manifest=manifest)
-    assert "25.00% of the records in a round" in answer_of(several)
-    assert "in each round, on average over 4" in answer_of(several)
-    assert "Records are from the last of 4 rounds" in answer_of(several)
-    once = answer_of(folder_of(tmp_path / "s", runs=runs, records=records, manifest=manifest))
-    assert "in each round" not in once
-    assert "of the last of" not in once
-
-
-def test_rounds_of_agents_are_shown_in_their_main_columns(tmp_path):
-    columns = (
-        "publisher_payoff", "adversary_payoff", "share_attacked", "risk", "risk_99", "participation", "attacks",
-        "detections", "breaches", "distinct_reidentified",
-    )  # fmt: skip
-    rounds = pd.DataFrame({"policy": ["basic"], "round": [1], **{key: [0.5] for key in columns}, "joined": [0.375]})
-    content = {"agents": {"rounds": 4}, "adversaries": {"marketer": {"weight": 0.6}, "fraudster": {"weight": 0.4}}}
-    folder = folder_of(
-        tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content=content, tables={"rounds": rounds}
-    )
-    text = answer_of(folder)
-    assert "played in 4 rounds." in text
-    assert "Outcomes by round" in text
-    assert "0.375" not in text

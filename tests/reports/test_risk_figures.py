@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from layout import misplaced
-from matplotlib.collections import PolyCollection, QuadMesh
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 from reidsim.kinds.assessment.figures.risks import capability_reductions, risk_maps, risk_reductions
@@ -82,16 +82,6 @@ def test_maps_show_shares_of_persons():
     shares = shares.reshape(20, 20)
     worst = table[table["knowledge"] == "worst-case"]["prosecutor"]
     assert shares[10, 19] == pytest.approx((worst == 1).mean())
-
-
-def test_reductions_show_medians_and_quartiles_averaged_over_samples():
-    figure = risk_reductions(reductions_table())
-    assert len(panels(figure)) == 2
-    axes = panels(figure)[0]
-    (line,) = axes.get_lines()
-    np.testing.assert_allclose(line.get_xydata(), [[1000, 80.5], [4000, 80.5], [16000, 80.5]])
-    (band,) = [artist for artist in axes.collections if isinstance(artist, PolyCollection)]
-    assert {60.5, 90.5} <= set(band.get_paths()[0].vertices[:, 1])
 
 
 def test_capabilities_are_shown_as_shares_of_settings():

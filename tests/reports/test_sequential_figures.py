@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from layout import misplaced
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -94,13 +93,6 @@ def thresholds_table() -> pd.DataFrame:
 
 Draw = Callable[[pd.DataFrame], Figure]
 Make = Callable[[], pd.DataFrame]
-FIGURES: dict[str, tuple[Draw, Make]] = {
-    "risk": (risk_by_group_size, attacks_table),
-    "payoff": (payoff_by_group_size, attacks_table),
-    "exploits": (exploits_by_group_size, attacks_table),
-    "beliefs": (belief_risks, beliefs_table),
-    "thresholds": (attack_thresholds, thresholds_table),
-}
 by_group_size = pytest.mark.parametrize(
     ("draw", "column"),
     [(risk_by_group_size, "risk"), (payoff_by_group_size, "value"), (exploits_by_group_size, "exploits")],
@@ -127,33 +119,17 @@ def assert_differ_without_colour(axes: Axes, labels: list[str]) -> None:
 # ---------------------------------------------------------------------------------------------- all figures
 
 
-def differing_baselines() -> pd.DataFrame:
-    table = attacks_table()
-    return table.assign(risk=table["risk"] / np.where(table["setting"] == C, 2, 1))
-
-
-def missing_thresholds() -> pd.DataFrame:
-    return thresholds_table().assign(threshold=lambda t: t["threshold"].where(t["threshold"] < 40))
-
-
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("draw", "make"),
     [
-        *((draw, make) for draw, make in FIGURES.values()),
-        (risk_by_group_size, differing_baselines),
+        (risk_by_group_size, attacks_table),
         (belief_risks, lambda: beliefs_table((A, B, C))),
-        (belief_risks, lambda: beliefs_table((C,))),
-        (attack_thresholds, missing_thresholds),
-        (attack_thresholds, lambda: missing_thresholds().query("parameter == 'penalty'")),
         (attack_thresholds, lambda: thresholds_table().query("parameter != 'penalty'")),
     ],
 )
 def test_no_text_lies_on_another(draw: Draw, make: Make) -> None:
     assert misplaced(draw(make())) == []
-
-
-# ------------------------------------------------------------------------------------------------- Fig. 5
 
 
 # ------------------------------------------------------------------------------------------- Figs. 6 to 8
@@ -182,30 +158,6 @@ def test_the_case_study_shows_the_thresholds_of_the_paper() -> None:
         sizes, risks = line_of(axes, setting)
         assert min(size for size, risk in zip(sizes, risks, strict=True) if risk == 0) == first_safe
     assert line_of(axes, A)[1][:44] == pytest.approx([0.63] * 44)
-
-
-def test_baselines_that_differ_get_a_line_each() -> None:
-    table = differing_baselines()
-    figure = risk_by_group_size(table)
-    labels = [f"{BASELINE}, {setting}" for setting in (A, B, C)]
-    assert legend_of(figure) == [A, B, C, *labels]
-    (axes,) = figure.axes
-    assert line_of(axes, labels[2])[1][0] == pytest.approx(0.315)
-    assert line_of(axes, labels[0])[1][0] == pytest.approx(0.63)
-    assert_differ_without_colour(axes, [A, B, C, *labels])
-    # The legend's rows do not reduce the height of the panel.
-    heights = []
-    for one in (figure, risk_by_group_size(attacks_table())):
-        FigureCanvasAgg(one).draw()
-        heights.append(one.axes[0].get_window_extent().height)
-    assert heights[0] == pytest.approx(heights[1], rel=0.02)
-    # Values outside the figure and rounding differences are ignored.
-    assert legend_of(payoff_by_group_size(table)) == [A, B, C, BASELINE]
-    rounded = attacks_table().assign(risk=lambda t: t["risk"] * np.where(t["setting"] == B, 1 - 1e-15, 1))
-    assert legend_of(risk_by_group_size(rounded)) == [A, B, C, BASELINE]
-    # A setting known for fewer group sizes may differ in the others.
-    shorter = attacks_table().query("group_size < 50 or setting != @C or planner == 'fmdp'")
-    assert len(legend_of(risk_by_group_size(shorter))) == 6
 
 
 # ------------------------------------------------------------------------------------------------- Fig. 9
@@ -263,22 +215,3 @@ def test_thresholds_are_those_of_the_table_in_the_order_of_the_paper() -> None:
         assert axes.get_ylim()[0] == 0
         assert all(tick == round(tick) for tick in axes.get_yticks())
         assert_differ_without_colour(axes, [A, B, C])
-
-
-def test_a_missing_threshold_is_marked_on_the_upper_edge() -> None:
-    gone = np.nan
-    rows = [("penalty", 0.0, A, gone), ("penalty", 1.0, A, 5), ("penalty", 0.0, B, gone), ("penalty", 1.0, B, gone)]
-    figure = attack_thresholds(pd.DataFrame(rows, columns=["parameter", "value", "setting", "threshold"]))
-    (axes,) = figure.axes
-    xs, ys = line_of(axes, A)
-    assert xs == [0, 1]
-    assert np.isnan(ys[0])
-    assert ys[1] == 5
-    edge = [line for line in axes.get_lines() if line.get_transform() == axes.get_xaxis_transform()]
-    assert [(list(line.get_xdata()), list(line.get_ydata())) for line in edge] == [([0], [1]), ([0, 1], [1, 1])]
-    own = [line for line in axes.get_lines() if line.get_label() in (A, B)]
-    assert [line.get_marker() for line in edge] == [line.get_marker() for line in own]
-    # Both markers are visible at the same position.
-    assert edge[0].get_markersize() > edge[1].get_markersize() + 2
-    assert axes.get_ylim()[1] > 5
-    assert legend_of(figure) == [A, B, "marker on the upper edge: every size attacked"]

@@ -118,15 +118,6 @@ def decision(html):
     return plain(html[html.index('<h2 id="part-1">') : html.index('<h2 id="part-2"')])
 
 
-def test_the_first_page_names_unit_recommendation_runner_up_odds_and_signature(page):
-    assert plain(page).index("Unit: rows; each of 40 rows is taken as one person") < plain(page).index("Decision")
-    text = decision(page)
-    assert re.search(r"Recommended release: \S+", text)
-    assert "Runner-up: " in text
-    assert re.search(r"0\.\d+ \(1 in \d", text)
-    assert re.findall(r'<span class="field">(.*?)</span>', page) == ["Name", "Date", "Signature"]
-
-
 def test_the_read_back_has_the_numbers_of_the_sidecar(shared, page):
     sidecar = json.loads((shared / "shared.csv.json").read_text())
     audit, risk = sidecar["audit"], sidecar["risk"]
@@ -137,14 +128,6 @@ def test_the_read_back_has_the_numbers_of_the_sidecar(shared, page):
     assert [float(cell.split()[0]) for cell in row[4:6]] == pytest.approx([risk["record"], risk["person"]], abs=1e-4)
     assert (row[6] == "yes") is not risk["above_limit"]
     assert "0.5 (1 in 2)" in header[6]
-
-
-def test_declared_columns_stand_with_the_share_of_people_that_they_single_out(shared, page):
-    (declared,) = json.loads((shared / "shared.csv.json").read_text())["audit"]["singled_out"][
-        "declared_unknown_to_outsiders"
-    ]
-    share = declared["singled_out"] / 40
-    assert f"charge : would single out {share:.1%} of the people ({declared['singled_out']} of 40)" in decision(page)
 
 
 def test_every_column_of_the_source_file_has_a_row_with_its_treatment_and_samples(shared, page):
@@ -187,13 +170,9 @@ def test_a_wide_file_has_its_quasi_identifiers_on_the_first_page_and_others_in_a
     assert [row[0] for row in others[1:]] == kept[:3]
 
 
-def test_the_report_of_another_policy_than_the_written_one_says_which_was_written(shared, page):
-    assert "The written file shared.csv holds the" in decision(page)
-    assert table(page, "All 6 columns of the source file in release no-attack")
-
-
-@pytest.mark.parametrize("limit", [["--accept-risk"], ["--max-risk", "0.6"]])
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize(
+    ("seed", "limit"), [(1, ["--accept-risk"]), (1, ["--max-risk", "0.6"]), (3, ["--max-risk", "0.6"])]
+)
 def test_exposes_nobody_stands_only_where_the_read_back_agrees(tmp_path, seed, limit):
     """With seed 1, true risk exceeds the promise: above limit 1, below limit 2.
 
@@ -208,13 +187,6 @@ def test_exposes_nobody_stands_only_where_the_read_back_agrees(tmp_path, seed, l
     assert agrees is (seed == 3)
     assert ("exposes nobody" in text) is agrees
     assert ("No release is recommended" in text) is sidecar["risk"]["above_limit"]
-
-
-def test_exposes_nobody_stands_where_the_read_back_agrees(tmp_path):
-    folder = study(tmp_path / "study", "both")
-    text = plain(report_text(folder / "results", break_even=False))
-    assert "exposes nobody" in text
-    assert "Recommended release: no-attack" in text
 
 
 def test_a_changed_file_and_the_file_of_another_run_are_refused(tmp_path, capsys):
@@ -234,7 +206,7 @@ def test_a_changed_file_and_the_file_of_another_run_are_refused(tmp_path, capsys
 # Break-even.
 
 
-@pytest.mark.parametrize("gain", [None, 60])
+@pytest.mark.parametrize("gain", [None, pytest.param(60, marks=pytest.mark.deep)])
 def test_break_even_is_that_of_runs_at_each_loss(tmp_path, gain):
     study(tmp_path, "record", rows=40)
     fixed = {} if gain is None else {"economics.gain": gain}
@@ -276,15 +248,6 @@ def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_
     assert "gain stays at 40" in decision(report_text(folder / "again", break_even=True))
 
 
-def test_a_run_whose_data_changed_has_no_break_even(tmp_path):
-    folder = study(tmp_path / "study", "record", rows=30)
-    people(rows=30, seed=99).to_csv(folder / "people.csv", index=False)
-    text = plain(report_text(folder / "results", break_even=True))
-    assert "No break-even was computed" in text
-    assert "not read back" in text
-    assert "Best choice when" not in text
-
-
 def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
     """Twelve people per age are within the limit, but one age has one illness."""
     table = pd.DataFrame({"age": np.repeat(["30", "40"], 12), "illness": ["flu"] * 12 + ["flu", "cough"] * 6})
@@ -301,26 +264,14 @@ def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
     assert "Recommended release: basic" in text
 
 
-def test_the_break_even_of_a_long_run_is_computed_if_asked_for(tmp_path):
-    folder = study(tmp_path / "study", "record", rows=30) / "results"
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["timings_seconds"]["play"] = 300.0
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    text = plain(report_text(folder))
-    assert "No break-even was computed, as the run took 300 seconds" in text
-    assert "Best choice when" not in text
-    assert "Best choice when" in plain(report_text(folder, break_even=True))
-
-
 # Paper.
 
 
 @pytest.mark.deep
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-@pytest.mark.parametrize("more", [0, 100])
-def test_the_report_has_at_most_eight_printed_pages(tmp_path, more):
-    folder = study(tmp_path / "study", rows=300, more=more)
-    (tmp_path / "report.html").write_text(report_text(folder / "results", break_even=more == 0), encoding="utf-8")
+def test_the_report_has_at_most_eight_printed_pages(tmp_path):
+    folder = study(tmp_path / "study", "record", rows=60, more=100)
+    (tmp_path / "report.html").write_text(report_text(folder / "results", break_even=False), encoding="utf-8")
     pdf = tmp_path / "report.pdf"
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     address = (tmp_path / "report.html").as_uri()

@@ -1,6 +1,5 @@
 """Figures of sweeps: drawn keys, and no sweep that stops a batch from completing."""
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -10,12 +9,10 @@ import pandas as pd
 import pytest
 
 from reidsim.cli import main
-from reidsim.engine.run import run, run_batch
-from reidsim.figures.sweep import sweep_figures
+from reidsim.engine.run import run_batch
 from reidsim.kinds.masking.figures.runs import lines_of_runs
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.design_schema import SweepSection
-from reidsim.scenarios.load import load_scenario
 
 TESTS = Path(__file__).resolve().parents[1]
 LOSS, COST, BENEFIT = "economics.loss", "economics.cost", "economics.benefit"
@@ -31,9 +28,8 @@ def town(tmp_path_factory):
 
 def figures(town, values, **changes):
     sweep = {"values": values, **{key: changes.pop(key) for key in ("together", "one_at_a_time") if key in changes}}
-    result = run_batch(
-        town, overrides={"sweep": sweep, **{key.replace("__", "."): value for key, value in changes.items()}}
-    )
+    overrides = {"sweep": sweep, **{key.replace("__", "."): value for key, value in changes.items()}}
+    result = run_batch(town, overrides=overrides, executor="serial")
     return result, dict(figures_of(result))
 
 
@@ -51,13 +47,6 @@ def test_a_key_with_numbers_makes_a_curve_of_each_policy(town):
         np.testing.assert_array_equal(curves["Basic game"], own[[LOSS, measure]].to_numpy())
 
 
-def test_keys_that_change_together_make_one_curve_along_the_first(town):
-    _, drawn = figures(town, {LOSS: [20, 60], "economics.gain": [90, 30]}, together=[[LOSS, "economics.gain"]])
-    (figure,) = drawn.values()
-    assert len(figure.axes) == 2
-    assert lines(figure, 0)["Basic game"][:, 0].tolist() == [20, 60]
-
-
 def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(town):
     result, drawn = figures(town, {LOSS: [20, 60, 100], COST: [5, 20]}, one_at_a_time=[LOSS, COST])
     (figure,) = drawn.values()
@@ -67,10 +56,6 @@ def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(
     assert lines(figure, 2)["Basic game"][:, 0].tolist() == [5, 10, 20]
     own = result.runs[(result.runs[LOSS] == 60) & (result.runs["policy"] == "basic")].sort_values(COST)
     assert lines(figure, 2)["Basic game"][:, 1].tolist() == own["publisher_payoff"].tolist()
-
-
-def test_a_run_without_figures_of_its_kind_shows_payoffs_and_risks(town):
-    assert [name for name, _ in figures_of(run(town))] == ["payoffs", "risks", "reidentified"]
 
 
 def test_what_has_no_numbers_tells_figures_apart(town):
@@ -96,12 +81,6 @@ def test_a_second_key_with_few_values_makes_lines_and_with_many_a_map(town):
     basic = result.runs[result.runs["policy"] == "basic"].sort_values([LOSS, COST])
     surface = figure.axes[2].collections[0].get_array()
     np.testing.assert_array_equal(np.ravel(surface), basic["publisher_payoff"])
-    _, drawn = figures(
-        town, {LOSS: losses, BENEFIT: {"from": 30, "to": 90, "points": 7}}, publisher__policies=["basic"]
-    )
-    (figure,) = drawn.values()
-    assert figure.axes[0].get_ylabel().startswith("Publisher's benefit")
-    assert "case study: V = 100, L = 60" in figure.legends[0].get_texts()[0].get_text()
 
 
 def test_sequential_sweeps_draw_thresholds(town):
@@ -123,31 +102,23 @@ def test_sequential_sweeps_draw_thresholds(town):
 @pytest.mark.parametrize(
     ("values", "changes"),
     [
-        ({"release.path": ["patients.csv", "missing.csv"]}, {}),
-        ({LOSS: [60], COST: [10]}, {}),
         ({LOSS: [60, 70], "release.path": ["patients.csv", "missing.csv"]}, {}),
-        ({"publisher.policies": [["basic"], ["no-attack", "basic"]], LOSS: [1, 2]}, {}),
         ({"publisher.policies": [["basic"], ["no-attack"]], LOSS: [1, 2]},
          {"one_at_a_time": ["publisher.policies", LOSS]}),
-        ({"adversary.planner": ["one-shot", "fmdp"], COST: [1, 20]}, {}),
-        ({"publisher.solver": ["lattice-search", "branch-and-bound"], COST: [1, 20]},
-         {"publisher__policies": ["basic"]}),
-        ({"agents.rounds": [1, 2]}, {"agents": {"rounds": 1}}),
-        ({"economics": [{"benefit": 1, "loss": 2, "cost": 0}, {"benefit": 9, "loss": 0, "cost": 1}]}, {}),
-        ({LOSS: [1, 2]}, {"replications": 2, "uncertainty__samples": 2, "uncertainty__parameters":
-                          {COST: {"distribution": "uniform", "low": 1, "high": 9}}}),
         ({BENEFIT: [0, 0.5]}, {"economics__cost": 0, "economics__loss": 0}),
+        *(pytest.param(*each, marks=pytest.mark.deep) for each in (
+            ({"adversary.planner": ["one-shot", "fmdp"], COST: [1, 20]}, {}),
+            ({"agents.rounds": [1, 2]}, {"agents": {"rounds": 1}}),
+            ({LOSS: [1, 2]}, {"replications": 2, "uncertainty__samples": 2, "uncertainty__parameters":
+                              {COST: {"distribution": "uniform", "low": 1, "high": 9}}}),
+        )),
     ],
 )  # fmt: skip
-def test_no_sweep_is_lost_for_want_of_a_figure(monkeypatch, town, values, changes):
+def test_every_sweep_completes_whether_or_not_it_has_a_figure(monkeypatch, town, values, changes):
     # Paths in an override are relative to the working folder.
     monkeypatch.chdir(town.parent)
     result, _ = figures(town, values, **changes)
     assert len(result.runs) >= 1
-
-
-def test_a_batch_without_a_sweep_has_none(town):
-    assert not list(sweep_figures(run_batch(town, overrides={"replications": 2})))
 
 
 def test_figures_are_in_the_folder_and_in_the_report(town, tmp_path, monkeypatch):
@@ -163,74 +134,6 @@ def test_figures_are_in_the_folder_and_in_the_report(town, tmp_path, monkeypatch
     assert [path.name for path in (tmp_path / "out" / "figures").iterdir()] == ["sweep-lines.png"]
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Payoffs by policy while one value of the scenario changes" in page
-
-
-SMALL = {
-    "population.recipe": "ystr-genealogy-small",
-    "targets.size": 40,
-    "resources.registry.size": 400,
-    "resources.genealogy.size": 400,
-    "subjects.policies": ["no-protection", "opt-in", "masking"],
-    "replications": 2,
-}
-
-
-@pytest.fixture(scope="module")
-def masked():
-    """Return a sweep of the masking game: a price, a method and a list, one at a time."""
-    method = "adversary.stages.0.method"
-    sweep = {
-        "one_at_a_time": [LOSS, method, "subjects.attributes"],
-        "values": {
-            LOSS: [400, 50, 150],
-            method: ["tmrca", "nearest-neighbour"],
-            "subjects.attributes": [["age", "state", "DYS19"], ["age", "state", "DYS19", "DYS385"]],
-        },
-    }
-    return run_batch("wan2021", overrides={**SMALL, "sweep": sweep})
-
-
-@pytest.mark.deep
-def test_sweeps_of_the_masking_game_draw_payoff_privacy_and_utility(masked):
-    drawn = dict(figures_of(masked))
-    assert list(drawn) == ["lines-payoff", "lines-privacy", "lines-utility", "lines-usefulness", "lines-fairness"]
-    own = load_scenario("wan2021").content
-    for name, measure in (
-        ("lines-payoff", "publisher_payoff"),
-        ("lines-privacy", "risk"),
-        ("lines-utility", "utility"),
-        ("lines-usefulness", "usefulness"),
-        ("lines-fairness", "usefulness_fairness"),
-    ):
-        figure = drawn[name]
-        labels = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
-        assert labels == ["Loss (per record)", "Method", "Attributes (how many)"]
-        price, method, attributes = figure.axes[:3]
-        runs = masked.runs[
-            (masked.runs["adversary.stages.0.method"] == "tmrca")
-            & (masked.runs["subjects.attributes"] == json.dumps(own["subjects"]["attributes"]))
-        ]
-        curves = {tuple(np.round(np.asarray(line.get_ydata(), dtype=float), 9)) for line in price.lines}
-        np.testing.assert_array_equal(price.lines[0].get_xdata(), [50, 150, 400])
-        for policy in SMALL["subjects.policies"]:
-            means = runs[runs["policy"] == policy].groupby(LOSS)[measure].mean().sort_index()
-            shown = 1 - means if measure == "risk" else means
-            assert tuple(np.round(shown, 9)) in curves, policy
-        assert [text.get_text() for text in method.get_xticklabels()] == ["tmrca", "nearest-neighbour"]
-        np.testing.assert_array_equal(attributes.lines[0].get_xdata(), [3, 4, len(own["subjects"]["attributes"])])
-
-
-@pytest.mark.deep
-def test_what_else_is_swept_tells_lines_of_the_masking_game_apart():
-    sweep = {"values": {"beliefs.cost": [10.0, 30.0], COST: [0.0, 10.0, 40.0]}}
-    result = run_batch("wan2021", overrides={**SMALL, "sweep": sweep, "replications": 1})
-    figure = dict(figures_of(result))["lines-payoff"]
-    titles = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
-    assert titles == ["Cost (per record), believed cost 10", "Cost (per record), believed cost 30"]
-    for axes, believed in zip(figure.axes, (10.0, 30.0), strict=False):
-        runs = result.runs[(result.runs["policy"] == "masking") & (result.runs["beliefs.cost"] == believed)]
-        curves = [tuple(np.round(np.asarray(line.get_ydata(), dtype=float), 9)) for line in axes.lines]
-        assert tuple(np.round(runs["publisher_payoff"], 9)) in curves
 
 
 def test_databases_that_change_in_size_are_lines_of_their_own():

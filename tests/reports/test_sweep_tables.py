@@ -59,19 +59,6 @@ def test_keys_that_change_one_at_a_time_have_a_block_each_in_ascending_order():
     assert "by cost" in page
 
 
-def test_policies_that_do_not_fit_are_the_rows_of_a_block_of_one_key():
-    policies = [f"policy-{number}" for number in range(9)]
-    values = [float(number) for number in range(1, 18)]
-    page = laid_out({"economics.loss": values}, policies, halves=0.5)
-    lines = page.splitlines()
-    assert all(any(line.startswith(f"│ {policy}") for line in lines) for policy in policies)
-    (head,) = (line for line in lines if "┃ loss" in line)
-    shown = [float(cell) for cell in head.strip("┃").split("┃")[1:]]
-    assert shown[0] == 1
-    assert shown[-1] == 17
-    assert shown == sorted(set(shown))
-
-
 @pytest.mark.parametrize(
     ("keys", "names"),
     [

@@ -10,7 +10,6 @@ import reidsim
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.report import report_text
 from reidsim.reports.summary_table import batch_tables
-from reidsim.scenarios.asked import gain_goes_with_loss
 
 SCENARIO = """
 [release]
@@ -77,19 +76,3 @@ def test_a_gain_that_is_stated_or_varied_is_told_as_it_is(batch_of, given):
     result, text = batch_of(**given)
     assert "Success gains 300" in text
     assert "is not stated" not in text + printed(batch_tables(result, "six"))
-
-
-@pytest.mark.parametrize(
-    ("economics", "varied", "goes"),
-    [
-        ({"loss": 1}, ["economics.loss"], True),
-        ({"loss": 1}, ["economics.cost"], False),
-        ({"loss": 1, "gain": 2}, ["economics.loss"], False),
-        ({"loss": 1}, ["economics.loss", "economics.gain"], False),
-        ({"loss": 1, "columns": {"gain": "g"}}, ["economics.loss"], False),
-        ({"loss": 1, "columns": {"cost": "c"}}, ["economics.loss"], True),
-        (None, ["economics.loss"], False),
-    ],
-)
-def test_the_gain_goes_with_the_loss_unless_something_says_it(economics, varied, goes):
-    assert gain_goes_with_loss({"economics": economics}, varied) is goes

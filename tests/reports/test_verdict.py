@@ -5,16 +5,12 @@ import pytest
 
 from reidsim.reports.verdict import (
     assessment_verdict,
-    best_policy,
     has_verdict,
-    least_exposed,
     stress_verdict,
     verdict,
 )
-from reidsim.scenarios.people import counted_units
 
 CONTENT = {"game": "tables"}
-OF_PEOPLE = {"game": "tables", "release": {"person": "id"}}
 END = " This holds for the scenario's adversary and payoff parameters."
 
 
@@ -34,28 +30,11 @@ def test_what_the_policy_that_exposes_fewest_keeps_is_said_beside_safe_harbor():
     )
 
 
-def test_people_are_counted_where_records_name_them():
-    assert counted_units(OF_PEOPLE)[0] == "person"
-    told = verdict(measures(basic=(10.0, 0.5, 0.25), no_attack=(9.0, 0.0, 0.0)), OF_PEOPLE)
-    assert told == (
-        "no-attack keeps 90% of the best payoff; nobody is attacked. basic pays most, 10.00 per person; 50.00% of the "
-        "people are attacked, re-identification risk 0.2500." + END
-    )
-
-
-def test_one_policy_that_pays_most_and_exposes_fewest_is_said_once():
-    told = verdict(measures(no_attack=(9.0, 0.0, 0.0), basic=(9.0, 0.1, 0.05)), CONTENT)
-    assert told == "no-attack pays most, 9.00 per record, and exposes fewest: no record is attacked." + END
-
-
 @pytest.mark.parametrize(
     ("own", "most", "words"),
     [
         (-3.0, -1.0, "no-attack pays -3.00, 2.00 less than the best payoff;"),
-        (-3.0, 1.0, "no-attack pays -3.00, 4.00 less than the best payoff;"),
         (0.0, 4.0, "no-attack keeps 0% of the best payoff;"),
-        (3.9999, 4.0, "no-attack keeps over 99% of the best payoff;"),
-        (3.98, 4.0, "no-attack keeps over 99% of the best payoff;"),
         (3.97, 4.0, "no-attack keeps 99% of the best payoff;"),
     ],
 )
@@ -69,25 +48,11 @@ def test_shares_are_told_of_payoffs_received_alone(own, most, words):
         (9.0, ", about as much as safe-harbor;"),
         (18.0, ", 50% below safe-harbor;"),
         (6.0, ", 50% above safe-harbor;"),
-        (0.0, "of the best payoff;"),
     ],
 )
 def test_safe_harbor_is_compared_where_it_pays(harbor, words):
     found = measures(safe_harbor=(harbor, 0.5, 0.3), basic=(20.0, 0.5, 0.25), no_attack=(9.0, 0.0, 0.0))
     assert words in verdict(found, CONTENT)
-
-
-def test_a_single_policy_is_compared_with_nothing():
-    told = verdict(measures(basic=(10.0, 0.5, 0.25)), CONTENT)
-    assert (
-        told == "basic pays 10.00 per record; 50.00% of the records are attacked, re-identification risk 0.2500." + END
-    )
-
-
-def test_of_equal_risks_the_one_that_pays_more_exposes_fewest():
-    found = measures(suppress_all=(0.0, 0.0, 0.0), no_attack=(9.0, 0.0, 0.0), basic=(10.0, 0.5, 0.25))
-    assert least_exposed(found) == "no-attack"
-    assert best_policy(found, CONTENT) == "basic"
 
 
 def test_rounds_say_what_changed_and_who_leads():

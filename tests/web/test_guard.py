@@ -60,10 +60,7 @@ def test_the_printed_address_lets_its_browser_in(guard):
     ("headers", "says"),
     [
         ({"host": "rebound.example:8765"}, "127.0.0.1:8765 only"),
-        ({"host": "127.0.0.1"}, "127.0.0.1:8765 only"),
-        ({"host": ""}, "127.0.0.1:8765 only"),
         ({**HOME, "origin": "https://other.example"}, "another site"),
-        ({**HOME, "origin": "null"}, "another site"),
         ({**HOME, "origin": "http://127.0.0.1:9999"}, "another site"),
     ],
 )
