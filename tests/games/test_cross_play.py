@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from contract_worlds import COST, GAIN, PLAYERS, SPACES, masking_world
 
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, RandomAttacks
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
 from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import outcome_of, record_game_of
+from reidsim.games.defenders.defender import outcome_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.same_form import SameForm
 
@@ -109,30 +109,6 @@ def test_the_reply_to_all_types_has_the_best_mean_and_that_to_the_worst_the_best
             other = defender.choose(against.truth)
             payoffs = [outcome_of(each.truth, other).publisher_payoff for each in games if each.name != "random"]
             assert (least >= np.min(payoffs, axis=0) - 1e-9).all()
-
-
-def test_attacks_at_random_are_what_their_draws_are_on_average(lattice):
-    rate, game = 0.4, PLAYERS["lattice-always"].game
-    row = lattice.table[(lattice.table["defender"] == "all") & (lattice.table["adversary"] == "random")].iloc[0]
-    choice = FixedForms("all", 0).choose(game)
-    drawn = []
-    for seed in range(400):
-        random = record_game_of(game)
-        random = type(random)(
-            random.space, random.linker, RandomAttacks(GAIN, COST, rate, seed), game.benefit, game.loss
-        )
-        outcome = outcome_of(random, choice)
-        drawn.append(
-            [
-                np.average(v, weights=WEIGHTS)
-                for v in (outcome.publisher_payoff, outcome.adversary_payoff, outcome.attacked)
-            ]
-        )
-    drawn = np.array(drawn)
-    errors = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
-    expected = row[["publisher_payoff", "adversary_payoff", "share_attacked"]].to_numpy(dtype=float)
-    assert (np.abs(drawn.mean(axis=0) - expected) < 4 * errors).all()
-    assert row["share_attacked"] == pytest.approx(rate)
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
@@ -243,19 +219,6 @@ def test_who_finds_out_late_that_it_cannot_play_is_left_out(refused):
         cross_play([one_shot, fussy], defenders, own="fussy")
 
 
-def test_nobody_plans_against_several_in_spaces_that_only_compiled_solvers_can_search(monkeypatch):
-    monkeypatch.setattr("reidsim.games.cross_play.MOST_FORMS", 11)
-    play = cross_play(opponents("lattice")[:2], [BestReply()])
-    assert set(play.table["plans_against"]) == {"one-shot", "fmdp"}
-    assert play.left_out == ("nobody plans against all types at once: there are more than 11 forms",)
-
-
-def test_progress_is_told():
-    told = []
-    cross_play(opponents("lattice")[:2], DEFENDERS, weights=WEIGHTS, progress=lambda *now: told.append(now))
-    assert told == [(done, 8) for done in range(8)]
-
-
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
@@ -288,22 +251,3 @@ def clairvoyant():
 def both(together):
     game = mixed("lattice", 0.5)
     return game.with_types(game.types, together)
-
-
-@dataclass(frozen=True)
-class PaidElsewhere(OptIn):
-    """A policy that is paid in another game, which is not defined for all adversaries."""
-
-    name: str = "elsewhere"
-
-    def paid_in(self, game, choice):
-        if isinstance(game.adversary, AlwaysAttacks):
-            raise InputError("not against this adversary")
-        return game
-
-
-def test_a_defender_that_cannot_be_paid_against_an_adversary_is_left_out_and_the_adversary_stays():
-    one_shot, always = (Opponent(name, PLAYERS[f"lattice-{name}"].game) for name in ("one-shot", "always"))
-    play = cross_play([one_shot, always], [OptIn(), PaidElsewhere()])
-    assert play.left_out == ("defender 'elsewhere' cannot play: not against this adversary",)
-    pd.testing.assert_frame_equal(play.table, cross_play([one_shot, always], [OptIn()]).table)

@@ -112,17 +112,6 @@ def test_no_attack_keeps_to_forms_at_which_an_attack_does_not_pay(small, precisi
             assert payoffs[strategy] == pytest.approx(max(payoffs[a] for a in allowed), abs=1e-9 * small.scale[i])
 
 
-@given(small=small_games(), precision=st.sampled_from([1e9, 1e12]))
-@examples(40)
-def test_precise_errors_leave_the_game_without_errors_but_for_ties(small, precision):
-    game = small.game()
-    noisy = erring(game, precision)
-    plain, found = (evaluate(each, branch_and_bound(each)).publisher_payoff for each in (game, noisy))
-    for i in range(small.n_records):
-        if min(map(abs, by_paper(small, i, precision)[1])) > 1e-6 * small.scale[i]:
-            assert found[i] == pytest.approx(plain[i], abs=1e-9 * small.scale[i])
-
-
 @pytest.mark.parametrize(("name", "errors"), cases(ERRING, FEW))
 def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
     game = erring(PLAYERS[name].game, *ERRORS[errors])
@@ -170,7 +159,7 @@ def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
     assert (game.outcome(int(solution.nodes[0])).response.attack_probability[kept] > 0).all()
 
 
-@pytest.mark.parametrize("errors", sorted(ERRORS))
+@pytest.mark.parametrize("errors", ["logit", "prospect"])
 def test_compiled_searches_of_masking_leave_an_erring_adversary_to_the_general_one(errors):
     compiled = masking_world()
     erring_attack = ErringAdversary(compiled.attack, *ERRORS[errors])
@@ -186,8 +175,7 @@ def test_compiled_searches_of_masking_leave_an_erring_adversary_to_the_general_o
     np.testing.assert_allclose(found, np.maximum(payoffs.max(axis=0), 0.0), atol=1e-9)
 
 
-@pytest.mark.parametrize("together", ["one-of", "all", "worst"])
-@pytest.mark.parametrize("space", sorted(SPACES))
+@pytest.mark.parametrize(("space", "together"), [("lattice", "one-of"), ("lattice", "worst"), ("masking", "all")])
 def test_types_who_err_are_weighed_by_how_often_they_attack(space, together):
     players, weights = [SPACES[space][name] for name in ("one-shot", "multistage", "fmdp")], (0.5, 0.3, 0.2)
     errors = ((0.05, None), (0.2, THEORY), (0.1, None))

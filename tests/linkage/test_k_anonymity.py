@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.k_anonymity import BANDS, THRESHOLDS, KAnonymityProfile
+from reidsim.linkage.k_anonymity import THRESHOLDS, KAnonymityProfile
 
 group_lists = st.lists(st.integers(1, 30), min_size=1, max_size=40)
 
@@ -38,21 +38,6 @@ def test_sizes_counted_in_the_population_are_those_of_the_records(sizes):
     assert profile.total == len(sizes)
     assert profile.median == statistics.median(sizes)
     assert profile.average_risk == pytest.approx(statistics.fmean(1 / size for size in sizes), rel=1e-12)
-
-
-def test_thresholds_are_the_customary_ones():
-    """2 excludes unique records; data holders and regulators use 3, 5, 10, 11 and 20."""
-    assert THRESHOLDS == (2, 3, 5, 10, 11, 20)
-
-
-def test_bands_are_the_customary_ones():
-    profile = KAnonymityProfile.of_file(GroupFrequencies.from_mapping({1: 4, 3: 2, 5000: 1}))
-    found = [(band.smallest, band.largest, band.records) for band in profile.bands()]
-    assert found == [
-        (1, 1, 4), (2, 2, 0), (3, 4, 6), (5, 10, 0), (11, 20, 0), (21, 100, 0), (101, 1000, 0), (1001, None, 5000),
-    ]  # fmt: skip
-    assert tuple(smallest for smallest, _, _ in found) == BANDS
-    assert [band.records for band in profile.bands((1, 3))] == [4, 5006]
 
 
 def test_a_hundred_million_records_are_counted_exactly():

@@ -81,15 +81,6 @@ def test_posterior_is_a_distribution_with_the_printed_ratios(rates, agreeing, n_
         assert mean == pytest.approx(sum(t * p for t, p in enumerate(plain)), rel=1e-9)
 
 
-def test_posterior_without_loci_is_geometric():
-    """Without common loci P(t) is N_e's truncated exponential, with a closed mean."""
-    out = np.zeros(201)
-    mean = posterior(Ancestry(np.array([0.002]), 100.0).tables(), np.uint64(0), np.uint64(0), out)
-    r = math.exp(-1 / 100)
-    closed = r / (1 - r) - 201 * r**201 / (1 - r**201)
-    assert mean == pytest.approx(closed, rel=1e-12)
-
-
 def test_equal_rates_give_bit_identical_distances():
     """Equal rates give ties whichever locus agrees, and the earlier row wins."""
     rates = np.array([0.001, 0.003, 0.001, 0.003, 0.001])
@@ -97,27 +88,6 @@ def test_equal_rates_give_bit_identical_distances():
     for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2]):
         found = infer_surnames(Ancestry(rates), men[order], np.array([7, 8, 9]), np.ones((1, 5), int), np.ones(5, bool))
         assert found.surnames[0] == 7
-
-
-@given(genealogies(rates=RATES[:4]), st.randoms(use_true_random=False))
-def test_order_of_men_matters_only_between_equals(genealogy, random):
-    rates, men, surnames, target = genealogy
-    order = list(range(len(men)))
-    random.shuffle(order)
-    ancestry, shared = Ancestry(np.array(rates)), np.ones(len(rates), bool)
-    one = infer_surnames(ancestry, np.array(men), np.array(surnames), np.array([target]), shared)
-    other = infer_surnames(ancestry, np.array(men)[order], np.array(surnames)[order], np.array([target]), shared)
-    if one.surnames[0] != other.surnames[0]:
-        winners = [s for m, s in zip(men, surnames, strict=True) if s in (one.surnames[0], other.surnames[0])]
-        assert len(winners) >= 2
-        alone = [
-            infer_surnames(
-                ancestry, np.array([m for m, s in zip(men, surnames, strict=True) if s in kept]),
-                np.array([s for s in surnames if s in kept]), np.array([target]), shared,
-            ).confidence[0]
-            for kept in ([one.surnames[0]], [other.surnames[0]])
-        ]  # fmt: skip
-        assert alone[0] == pytest.approx(alone[1], abs=1e-12)
 
 
 @given(genealogies(), st.data())
@@ -175,16 +145,6 @@ def test_a_tiny_cache_changes_nothing():
         assert one == other
 
 
-def test_confidence_grows_with_agreement():
-    """A perfect match at more loci has a larger confidence."""
-    rates = np.full(12, 0.003)
-    men = np.array([[1] * 12, [2] * 12])
-    masks = np.tri(12, dtype=bool)[None]
-    inference = SurnameInference(Ancestry(rates), men, np.array([0, 1]))
-    confidence = inference.infer(np.ones((1, 12), int), masks).confidence[0]
-    assert (np.diff(confidence) > 0).all()
-
-
 @given(genealogies(), st.data())
 def test_nearest_neighbour_equals_plain_loops(genealogy, data):
     rates, men, surnames, target = genealogy
@@ -193,16 +153,6 @@ def test_nearest_neighbour_equals_plain_loops(genealogy, data):
     found = nearest_neighbour_surnames(np.array(men), np.array(surnames), np.array([target]), shared)
     assert found.surnames[0] == (-1 if surname is None else surname)
     assert found.confidence[0] == confidence
-
-
-def test_nearest_neighbour_of_many_targets_with_masks_of_their_own():
-    rng = np.random.default_rng(2)
-    men, surnames = rng.integers(0, 9, (50, 4)), rng.integers(0, 20, 50)
-    targets, shared = rng.integers(1, 9, (30, 4)), rng.random((30, 4)) < 0.6
-    found = nearest_neighbour_surnames(men, surnames, targets, shared)
-    rows = list(zip(men.tolist(), surnames.tolist(), strict=True))
-    expected = [nearest_neighbour(t, s, rows)[0] for t, s in zip(targets.tolist(), shared.tolist(), strict=True)]
-    assert found.surnames.tolist() == [-1 if s is None else s for s in expected]
 
 
 @pytest.mark.parametrize("rates", [[0.1, -0.1], [0.1, np.nan], [0.1] * 61])

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,22 +52,6 @@ def test_theta_explains_the_number_of_groups(data, records, factor):
         # Theta is recovered from the limit only to a few digits unless it is near 1.
         assert drop == pytest.approx(CHI_SQUARE, rel=1e-6 + 1e-10 / (1 - limit))
     assert estimate.low < estimate.p_unique_given_sample_unique < estimate.high
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("level", [0.5, 0.95])
-def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(level):
-    theta, records, people, replicates = 60.0, 300, 5000, 600
-    rng = np.random.default_rng(5)
-    truth = (theta + records - 1) / (theta + people - 1)
-    # The record after i others founds a group with probability theta / (theta + i), independently of the past.
-    founded = rng.random((replicates, records)) < theta / (theta + np.arange(records))
-    held = 0
-    for groups in founded.sum(axis=1).tolist():
-        estimate = ewens_uniqueness(sample_of(groups, records), people, level=level)
-        held += estimate.low <= truth <= estimate.high
-    # Four standard errors, plus the discreteness of whole numbers of groups (one is about 3 % of probability here).
-    assert held / replicates == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / replicates) + 0.03)
 
 
 def test_when_every_record_is_unique_so_may_be_everybody():

@@ -1,7 +1,6 @@
 """Counted or given uniqueness, and estimators by name."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,37 +11,11 @@ from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 from reidsim.linkage.uniqueness.estimators import estimate_uniqueness
 from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
 from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
-from reidsim.linkage.uniqueness.pitman_likelihood import probability_of_staying_unique
 from reidsim.linkage.uniqueness.snb import snb_uniqueness
 from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
 from reidsim.populations.registry import draw_registry
 
 SAMPLE = GroupFrequencies.from_mapping({1: 20, 2: 5, 6: 1})
-
-
-@pytest.mark.deep
-def test_truth_of_populations_that_follow_pitman_is_what_the_formula_says():
-    theta, a, records, size, replicates = 30.0, 0.4, 100, 1000, 60
-    rng = np.random.default_rng(8)
-    shares = []
-    for _ in range(replicates):
-        group_of, sizes = [0], [1]
-        for n in range(1, size):
-            founds = rng.random() * (theta + n) < theta + len(sizes) * a
-            weights = np.array(sizes) - a
-            group = len(sizes) if founds else int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum()))
-            if founds:
-                sizes.append(0)
-            sizes[group] += 1
-            group_of.append(group)
-        # Records are in random order, so the first ones are a random sample.
-        alone = [group for group, count in Counter(group_of[:records]).items() if count == 1]
-        shares.append(np.mean([sizes[group] == 1 for group in alone]))
-    expected = probability_of_staying_unique(theta + a, 1 - a, records, size)
-    error = np.std(shares, ddof=1) / math.sqrt(replicates)
-    # Four standard errors; the mean of ratios has a bias below a fifth of one here.
-    assert np.mean(shares) == pytest.approx(expected, abs=4 * error)
-    assert error < 0.02
 
 
 # In a sample of one in a thousand about 55 people are population uniques, so the truth itself varies by 13 % between

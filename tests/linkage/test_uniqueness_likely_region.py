@@ -1,6 +1,5 @@
 """The region of likely parameters and its extremes, for a simple likelihood."""
 
-import numpy as np
 import pytest
 
 from reidsim.linkage.uniqueness.likely_region import LikelyRegion
@@ -21,10 +20,3 @@ def test_extremes_are_found_inside_too_and_over_both_ends_of_the_inner_parameter
     lowest, highest = region.extremes(lambda outer, inner: (outer - at) ** 2 + inner)
     assert lowest == pytest.approx(-1.0, abs=1e-9)
     assert highest == pytest.approx(2.0 + max(at, 1 - at) ** 2, abs=1e-9)
-
-
-def test_the_floor_of_the_inner_range_is_that_of_the_region():
-    floors = []
-    region = LikelyRegion(lambda x: 7.0 - x**2, lambda x, floor: (floors.append(floor), (x, x))[1], [-1, 1], 0.0, 0.25)
-    region.extremes(lambda outer, inner: outer)
-    assert np.unique(floors).tolist() == [6.75]

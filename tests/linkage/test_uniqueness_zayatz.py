@@ -82,15 +82,6 @@ def test_when_every_record_is_unique_the_lower_limit_allows_for_pairs_not_seen()
     assert estimate.note == "every record of the sample is unique: only the lower limits are informative"
 
 
-def test_when_no_record_is_unique_the_upper_limit_allows_for_uniques_not_seen():
-    estimate = estimate_of({2: 40}, 8000)
-    assert (estimate.p_unique_given_sample_unique, estimate.low, estimate.expected_uniques) == (0, 0, 0)
-    share = 1 - 0.025 ** (1 / 40)
-    twice = 2 * (8000 - 80) / 7999
-    assert estimate.high == pytest.approx(share / (share + (1 - share) * twice), rel=1e-12)
-    assert estimate.note == "no record of the sample is unique: only the upper limits are informative"
-
-
 @pytest.mark.parametrize(
     ("sizes", "people", "options", "message"),
     [

@@ -97,12 +97,3 @@ def test_an_unknown_name_is_told_with_the_nearest():
 )
 def test_categories_are_in_natural_order(values, expected):
     assert natural_categories(pd.Series(values)) == expected
-
-
-def test_adult_holds_the_records_of_the_study():
-    adult = load_population("adult")
-    assert adult.domain.names == ("age", "race", "sex")
-    assert set(adult.domain["race"].categories) == {"White", "Black", "AIAN", "API", "Other"}
-    assert set(adult.domain["sex"].categories) == {"Female", "Male"}
-    assert adult.total == 32_561
-    assert adult.source

@@ -26,12 +26,6 @@ def coded_rows(draw, min_rows=0):
     return domain, np.array(rows, dtype=np.int32).reshape(len(rows), len(shape))
 
 
-def test_a_value_is_coded_by_the_position_of_its_category():
-    codes = AGE.encode(["48", "90+", "47", "48"])
-    assert codes.tolist() == [1, 2, 0, 1]
-    assert codes.dtype == np.int32
-
-
 @pytest.mark.parametrize(
     "values",
     [
@@ -74,16 +68,6 @@ def test_a_value_outside_the_categories_is_told_with_its_row(values, row, found)
 def test_categories_are_distinct_and_at_least_one(categories, message):
     with pytest.raises(InputError, match=f"attribute 'x': {message}"):
         Attribute("x", categories)
-
-
-def test_a_domain_knows_its_attributes_by_name():
-    assert DOMAIN.names == ("age", "sex")
-    assert DOMAIN.shape == (3, 2)
-    assert DOMAIN["sex"] is SEX
-    assert DOMAIN.position("sex") == 1
-    assert DOMAIN.select(["sex", "age"]).names == ("sex", "age")
-    assert Domain((AGE, SEX)) == DOMAIN
-    assert Domain((SEX, AGE)) != DOMAIN
 
 
 @given(drawn=coded_rows())

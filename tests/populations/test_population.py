@@ -19,14 +19,6 @@ def as_dict(population):
     return dict(zip(cells, population.counts.tolist(), strict=True))
 
 
-@given(people=rows)
-def test_people_are_added_up_by_cell(people):
-    population = Population.from_records(DOMAIN, np.array(people, dtype=np.int32))
-    assert as_dict(population) == Counter(people)
-    assert population.total == len(people)
-    assert population.counts.dtype == np.int64
-
-
 @given(people=rows, data=st.data())
 def test_counted_rows_are_added_up_and_empty_cells_left_out(people, data):
     counts = data.draw(st.lists(st.integers(0, 4), min_size=len(people), max_size=len(people)).filter(any))
@@ -54,13 +46,6 @@ def test_a_marginal_counts_by_the_attributes_asked_for_in_their_order(people):
     assert turned.domain.names == ("b", "a")
     assert (turned.name, turned.source, turned.total) == ("town", "a census", len(people))
     assert population.marginal(["a", "b"]) is population
-
-
-def test_expected_counts_stay_fractions():
-    codes = np.array([[0, 0], [0, 0], [1, 1]], dtype=np.int32)
-    population = Population.from_records(DOMAIN, codes, np.array([0.25, 0.5, 2.0]))
-    assert as_dict(population) == {(0, 0): 0.75, (1, 1): 2.0}
-    assert population.total == 2.75
 
 
 @pytest.mark.parametrize("counts", [[], [0]])

@@ -118,22 +118,12 @@ def test_recipe(voters: Path) -> None:
     assert (registry.name, registry.source) == ("voters", "made up")
 
 
-def test_the_stream_is_not_that_of_a_population_with_the_same_seed(voters: Path) -> None:
-    town = load_population(voters.parent / "folder" / "town.toml")
-    population_stream = np.random.default_rng(np.random.SeedSequence(4))
-    assert by_cell(load_population(voters)) != by_cell(draw_registry(town, 60, population_stream))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "where"),
     [
         ("size = 60", "size = 101", "size"),
-        ("size = 60", "size = 0", "size"),
         ("size = 60", "size = 0.6", "size"),
-        ("size = 60\n", "", "size"),
         ("seed = 4\n", "", "seed"),
-        ("seed = 4", "seed = -1", "seed"),
-        ("population =", "people =", "people"),
     ],
 )
 def test_value_not_allowed(voters: Path, old: str, new: str, where: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute
-from reidsim.populations.value_groups import Combinations, GroupedAttribute, group_codes, number_range, values_in_order
+from reidsim.populations.value_groups import Combinations, GroupedAttribute, group_codes
 
 AGES = Attribute("age", tuple(str(age) for age in range(101)))
 STATES = Attribute("state", ("Ohio", "Tennessee", "Utah"))
@@ -41,22 +41,6 @@ def test_ranges_of_whole_numbers_cover_what_falls_in_them(cuts: list[int]) -> No
 def test_groups_that_cannot_be(groups: dict[str, list[str]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         group_codes(STATES, groups)
-
-
-def test_number_ranges() -> None:
-    assert number_range("18..24") == (18, 24)
-    assert number_range(" ..17") == (0, 17)
-    assert number_range("75..") == (75, None)
-    assert [number_range(text) for text in ("75", "..", "a..b", "1...2")] == [None] * 4
-
-
-def test_values_in_order() -> None:
-    assert values_in_order(pd.Series(["10", "9", "10", "1"])) == ("1", "9", "10")
-    assert values_in_order(pd.Series(["HS-grad", "Doctorate", "HS-grad", "1st-4th"])) == (
-        "HS-grad",
-        "Doctorate",
-        "1st-4th",
-    )
 
 
 def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None:

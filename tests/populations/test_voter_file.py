@@ -9,7 +9,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,15 +121,6 @@ CELLS = {
 ALL_KEPT = VoterFileReport(rows=8, kept=8, left_out=Counter())
 
 
-def test_every_cell(path: Path, columns: list[str]) -> None:
-    population, report = read_voter_file(write(path, columns, KEPT), name="alamance", source="made up")
-    assert cells_of(population) == CELLS
-    assert report == ALL_KEPT
-    assert population.counts.dtype == np.int64
-    assert population.cells.dtype == np.int32
-    assert (population.name, population.source) == ("alamance", "made up")
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -186,22 +176,6 @@ def test_report_of_all_rows_left_out(path: Path, columns: list[str], block_size:
     assert report.rows == report.kept + report.left_out.total() == len(rows)
 
 
-def test_ages_that_stand_for_unknown(path: Path, columns: list[str]) -> None:
-    rows = [*KEPT, row("118", "W", "F", "27215"), row("999", "W", "F", "27215")]
-    _, report = read_voter_file(write(path, columns, rows))
-    assert report.left_out == {"age implausible": 1}
-    population, report = read_voter_file(path, ages_missing=(118, 999))
-    assert report.left_out == {"age missing": 2}
-    assert cells_of(population) == CELLS
-
-
-def test_statuses_to_keep(path: Path, columns: list[str]) -> None:
-    rows = [*KEPT, row("55", "W", "M", "27215", status_cd="D")]
-    population, report = read_voter_file(write(path, columns, rows), statuses=("D", "S"))
-    assert cells_of(population) == {("55", "White", "Male", "27215"): 1, ("19", "AIAN", "Male", "27006"): 1}
-    assert report.left_out == {"status not kept": 7}
-
-
 # The categories of a population
 
 DISTRICT = Domain(
@@ -213,18 +187,6 @@ DISTRICT = Domain(
         Attribute("race", ("Other", "White", "Black")),
     )
 )
-
-
-def test_within_a_domain(path: Path, columns: list[str]) -> None:
-    population, report = read_voter_file(write(path, columns, KEPT), within=DISTRICT)
-    assert population.domain == DISTRICT.select(["zip", "sex", "age", "race"])
-    assert cells_of(population) == {
-        ("27215", "Female", "48", "White"): 2,
-        ("27006", "Male", "18", "Black"): 1,
-    }
-    # 20 API 28909 twice (race before zip), 19 AIAN, 120 and 0 years
-    expected = {"race not in the population": 3, "age not in the population": 2}
-    assert report == VoterFileReport(rows=8, kept=3, left_out=Counter(expected))
 
 
 # Files that cannot be used
@@ -390,18 +352,6 @@ def recipe(tmp_path: Path, columns: list[str]) -> Path:
     path = tmp_path / "alamance.toml"
     path.write_text(RECIPE)
     return path
-
-
-def test_recipe(recipe: Path) -> None:
-    voters = load_population(recipe)
-    assert cells_of(voters) == CELLS
-    assert voters.name == "alamance"
-    assert voters.source == "made up (8 of 9 rows kept, left out: status not kept 1)"
-
-
-def test_recipe_with_options(recipe: Path) -> None:
-    recipe.write_text(RECIPE + 'statuses = ["D", "I"]\nages_missing = [18]\n')
-    assert cells_of(load_population(recipe)) == {("118", "White", "Female", "27215"): 1}
 
 
 def test_recipe_with_the_categories_of_a_population(recipe: Path) -> None:

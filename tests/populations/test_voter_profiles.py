@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-from pathlib import Path
 
 import pytest
 from found import at_least
@@ -13,7 +12,6 @@ from reidsim.populations.voter_profiles import voter_profile, voter_profiles
 
 FIGURES = bundled_folder("populations") / "figures"
 FACTS, ASSUMED = FIGURES / "voter-lists-by-state.csv.gz", FIGURES / "voter-lists-assumed.csv.gz"
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "voters" / "state_voter_attributes.csv"
 
 YES_OR_NO = frozenset({"yes", "no"})
 PLAIN = {
@@ -29,17 +27,6 @@ PLAIN = {
 def rows_of_the_table():
     with gzip.open(FACTS, "rt", encoding="utf-8", newline="") as file:
         return at_least(51, csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-def test_all_states() -> None:
-    profiles = voter_profiles()
-    assert len(profiles) == 51
-    assert list(profiles) == sorted(profiles)
-    assert len({profile.abbreviation for profile in profiles.values()}) == 51
-    for profile in profiles.values():
-        assert 0 <= profile.registered_share <= 1
-        assert profile.price >= 0
-        assert profile.access in {"Open", "Mixed", "Restricted"}
 
 
 def test_facts_without_a_plain_answer_are_assumed_with_a_reason() -> None:
@@ -75,29 +62,6 @@ def test_tennessee_is_assumed_to_carry_what_the_case_study_needs() -> None:
     assert (tennessee.price, tennessee.access) == (2500, "Mixed")
     # 4,163,359 registered in 2018, 5,439,926 adults in 2020.
     assert tennessee.registered_share == pytest.approx(0.76533, abs=5e-6)
-
-
-def test_registered_shares_that_are_assumed() -> None:
-    assumed = {
-        profile.state
-        for profile in voter_profiles().values()
-        if any(assumption.fact == "registered_share" for assumption in profile.assumptions)
-    }
-    assert assumed == {"Alaska", "District of Columbia", "North Dakota"}
-    assert voter_profile("DC").registered_share == 1
-    assert voter_profile("ND").registered_share == 0
-    assert voter_profile("ND").attributes == ()
-    rows = rows_of_the_table()
-    told = [row for row in rows if row["registered_eavs2018"].isdecimal()]
-    assert {row["state"] for row in rows} - {row["state"] for row in told} == {"Alaska", "North Dakota"}
-    average = sum(int(r["registered_eavs2018"]) for r in told) / sum(int(r["vap_2020"]) for r in told)
-    assert voter_profile("Alaska").registered_share == pytest.approx(average)
-    assert 0.8 < average < 0.83
-
-
-def test_a_state_by_its_abbreviation() -> None:
-    assert voter_profile("NC") is voter_profile("North Carolina")
-    assert voter_profile("NC").attributes == ("birth", "sex", "race", "ethnicity", "party", "address")
 
 
 @pytest.mark.parametrize(("name", "nearest"), [("Tennesee", "Tennessee"), ("north carolina", "North Carolina")])

@@ -26,20 +26,6 @@ def test_the_best_reply_is_that_of_the_whole_space(no_attack, world):
     assert (found.evaluated <= expected.evaluated).all()
 
 
-def test_only_attributes_in_focus_are_masked_step_by_step():
-    space = masking_world().space
-    focused = FocusedSpace(space, ("age", "locus1", "nobody's"))
-    reached, left = set(), [focused.most_specific]
-    while left:
-        strategy = left.pop()
-        if strategy not in reached:
-            reached.add(strategy)
-            left += list(focused.successors(strategy))
-    levels = space.levels(np.array(sorted(reached)))
-    assert len(reached) == 3 * 2
-    assert (levels[:, [1, 2, 4]] == 0).all()
-
-
 def test_who_plans_against_several_looks_at_what_any_of_them_does():
     space, lattice = masking_world().space, SMALL.lattice()
     one, other = FocusedSpace(space, ("age", "state")), FocusedSpace(space, ("state", "locus0"))

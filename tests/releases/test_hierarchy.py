@@ -50,15 +50,6 @@ def test_costless_merging_is_charged_as_the_level_below(drawn, data):
         np.testing.assert_array_equal(hierarchy.charged_sizes[level], plain.group_sizes[charged])
 
 
-def test_a_level_that_splits_what_was_together_is_rejected_with_the_two_values():
-    with pytest.raises(InputError) as caught:
-        Hierarchy.from_labels(ABCD, [["ab", "ab", "cd", "cd"], ["x", "y", "z", "z"]])
-    message = str(caught.value)
-    assert "hierarchy is not nested" in message
-    assert "hierarchy of 'letter', level 2" in message
-    assert "'a' and 'b' are together at level 1 ('ab') and apart at level 2" in message
-
-
 @given(data=st.data())
 def test_exactly_the_levels_that_split_something_are_rejected(data):
     size = data.draw(st.integers(2, 6))

@@ -17,11 +17,6 @@ AGES = Attribute("age", tuple(map(str, range(121))))
 ZIPS = Attribute("zip", ("37201", "37203", "37310", "38001", "42223", "42602", "72338"))
 
 
-def groups_of(attribute, labels):
-    """Return the categories under each label, in order."""
-    return {label: [c for c, own in zip(attribute.categories, labels, strict=True) if own == label] for label in labels}
-
-
 def test_the_ages_of_the_study_fall_into_its_intervals():
     levels = interval_levels(AGES, [5, 15, 30, 60])
     # Age 120 joins the last full interval, as in the paper's 24 five-year groups.
@@ -59,13 +54,6 @@ def test_intervals_hold_the_numbers_they_say_and_nest(numbers, width, factor, be
 def test_widths_that_do_not_nest_are_rejected(widths):
     with pytest.raises(InputError, match="intervals do not nest"):
         interval_levels(AGES, widths)
-
-
-def test_codes_are_cut_to_ever_shorter_prefixes():
-    levels = prefix_levels(ZIPS, [4, 3, 1])
-    assert [labels[0] for labels in levels] == ["3720*", "372**", "3****"]
-    assert groups_of(ZIPS, levels[1])["372**"] == ["37201", "37203"]
-    assert Hierarchy.from_labels(ZIPS, levels).n_groups == (7, 6, 6, 3)
 
 
 def test_pooled_areas_are_grouped_with_each_other_once_as_short_as_their_prefix():

@@ -1,7 +1,6 @@
 """The lattice, against the paper's formulas in plain loops."""
 
 import itertools
-import math
 
 import numpy as np
 import pandas as pd
@@ -66,17 +65,6 @@ def test_successors_and_predecessors_are_one_level_away(small):
 
 
 @given(small=small_games(), data=st.data())
-def test_at_least_compares_level_by_level(small, data):
-    lattice = small.lattice()
-    strategy = data.draw(st.integers(0, lattice.size - 1))
-    expected = [
-        all(a >= b for a, b in zip(lattice.levels(strategy), lattice.levels(minimum), strict=True))
-        for minimum in range(lattice.size)
-    ]
-    assert lattice.at_least(strategy, np.arange(lattice.size)).tolist() == expected
-
-
-@given(small=small_games(), data=st.data())
 def test_records_are_released_under_the_labels_of_their_levels(small, data):
     lattice = small.lattice()
     rows = np.array(data.draw(st.lists(st.integers(0, small.n_records - 1), min_size=1, max_size=5)))
@@ -109,18 +97,3 @@ def test_nothing_is_left_of_a_suppressed_record_not_even_a_rounding_error():
         hierarchies = [(tuple(range(size)), (0,) * size) for size in sizes]
         lattice = game_of(hierarchies, [(0, 0, 0)], [(0, 0, 0)], **MONEY).lattice()
         assert lattice.utility(lattice.size - 1).tolist() == [0.0]
-
-
-def test_the_loss_depends_on_the_size_of_the_records_own_group():
-    uneven = ((0, 1, 2, 3, 4), (0, 1, 0, 0, 2))
-    lattice = game_of([uneven], [(0,)], [(0,), (1,), (2,), (4,)], **MONEY).lattice()
-    expected = [1 - math.log(3) / math.log(5), 1, 1 - math.log(3) / math.log(5), 1]
-    assert lattice.utility(1).tolist() == pytest.approx(expected)
-    assert lattice.average_utility(1) == pytest.approx(np.mean(expected))
-
-
-@given(small=small_games())
-def test_average_utility_is_the_mean_over_records(small):
-    lattice = small.lattice()
-    for strategy in range(lattice.size):
-        assert lattice.average_utility(strategy) == pytest.approx(lattice.utility(strategy).mean(), abs=1e-12)

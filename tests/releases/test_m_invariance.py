@@ -72,16 +72,6 @@ def test_groups_are_m_unique_and_signatures_stay(cohort):
         before = {row: found.signatures[group] for row, group in enumerate(found.group.tolist()) if group >= 0}
 
 
-def test_nobody_counterfeits_in_a_first_release():
-    sensitive = np.array([0, 0, 1, 1, 2, 2])
-    codes = np.array([[0, 0], [7, 0], [0, 0], [7, 0], [0, 1], [7, 1]])
-    (found,) = m_invariant_groups(np.ones((1, 6), dtype=np.bool_), sensitive, codes, 3)
-    assert found.counterfeits == 0
-    # Neighbours are in one group.
-    assert found.group[[0, 2, 4]].tolist() == [found.group[0]] * 3
-    assert found.group[[1, 3, 5]].tolist() == [found.group[1]] * 3
-
-
 def test_a_counterfeit_takes_the_place_of_who_left():
     schedule = np.array([[True, True], [True, False]])
     first, second = m_invariant_groups(schedule, np.array([0, 1]), np.zeros((2, 1), dtype=int), 2)

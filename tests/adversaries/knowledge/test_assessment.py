@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_knowledge import NAMES, cases, known_sets
-from tiers import examples
 
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -18,7 +16,6 @@ from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
 from reidsim.linkage.value_tree import TOP, ValueTree
 
 HALF = FixedUniqueness(0.5)
-NETWORK = Network(p_m=0.4, p_fm=0.7, p_cu=0.3, p_c=0.6)
 TREE = ValueTree.from_groups("a", {"01": ["0", "1"], "all": ["01", "2"]})
 TREES = {"a": TREE, "b": TREE}
 
@@ -55,30 +52,6 @@ def test_records_released_with_groups(case, data):
             )
             expected += p / size
         assert risks.marketer[person] == pytest.approx(expected, abs=1e-12)
-
-
-@given(case=cases(), data=st.data())
-def test_generalizing_a_value_never_raises_a_risk(case, data):
-    released = generalized(data, case.codes)
-    more = released.copy()
-    row, position = data.draw(st.integers(0, case.n - 1)), data.draw(st.integers(0, len(TREES) - 1))
-    parent = TREE.parent[released[row, position]]
-    more[row, position] = released[row, position] if parent == TOP else parent
-    before, after = (
-        assess(case.codes, case.knowledge, HALF, released=records, trees=TREES).risks for records in (released, more)
-    )
-    for name in ("prosecutor", "journalist", "marketer"):
-        assert (getattr(after, name) <= getattr(before, name) + 1e-12).all()
-    assert (after.overall(NETWORK) <= before.overall(NETWORK) + 1e-12).all()
-
-
-@given(case=cases())
-@examples(30)
-def test_records_shared_as_they_are_may_be_left_out(case):
-    short = assess(case.codes, case.knowledge, HALF).risks
-    full = assess(case.codes, case.knowledge, HALF, released=case.codes, trees=TREES).risks
-    np.testing.assert_allclose(full.marketer, short.marketer, atol=1e-12)
-    np.testing.assert_allclose(full.prosecutor, short.prosecutor, atol=1e-12)
 
 
 @given(case=cases(), others=st.lists(st.tuples(*[st.integers(0, 2)] * 4), max_size=10))
@@ -127,18 +100,6 @@ def test_uniqueness_is_estimated_for_every_set_on_its_own():
             for known, p in ((("x", "y"), 0.28), (("x", "y", "z"), 0.12))
         )
         np.testing.assert_allclose(risk, sums, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", ["pitman", "ewens", "zayatz"])
-def test_journalist_risk_is_within_its_interval(method):
-    rng = np.random.default_rng(2)
-    codes = rng.integers(0, 20, (300, 2)).astype(np.int32)
-    found = assess(codes, everything(("x", "y"), 300), EstimatedUniqueness(method, 5_000, seed=3))
-    risks = found.risks
-    assert (risks.journalist_low <= risks.journalist + 1e-12).all()
-    assert (risks.journalist <= risks.journalist_high + 1e-12).all()
-    again = assess(codes, everything(("x", "y"), 300), EstimatedUniqueness(method, 5_000, seed=3))
-    assert (again.chances == found.chances).all()
 
 
 def test_who_is_alone_among_alike_persons_of_different_kinds():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.errors import InputError
 
 NAMES = ("age", "sex", "race")
@@ -38,10 +38,3 @@ def test_people_told_about_alike_are_of_one_kind():
     kinds = [tuple(profile.presence for profile in knowledge.kinds[kind]) for kind in knowledge.kind_of_person]
     assert kinds == [(0.1, 0.3), (0.1, 0.4), (0.2, 0.4), (0.2, 0.4), (0.1, 0.3)]
     assert len(knowledge.kinds) == 3
-
-
-def test_the_worst_case_knows_everything():
-    worst = everything(NAMES, 3)
-    assert worst.n_persons == 3
-    assert worst.mask(NAMES) == 0b111
-    assert worst.kinds == ((SourceProfile((AttributeGroup(NAMES, 1.0),), 1.0, 0.0),),)

@@ -5,15 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from full_domain_oracle import SmallDataset, datasets, game_of, permutations, variants
+from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
-from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.games.full_domain import best_splits
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.prices import Prices
-from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 
 
@@ -21,14 +19,6 @@ def forms(small, game, regions):
     """Return the form of each record: its region's node and values."""
     nodes = [game.lattice.levels(region) for region in regions.tolist()]
     return [(node, small.generalized(row, node)) for node, row in zip(nodes, small.records, strict=True)]
-
-
-@given(variants(datasets()))
-def test_no_other_way_of_splitting_pays_more(small):
-    best = multi_dimensional(game_of(replace(small, limit=1.0)))
-    assert best.exact
-    assert best.gap == 0
-    assert best.payout == pytest.approx(max(small.recodings().values()), abs=1e-7)
 
 
 @given(variants(datasets()))
@@ -82,21 +72,6 @@ def test_records_get_in_the_release_what_was_planned(small):
         assert not (best.strategies[i] >= 0 and not kept)
         payout += pays if best.strategies[i] >= 0 else 0
     assert best.payout == pytest.approx(payout, abs=1e-7)
-
-
-@given(datasets())
-def test_it_pays_between_full_domain_and_record_level(small):
-    game = game_of(small)
-    payout = multi_dimensional(game).payout
-    assert payout >= search(game).payout[0] - 1e-7
-    assert payout <= record_level(game).payoff[0].sum() + 1e-7
-
-
-@given(variants(datasets()), st.data())
-def test_order_of_records_and_attributes_does_not_matter(small, data):
-    small = replace(small, limit=1.0)
-    turned = small.permuted(*data.draw(permutations(small)))
-    assert multi_dimensional(game_of(turned)).payout == pytest.approx(multi_dimensional(game_of(small)).payout)
 
 
 def test_a_region_is_split_where_that_pays():

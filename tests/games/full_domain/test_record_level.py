@@ -4,21 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from full_domain_oracle import AMOUNTS, datasets, game_of, permutations, variants
+from full_domain_oracle import AMOUNTS, datasets, game_of, variants
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
-from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
-from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.population import Population
 
 
 @given(variants(datasets()))
@@ -31,44 +24,6 @@ def test_each_record_gets_its_best_payout_over_all_nodes(small):
             node = game.lattice.levels(strategy)
             assert small.record(i, node)[0] == pytest.approx(solution.payoff[0, i], abs=1e-7)
             assert solution.sizes[0, i] == max(small.class_size(small.records[i], node), 1)
-
-
-@given(datasets())
-def test_record_level_is_the_record_game_of_the_package(small):
-    """Strategies are equal, but worthless records are withheld, not suppressed."""
-    game = game_of(small)
-    people = game.population or Population.from_records(game.lattice.domain, game.lattice.codes)
-    linker = PopulationLinker(GroupSizes(people, game.lattice))
-    adversary = OneShotAdversary(np.array(small.gain, dtype=float), np.array(small.cost, dtype=float))
-    record_game = RecordGame(game.lattice, linker, adversary, np.array(small.benefit), np.array(small.loss))
-    choice = backward_induction(record_game, {"basic": Constraint()})["basic"]
-    payoffs = evaluate(record_game, choice).publisher_payoff
-    solution = record_level(game)
-    assert solution.payoff[0] == pytest.approx(np.maximum(payoffs, 0), abs=1e-9)
-    pays = payoffs > 1e-9
-    assert (solution.strategies[0][pays] == choice.strategies[pays]).all()
-    assert (solution.strategies[0][~pays] == -1).all()
-
-
-@given(datasets(most_records=1))
-def test_full_domain_is_record_level_when_the_record_is_alone(small):
-    game = game_of(small)
-    best, alone = search(game), record_level(game)
-    assert best.payout[0] == pytest.approx(alone.payoff[0, 0], abs=1e-9)
-
-
-@given(datasets())
-def test_record_level_pays_at_least_as_much_as_full_domain(small):
-    game = game_of(small)
-    assert record_level(game).payoff[0].sum() >= search(game).payout[0] - 1e-7
-
-
-@given(variants(datasets()), st.data())
-def test_order_of_records_and_attributes_does_not_matter(small, data):
-    records, attributes = data.draw(permutations(small))
-    straight = record_level(game_of(small)).payoff[0]
-    turned = record_level(game_of(small.permuted(records, attributes))).payoff[0]
-    assert turned.tolist() == pytest.approx(straight[list(records)].tolist(), abs=1e-7)
 
 
 @given(datasets(same_prices=True), st.lists(st.tuples(*[AMOUNTS] * 4), min_size=2, max_size=5), st.booleans())
@@ -140,15 +95,6 @@ def test_sizes_in_rounds_count_who_is_left(small):
                 if small.people is not None:
                     assert people[i] == small.class_size(small.records[i], levels)
         left = [i for i in left if recoded.strategies[i] != node]
-
-
-@given(datasets(), st.integers(1, 5))
-def test_rounds_within_a_budget(small, budget):
-    game = game_of(small)
-    recoded = local_recoding(game, solve=lambda part: anytime_search(part, nodes=budget))
-    assert all(solution.evaluated <= budget for solution in recoded.rounds)
-    rounds = [game.lattice.levels(int(solution.nodes[0])) for solution in recoded.rounds]
-    assert recoded.payout == pytest.approx(paid(small, rounds)[0], abs=1e-7)
 
 
 @given(datasets())

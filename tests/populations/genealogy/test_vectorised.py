@@ -35,19 +35,6 @@ def children_of(genealogy):
 # Reproducibility
 
 
-def test_the_seed_decides_every_byte(villages, parameters_of):
-    p = parameters_of(villages)
-    assert simulate(p, 7).content_digest() == simulate(p, 7).content_digest()
-    assert simulate(p, 7).content_digest() != simulate(p, 8).content_digest()
-
-
-def test_rates_of_mutation_change_nothing_but_haplotypes(one_village):
-    still, mutating = simulate(one_village(200, 5), 1), simulate(one_village(200, 5, rate=0.3), 1)
-    np.testing.assert_array_equal(still.father, mutating.father)
-    np.testing.assert_array_equal(still.state, mutating.state)
-    assert (still.haplotypes != mutating.haplotypes).any()
-
-
 # Shape
 
 
