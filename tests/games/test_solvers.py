@@ -89,7 +89,7 @@ def test_compiled_backward_induction_is_that_of_any_adversary(small, holds_recor
 
 
 @given(small=st.one_of(small_games(), small_games(mistaken_adversary=True)))
-@settings(max_examples=max(25, examples(80).max_examples))
+@settings(max_examples=max(16, examples(80).max_examples))
 def test_solvers_are_the_papers_algorithms(small):
     constraints = constraints_of(small)
     together, downward = backward_induction(small.game(), constraints), iceberg(small.game(), constraints)

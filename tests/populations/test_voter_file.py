@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiers import cases
 
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
@@ -118,22 +117,22 @@ CELLS = {
     ("120", "Other", "Male", "27215"): 1,
     ("0", "Other", "Female", "02134"): 1,
 }
-ALL_KEPT = VoterFileReport(rows=8, kept=8, left_out=Counter())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+NAMES_IN_FILES = [
         'JOHN ""JACK""', 'O"NEIL', '"', '""', '"""', "BACK\\", '\\"', "\\t\\n", "NULL", "NA", "#1", "a,b;c|d", "'",
         "NÃ\x83\x91\xff\xa0", "VT\x0bFF\x0cNEL\x85", "CR\rCR", "NUL\x00", "\ufeff".encode().decode("latin-1"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("column", cases(["county_id", "last_name", "vtd_desc"], ["last_name"]))
-def test_nothing_in_a_name_breaks_or_joins_rows(path: Path, columns: list[str], column: str, name: str) -> None:
-    rows = [{**values, column: name} for values in KEPT]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["county_id", "last_name", "vtd_desc"])
+def test_nothing_in_a_name_breaks_or_joins_rows(path: Path, columns: list[str], column: str) -> None:
+    write(path, columns, [{**values, column: name} for name in NAMES_IN_FILES for values in KEPT])
+    n = len(NAMES_IN_FILES)
     for block_size in (1, 1 << 20):
-        population, report = read_voter_file(write(path, columns, rows), block_size=block_size)
-        assert (cells_of(population), report) == (CELLS, ALL_KEPT)
+        population, report = read_voter_file(path, block_size=block_size)
+        assert cells_of(population) == {cell: n * count for cell, count in CELLS.items()}
+        assert report == VoterFileReport(rows=8 * n, kept=8 * n, left_out=Counter())
 
 
 LEFT_OUT = [
@@ -166,8 +165,7 @@ LEFT_OUT = [
 ]
 
 
-@pytest.mark.parametrize("quoted", [True, False])
-@pytest.mark.parametrize("block_size", [1, 3000, 1 << 20])
+@pytest.mark.parametrize(("quoted", "block_size"), [(True, 1), (False, 3000), (True, 1 << 20)])
 def test_report_of_all_rows_left_out(path: Path, columns: list[str], block_size: int, quoted: bool) -> None:
     rows = [*KEPT, *(values for _, values in LEFT_OUT)]
     population, report = read_voter_file(write(path, columns, rows, quoted=quoted), block_size=block_size)
@@ -193,7 +191,7 @@ DISTRICT = Domain(
 
 
 @pytest.mark.parametrize(("change", "n_fields"), [("\t", 1), ("", -1)])
-@pytest.mark.parametrize("block_size", [1, 2000, 1 << 20])
+@pytest.mark.parametrize("block_size", [1, 2000])
 def test_broken_line(path: Path, columns: list[str], change: str, n_fields: int, block_size: int) -> None:
     write(path, columns, KEPT)
     lines = path.read_bytes().split(b"\n")
@@ -205,7 +203,7 @@ def test_broken_line(path: Path, columns: list[str], change: str, n_fields: int,
     assert str(error.expected).startswith(f"{len(columns)}, as in the header")
 
 
-@pytest.mark.parametrize("column", ["status_cd", "res_street_address", "race_code", "gender_code", "zip_code"])
+@pytest.mark.parametrize("column", ["status_cd", "zip_code"])
 def test_missing_column(path: Path, columns: list[str], column: str) -> None:
     kept = [name if name != column else f"{name}_x" for name in columns]
     error = failure(write(path, kept, KEPT))

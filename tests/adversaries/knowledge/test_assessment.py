@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_knowledge import NAMES, cases, known_sets
+from small_knowledge import NAMES, cases, expectation, known_sets
 
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
+from reidsim.adversaries.knowledge.sets import count_sets, enumerate_sets
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -122,3 +123,88 @@ def test_what_is_refused():
         assess(codes, knowledge, known, released=np.full((3, 1), 4, dtype=np.int32), trees={"a": TREE})
     with pytest.raises(InputError, match="the population is smaller than the sample"):
         assess(codes, knowledge, EstimatedUniqueness("pitman", 2))
+
+
+# Invalid descriptions of knowledge.
+
+
+def source(*profiles: SourceProfile, of=(0,), name="registry", price=0.0) -> Source:
+    return Source(name, profiles, np.array(of, dtype=np.intp), price)
+
+
+def test_overlapping_groups_are_refused():
+    with pytest.raises(InputError, match=r"groups overlap; found 'sex'; expected each attribute in one group"):
+        SourceProfile((AttributeGroup(("age", "sex")), AttributeGroup(("sex",))))
+
+
+def test_more_than_62_attributes_are_refused():
+    with pytest.raises(InputError, match="too many attributes; found 63"):
+        Knowledge(tuple(map(str, range(63))), (source(SourceProfile(())),))
+
+
+def test_prices_are_paid_for_the_kinds_of_people_that_there_are():
+    profiles = tuple(SourceProfile((), price=price) for price in (10.0, 100.0, 1000.0))
+    lists = source(*profiles, of=(0, 2, 2))
+    feed = source(SourceProfile(()), of=(0, 0, 0), price=5.0)
+    assert lists.total_price == 1010
+    assert Knowledge(("age", "sex", "race"), (lists, feed)).total_price == 1015
+
+
+def test_people_told_about_alike_are_of_one_kind():
+    first = source(SourceProfile((), 0.1), SourceProfile((), 0.2), of=(0, 0, 1, 1, 0))
+    second = source(SourceProfile((), 0.3), SourceProfile((), 0.4), of=(0, 1, 1, 1, 0))
+    knowledge = Knowledge(("age", "sex", "race"), (first, second))
+    kinds = [tuple(profile.presence for profile in knowledge.kinds[kind]) for kind in knowledge.kind_of_person]
+    assert kinds == [(0.1, 0.3), (0.1, 0.4), (0.2, 0.4), (0.2, 0.4), (0.1, 0.3)]
+    assert len(knowledge.kinds) == 3
+
+
+# Exact risks, against every outcome of every variable, and their properties.
+
+
+@given(case=cases(), b=st.floats(0, 1))
+def test_risks_are_expectations_over_all_outcomes(case, b):
+    risks = assess(case.codes, case.knowledge, FixedUniqueness(b)).risks
+    for person in range(case.n):
+        alone = expectation(case, person, lambda size: size == 1)
+        assert risks.prosecutor[person] == pytest.approx(alone, abs=1e-12)
+        assert risks.journalist[person] == pytest.approx(alone * b, abs=1e-12)
+        assert risks.marketer[person] == pytest.approx(expectation(case, person, lambda size: 1 / size), abs=1e-12)
+        assert risks.marketer_square[person] == pytest.approx(
+            expectation(case, person, lambda size: 1 / size**2), abs=1e-12
+        )
+
+
+@given(case=cases())
+def test_knowledge_sets_are_those_that_can_be_known(case):
+    sets = enumerate_sets(case.knowledge)
+    np.testing.assert_allclose(sets.probability.sum(axis=1), 1, atol=1e-12)
+    assert sets.n_sets <= count_sets(case.knowledge) * len(case.knowledge.kinds)
+    for person in range(case.n):
+        expected: dict[frozenset[str], float] = {}
+        for known, p in known_sets(case, person):
+            expected[known] = expected.get(known, 0.0) + p
+        row = sets.probability[case.knowledge.kind_of_person[person]]
+        ours = {frozenset(NAMES[j] for j in known): p for known, p in zip(sets.sets, row, strict=True) if p > 0}
+        expected = {known: p for known, p in expected.items() if p > 0}
+        assert set(ours) == set(expected)
+        assert all(ours[known] == pytest.approx(p) for known, p in expected.items())
+
+
+def test_more_attributes_than_a_32_bit_number_has_bits():
+    names = tuple(f"attribute {j}" for j in range(60))
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 2, (200, 60)).astype(np.int32)
+    groups = (AttributeGroup(names[:5], 0.5), AttributeGroup(names[50:], 0.25), AttributeGroup(names[5:50], 0.1))
+    knowledge = Knowledge(names, (Source("s", (SourceProfile(groups),), np.zeros(200, dtype=np.intp)),))
+    marketer = assess(codes, knowledge, HALF).risks.marketer
+    for person in (0, 57, 199):
+        expected = 0.0
+        for bits in range(8):
+            p, columns = 1.0, []
+            for number, group in enumerate(groups):
+                told = bool(bits >> number & 1)
+                p *= group.probability if told else 1 - group.probability
+                columns += [names.index(name) for name in group.attributes] if told else []
+            expected += p / (codes[:, columns] == codes[person, columns]).all(axis=1).sum()
+        assert marketer[person] == pytest.approx(expected, abs=1e-12)
