@@ -135,9 +135,3 @@ def test_no_such_binomial(number, probability):
 def test_no_such_multinomial(number, weights):
     with pytest.raises(ValueError, match="multinomial of a negative number, or of weights that are negative or sum"):
         draw_multinomial(np.random.default_rng(1), number, np.array(weights))
-
-
-@pytest.mark.parametrize(("counts", "size"), [([3, -1], 2), ([3, 1], 5), ([3, 1], -1)])
-def test_no_such_hypergeometric(counts, size):
-    with pytest.raises(ValueError, match="hypergeometric of a negative count, or of more than there are"):
-        draw_multivariate_hypergeometric(np.random.default_rng(1), np.array(counts), size)

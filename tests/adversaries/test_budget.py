@@ -60,7 +60,7 @@ def best_within_budget(a, sizes, budget):
 
 
 @pytest.mark.deep
-@examples(60)
+@examples(20)
 @given(a=attacks, sizes=files, budget=st.integers(1, 10))
 def test_the_best_plan_lies_between_the_policy_and_the_bound(a, sizes, budget):
     best = best_within_budget(a, tuple(sizes), budget)
@@ -141,26 +141,6 @@ def test_five_thousand_records_are_planned_to_within_a_few_tenths_of_a_percent(a
     assert again.value == found.value
     np.testing.assert_array_equal(again.reidentified, found.reidentified)
     assert (found.reidentified <= attack.prior + 1e-9).all()
-
-
-def test_a_group_too_large_for_what_is_left_is_not_begun_at_a_loss():
-    # Two exploits make linking profitable, one does not; the third is certainly detected, and so a stage of its own.
-    attack = SequentialAttack(
-        gain=30.0,
-        link_cost=6.0,
-        penalty=6.0,
-        detection_intercept=-150.0,
-        detection_slope=100.0,
-        prior=0.5,
-        discount=1.0,
-    )
-    for budget, worth, exploits in ((1, 0, 0), (2, -6 + 2 * 5, 1 + 5 / 6), (3, -6 + 3 * 5 - 4, 1 + 5 / 6 + 4 / 6)):
-        found = plan(attack, [3], budget)
-        assert found.value_after_access == pytest.approx(worth, abs=1e-12)
-        assert found.exploits[0] == pytest.approx(exploits)
-        assert best_within_budget(attack, (3,), budget) == pytest.approx(worth, abs=1e-12)
-    # With slightly more budget left, the stage starts only as far as it is profitable.
-    assert plan(attack, [3, 3], 3).value_after_access == pytest.approx(best_within_budget(attack, (3, 3), 3), rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -212,9 +212,6 @@ def test_prospects_of_a_sequential_attack_are_refused():
         erring.respond(player.linker.link(0))
 
 
-# Fits.
-
-
 def observed(rng, n, precision):
     gain, cost = rng.uniform(50, 300, n), rng.uniform(2, 30, n)
     success = 1 / rng.integers(1, 40, n)

@@ -54,25 +54,11 @@ def test_a_process_solved_by_hand_in_any_unit_of_money(method, unit):
     assert table["value"].to_dict() == pytest.approx({points: unit * value for points, value in TOSSING.items()})
 
 
-def test_a_horizon_ends_the_process():
-    # By steps left and points: V1(1) = 10 and V1(0) = 0 (stop). V2(1) = 10, as 9.8 + .36 V1(0) < 10 (stop), and
-    # V2(0) = -1 + .54 V1(1) + .36 V1(0) = 4.4. V3(0) = -1 + .54 V2(1) + .36 V2(0) = 5.984.
-    for method in METHODS:
-        solution = tossing(horizon=3).solve(method)
-        assert solution.value == pytest.approx(5.984)
-        by_step = solution.table.set_index(["steps_left", "points"])
-        assert by_step.loc[(2, 1), ["action", "value"]].tolist() == ["stop", pytest.approx(10.0)]
-        assert by_step.loc[(2, 0), ["action", "value"]].tolist() == ["toss", pytest.approx(4.4)]
-
-
 def test_backward_induction_refuses_a_process_that_returns_to_a_state():
     with pytest.raises(InputError, match="never returns to a state"):
         tossing().solve()
     with pytest.raises(InputError, match="discount"):
         tossing(discount=1.0).solve("linear-program")
-
-
-# Transitions.
 
 
 def changes(*, start=None, **change):
@@ -283,15 +269,6 @@ def test_every_method_gives_the_values_of_dynamic_programming_over_joint_states(
             assert 0 <= solution.probability(lambda a: a == 1) <= 1 + 1e-12
 
 
-def test_values_that_are_known_stand_for_states():
-    process = tossing()
-    known = {process.state(points=1): 50.0}
-    for method in PROGRAMS:
-        solution = process.solve(method, known=known)
-        assert {process.named(state)["points"] for state in solution.values} == {0, 1}
-        assert solution.value == pytest.approx((-1 + 0.54 * 50) / 0.64, rel=1e-12)
-
-
 @pytest.mark.parametrize("tail", [1e-9, 1e-11, 1e-13])
 def test_unlikely_events_are_not_lost_by_the_solver(tail):
     """HiGHS drops matrix entries of at most 1e-9."""
@@ -300,9 +277,7 @@ def test_unlikely_events_are_not_lost_by_the_solver(tail):
         {
             "stop": Action({"step": 2}, reward=lambda prize: 1.0 if prize else 0.0),
             "play": Action(
-                {"prize": {1: tail, 0: 1 - tail}, "step": 1},
-                reward=-tail / 4,
-                allowed=lambda step: step == 0,
+                {"prize": {1: tail, 0: 1 - tail}, "step": 1}, reward=-tail / 4, allowed=lambda step: step == 0
             ),
         },
         terminal=lambda step: step == 2,
@@ -311,8 +286,6 @@ def test_unlikely_events_are_not_lost_by_the_solver(tail):
     for method in METHODS:
         assert process.solve(method).value == pytest.approx(tail / 4, rel=1e-9)
 
-
-# Bad input.
 
 SIDES = {"side": (0, 1)}
 

@@ -101,14 +101,6 @@ def test_the_paper_s_attack_as_a_process_replies_like_the_sequential_adversary(n
             np.testing.assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-9, err_msg=field)
 
 
-def test_group_sizes_by_chance_count_as_whole_candidates():
-    sizes = np.array([3.2, np.inf, 4.0])
-    reply = asker().respond(Linkage(sizes, sizes, by_chance=True))
-    whole = asker().respond(Linkage(np.array([4, 0, 4]), np.array([4, 0, 4])))
-    np.testing.assert_array_equal(reply.adversary_payoff, whole.adversary_payoff)
-    assert reply.attacks.tolist() == [True, False, True]
-
-
 def test_it_can_err():
     linkage = Linkage(np.array([2, 40]), np.array([2, 40]))
     reply = ErringAdversary(asker(), precision=0.05).respond(linkage)

@@ -46,9 +46,6 @@ def as_mapping(belief):
     return {size: float(weight) for size, weight in enumerate(belief)}
 
 
-# Linear programs.
-
-
 def assert_same_plan(plan, expected, gain):
     """Assert that plans agree, unless the adversary is almost indifferent."""
     close = {"rtol": 1e-9, "atol": 1e-9 * gain}
@@ -139,9 +136,6 @@ def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size
     for solver in PROGRAMS:
         found = plan_unknown(replace(attack, solver=solver), np.array([20]), belief).value[0]
         assert found == pytest.approx(induction, rel=1e-12)
-
-
-# Two ways to fill the table of backward induction.
 
 
 @given(attack=attacks(limits=(None,), dearest=0.2), largest=st.integers(1, 40))
@@ -259,9 +253,6 @@ def test_a_table_too_large_to_fill_is_refused_with_advice():
         exploit_values(attack, 4096)
     assert caught.value.found == 4096
     assert "let penalties be levied every time" in caught.value.hint
-
-
-# Sums over the belief about unknown groups.
 
 
 def binomial_sum(attack, n, p):

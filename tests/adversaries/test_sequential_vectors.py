@@ -102,7 +102,9 @@ def test_backward_induction_gives_the_vectors(vector):
 
 
 small_vectors = pytest.mark.parametrize(
-    "vector", cases(VECTORS, sorted(VECTORS, key=lambda vector: vector["g"])[:2]), ids=name_of
+    "vector",
+    cases([vector for vector in VECTORS if vector["g"] <= 50], sorted(VECTORS, key=lambda vector: vector["g"])[:2]),
+    ids=name_of,
 )
 
 
@@ -136,9 +138,6 @@ def test_the_oracle_gives_the_vectors(vector):
     assert paper.v_outset({g: 1.0}) == close_to(vector, "V_x0_known")
     if g <= 50:
         assert paper.v_outset(belief_of(vector)) == close_to(vector, "V_x0_unknown")
-
-
-# Printed numbers.
 
 
 def sunk_threshold(attack):
@@ -178,11 +177,7 @@ PENALTIES = (0, 5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000)
 
 @pytest.mark.parametrize(
     ("attack", "thresholds"),
-    [
-        (A, [44, 18, 11, 8, 7, 5, 5, 3, 3]),
-        (B, [44, 18, 12, 9, 7, 5, 5, 3, 3]),
-        (C, [44, 12, 8, 7, 5, 5, 4, 3, 3]),
-    ],
+    [(A, [44, 18, 11, 8, 7, 5, 5, 3, 3]), (B, [44, 18, 12, 9, 7, 5, 5, 3, 3]), (C, [44, 12, 8, 7, 5, 5, 4, 3, 3])],
     ids="abc",
 )
 def test_thresholds_while_the_penalty_grows(attack, thresholds):

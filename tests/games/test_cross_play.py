@@ -139,20 +139,6 @@ def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(we
     assert play.table["risk"].tolist() == [pytest.approx(np.average(reidentified, weights=weights), abs=1e-12)]
 
 
-def test_the_type_that_is_worst_attacks_wherever_one_of_them_does():
-    games = [PLAYERS[f"lattice-{name}"].game for name in ("one-shot", "fmdp-unknown")]
-    types = [
-        AdversaryType(name, 0.5, game.linker, game.adversary)
-        for name, game in zip(("one-shot", "fmdp-unknown"), games, strict=True)
-    ]
-    form = FixedForms("some", 5)
-    attacked = np.any([outcome_of(game, form.choose(game)).attacked for game in games], axis=0)
-    worst = TypesGame(games[0].space, types, games[0].benefit, games[0].loss, "worst")
-    play = cross_play([Opponent("worst", worst)], [form])
-    assert 0 < attacked.mean() < 1
-    assert play.table["share_attacked"].tolist() == [attacked.mean()]
-
-
 def test_all_types_counts_one_adversary_once():
     always, never = PLAYERS["lattice-always"].game, PLAYERS["lattice-never"].game
     random = TypesGame(
@@ -166,16 +152,6 @@ def test_all_types_counts_one_adversary_once():
     )
     game = all_types([Opponent("always", always), Opponent("random", random)])
     assert {each.name: each.weight for each in game.types} == {"always": 0.5 + 0.125, "random: no": 0.375}
-
-
-def test_plans_are_made_on_beliefs_and_paid_in_truth():
-    truth, belief = PLAYERS["lattice-always"].game, PLAYERS["lattice-never"].game
-    play = cross_play([Opponent("it", truth, belief)], [BestReply()])
-    row = play.table.iloc[0]
-    # A publisher who expects no attack shares everything.
-    shared = outcome_of(truth, FixedForms("all", 0).choose(truth))
-    assert row["publisher_payoff"] == pytest.approx(shared.publisher_payoff.mean())
-    assert row["regret"] > 0
 
 
 def test_who_cannot_play_is_named_with_the_reason():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tiers import cases, examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.attributes import AdmissibleGroups
@@ -34,11 +33,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 
-HIERARCHIES = (
-    ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)),
-    ((0, 1, 2), (0, 1, 1)),
-    ((0, 1), (0, 0)),
-)
+HIERARCHIES = (((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2), (0, 1, 1)), ((0, 1), (0, 0)))
 
 
 @st.composite
@@ -388,13 +383,6 @@ def test_expected_counts_of_people_need_not_be_whole(direction):
             assert evaluate(game, chosen(other)).publisher_payoff.sum() <= total + 1e-8
 
 
-def test_an_adversary_who_always_attacks_lets_nobody_be_shared_in_safety():
-    game, linker = directed(example())
-    always = replace(game, adversary=AlwaysAttacks(30.0, 8.0))
-    safe = best_release(always, linker, chosen([0] * 6), Constraint(no_attack=True))
-    assert safe.strategies.tolist() == [-1] * 6
-
-
 def test_several_adversaries_of_one_direction_are_one():
     game, linker = directed(example("person"))
     types = [
@@ -413,12 +401,6 @@ def test_several_adversaries_of_one_direction_are_one():
     with pytest.raises(InputError, match=r"in several ways.*all in one direction and one risk"):
         directed_linker(apart)
     assert directed_linker(by_record(apart)) is None
-
-
-def test_a_greedy_reply_is_that_of_direction_record():
-    game, _ = directed(example())
-    greedy = BestReply(search="greedy")
-    assert greedy.choose(game).strategies.tolist() == greedy.choose(by_record(game)).strategies.tolist()
 
 
 def test_what_is_too_large_is_told(monkeypatch):

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from tiers import cases, examples
 
 from reidsim.errors import InputError
-from reidsim.games.matrix_games import (
-    equilibrium,
-    exploitability,
-    pure_exploitability,
-    zero_sum,
-)
+from reidsim.games.matrix_games import equilibrium, exploitability, pure_exploitability, zero_sum
 
 SIZES = st.integers(1, 5)
 
@@ -62,7 +57,7 @@ def test_nobody_gains_by_leaving_an_optimal_mixture(seed, m, n, whole):
     assert payoff.min(axis=1).max() <= found.row_payoff + 1e-7 <= payoff.max(axis=0).min() + 2e-7
 
 
-@examples(30)
+@examples(5)
 @given(st.integers(0, 2**31), st.integers(2, 4), st.integers(2, 4))
 def test_the_best_and_the_worst_are_those_of_all_that_nashpy_finds(seed, m, n):
     """Use vertices of best-reply polytopes.
@@ -161,26 +156,6 @@ def test_the_value_and_the_equilibria_are_gambits(seed, m, n):
 def test_what_is_no_game_is_refused(payoff):
     with pytest.raises(InputError, match="not the payoffs of a game"):
         zero_sum(payoff)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (
-            [[11, -20, -7], [-19, 12, -19], [-20, 3, -15], [-7, -20, 15]],
-            [[-1, 16, 16], [-3, -16, 18], [17, -10, 12], [15, 0, 1]],
-        ),
-        ([[2, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 1]], [[0, 0, 1], [2, 2, 1], [1, 0, 1], [2, 2, 1]]),
-    ],
-    ids=["no solution", "output"],
-)
-def test_games_in_which_a_mixed_integer_solver_fails_or_prints(first, second, capfd):
-    """`scipy.optimize.milp` finds game 1 infeasible, and prints while solving game 2."""
-    first, second = np.array(first, dtype=float), np.array(second, dtype=float)
-    payoffs = row_payoffs_of_vertices(first, second)
-    assert equilibrium(first, second).row_payoff == pytest.approx(max(payoffs), abs=1e-9)
-    assert equilibrium(first, second, for_rows="worst").row_payoff == pytest.approx(min(payoffs), abs=1e-9)
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.deep

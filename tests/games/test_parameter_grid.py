@@ -8,11 +8,7 @@ from small_games import amounts, game_of, small_games
 from tiers import examples
 
 from reidsim.games.backward_induction import backward_induction
-from reidsim.games.parameter_grid import (
-    ParameterPoints,
-    best_options,
-    undominated_options,
-)
+from reidsim.games.parameter_grid import ParameterPoints, best_options, undominated_options
 from reidsim.games.record_game import Constraint
 
 

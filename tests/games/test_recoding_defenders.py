@@ -21,7 +21,6 @@ from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.record_game import WITHHELD, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.number_checks import most_within
 from reidsim.populations.population import Population
 
 WORLDS = variants(datasets()).map(lambda small: replace(small, no_attack=False))
@@ -156,14 +155,6 @@ def test_k_anonymity_keeps_most_where_nobody_is_rare(small, k):
     utility = game.space.utility(form)[shared].sum() if len(shared) else 0.0
     assert utility == pytest.approx(max(kept.values()), abs=1e-7)
     assert (chosen == WITHHELD).sum() <= math.floor(small.limit * small.n)
-
-
-def test_a_share_that_binary_numbers_round_down_is_what_it_says():
-    assert math.floor(0.29 * 100) == 28
-    shares = np.arange(101) / 100
-    assert [most_within(share, 100) for share in shares] == list(range(101))
-    assert [most_within(share, 1_000_000_000) for share in shares] == [10_000_000 * i for i in range(101)]
-    assert [most_within(0.29, n) for n in (99, 101, 103, 104)] == [28, 29, 29, 30]
 
 
 def alone(n_alone, n_alike, share):

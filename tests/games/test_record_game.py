@@ -102,9 +102,6 @@ def test_a_game_rejects_negative_and_missing_amounts(name, amount):
         RecordGame(game.space, game.linker, game.adversary, **money)
 
 
-# Results of choices against adversaries who attack with a probability.
-
-
 @given(small_games(), st.floats(0.01, 1), st.data())
 def test_attacks_made_now_and_then_lie_between_those_always_and_never_made(small, rate, data):
     game, n = small.game(), small.n_records

@@ -103,9 +103,6 @@ def small_settings(draw):
     )
 
 
-# Best replies.
-
-
 @given(setting=small_settings())
 @examples(150)
 def test_the_publishers_best_reply_is_that_of_trying_every_strategy(setting):
@@ -149,8 +146,6 @@ def test_every_reply_is_the_adversarys_best(setting):
             assert response.exploits[i] == pytest.approx(exploits, rel=1e-9)
 
 
-# Replies.
-
 XIA = SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, access_cost=100, prior=0.63)
 
 
@@ -191,8 +186,6 @@ def test_publishers_leave_alone_what_is_too_rare_to_be_looked_up():
     assert branch_and_bound(game, below).strategies.tolist() == [2]
     assert backward_induction(game, {"": below})[""].strategies.tolist() == [2]
 
-
-# Scenarios.
 
 REGISTRY = """
 kind = "counts"
@@ -295,21 +288,3 @@ def test_a_registry_larger_than_the_population_is_refused(town):
         study_of(town, registry="people/registry.toml")
     assert caught.value.where == "adversary.sequential.registry"
     assert caught.value.found == 97
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("discount", 1.5),
-        ("prior", 0),
-        ("access_cost", -1),
-        ("max_penalties", 1.5),
-        ("belief", "guess"),
-        ("acess_cost", 5),
-    ],
-)
-def test_a_key_that_is_wrong_is_named_with_its_value(town, key, value):
-    with pytest.raises(InputError) as caught:
-        study_of(town, **{key: value})
-    assert f"adversary.sequential.{key}" in str(caught.value)
-    assert key == "acess_cost" or repr(value) in str(caught.value)

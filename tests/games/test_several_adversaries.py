@@ -84,12 +84,11 @@ def best_by_hand(own, attacks, weights, together, no_attack):
     return min(number for number, payoff in payoffs.items() if payoff >= highest - 1e-9)
 
 
-@pytest.mark.parametrize("no_attack", [False, True])
 @pytest.mark.parametrize(
     "options", [{}, {"levels": True}, {"chain": "neighbour"}, {"supported": True, "levels": True}], ids=str
 )
 @examples(12)
-@given(data=st.data())
+@given(no_attack=st.booleans(), data=st.data())
 def test_the_best_masking_is_that_of_trying_all(options, no_attack, data):
     _, game, plain = worlds = data.draw(worlds_of_types(most_targets=2, **options))
     choice = best_against_several(game, no_attack=no_attack)
@@ -168,9 +167,8 @@ def test_other_amounts_meet_the_inferences_of_an_earlier_game():
     assert (found.strategies != first.strategies).any()
 
 
-@pytest.mark.parametrize("no_attack", [False, True])
 @examples(12)
-@given(data=st.data())
+@given(no_attack=st.booleans(), data=st.data())
 def test_who_looks_at_few_attributes_is_played_as_by_branch_and_bound(no_attack, data):
     """Any planner, with another staged adversary or alone, with inaccurate resources.
 

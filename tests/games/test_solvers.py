@@ -136,23 +136,6 @@ def one_record(people, hierarchies=(PAIRS,), **money):
     return game_of(hierarchies, people, [(0,) * len(hierarchies)], **money)
 
 
-def best_of(small, **constraint):
-    by_induction = backward_induction(small.game(), {"it": Constraint(**constraint)})["it"].strategies
-    by_bounds = branch_and_bound(small.game(), Constraint(**constraint)).strategies
-    np.testing.assert_array_equal(by_induction, by_bounds)
-    return by_induction.tolist()
-
-
-def test_of_strategies_that_pay_the_same_the_first_is_kept():
-    # v: 8, 4, 0. Unchanged, the record loses 4 x 1/1 = 4 and keeps 4, as much as the pair {0, 1} of 16 people,
-    # unattacked.
-    people = [(0,)] + [(1,)] * 15
-    game = one_record(people, benefit=8.0, loss=4.0, gain=4.0, cost=1.0)
-    assert best_of(game) == [0]
-    assert best_of(game.with_money(8.0, 4.0 + 1e-9, 4.0, 1.0)) == [1]
-    assert best_of(game, no_attack=True) == [1]
-
-
 def test_payoffs_are_equal_to_rounding_of_the_loss_where_it_dwarfs_the_benefit():
     # n people, or n + 1 if a second value joins. The loss at which both differ by the cost of joining is so large that
     # payoffs are rounded by more than 1e-12 of the benefit.
@@ -179,15 +162,6 @@ def test_lattice_search_takes_the_last_of_equally_good_children():
     assert choice.evaluated.tolist() == [4]  # (0, 0), both its children and the one child of (0, 1)
     stops = game.with_money(10.0, 100.0, 100.0, 50.0)
     assert lattice_search(stops.game()).strategies.tolist() == [1]
-
-
-def test_lattice_search_charges_a_child_that_would_not_be_attacked():
-    # Charged: 10 - 20 = -10, then 5 - 10 = -5, then 0 - 20/4 = -5: the last wins the tie.
-    game = one_record([(0,), (1,), (2,), (3,)], benefit=10.0, loss=20.0, gain=20.0, cost=9.0)
-    assert lattice_search(game.game()).strategies.tolist() == [2]
-    # Without the charge of its loss, the last child would also be chosen at a loss just below.
-    less = game.with_money(10.0, 20.0 - 1e-6, 20.0, 9.0)
-    assert lattice_search(less.game()).strategies.tolist() == [1]
 
 
 def test_branch_and_bound_keeps_the_first_of_equals_though_it_meets_it_last():

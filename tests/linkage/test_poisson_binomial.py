@@ -11,7 +11,7 @@ from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage.exact_sums import exact_sum
-from reidsim.linkage.poisson_binomial import mixture, successes
+from reidsim.linkage.poisson_binomial import successes
 
 CHANCES = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 1e-12, 1 - 1e-12, 5e-324])), min_size=0, max_size=40
@@ -78,15 +78,6 @@ def test_many_attempts_are_exact_to_a_trillionth(chances):
     assert np.abs(spread(successes(p), len(p)) - by_recursion(p)).sum() < 1e-12
 
 
-def test_a_mixture_is_that_of_its_parts():
-    parts = [successes(np.full(50, 0.9)), successes(np.zeros(3)), successes(np.array([0.5]))]
-    found = mixture([0.5, 0.25, 0.25], parts)
-    expected = sum(w * spread(part, 50) for w, part in zip([0.5, 0.25, 0.25], parts, strict=True))
-    assert np.abs(spread(found, 50) - expected).sum() < 1e-14
-    assert found.any == pytest.approx(0.5 + 0.125, abs=1e-12)
-    assert found.quantile(0.0) == 0
-
-
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan])
 def test_what_is_no_probability_is_refused(wrong):
     with pytest.raises(InputError, match="probability out of range"):
@@ -106,10 +97,3 @@ def test_an_exact_sum_is_that_of_the_standard_library(numbers):
 def test_half_way_cases_are_rounded_by_what_is_left(values):
     for each in (values, [-value for value in values]):
         assert exact_sum(np.array(each)) == math.fsum(each)
-
-
-def test_many_frequencies_are_summed_in_parts(monkeypatch):
-    p = np.random.default_rng(4).random(300) ** 3
-    whole = successes(p).masses
-    monkeypatch.setattr("reidsim.linkage.poisson_binomial._AT_ONCE", 1)
-    np.testing.assert_array_equal(successes(p).masses, whole)

@@ -55,9 +55,6 @@ def test_methods_go_by_name():
     assert by_name == zayatz_uniqueness(SAMPLE, 500, rng=rng(1))
 
 
-# The region of likely parameters and its extremes, for a simple likelihood.
-
-
 @pytest.mark.parametrize("best", [1.5, 1.0])
 def test_the_region_ends_where_the_likelihood_has_fallen_so_far(best):
     """-(x - best)^2 falls by .64 at a distance of .8, inside or beyond the grid."""

@@ -21,10 +21,7 @@ from tiers import examples
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
-from reidsim.linkage.uniqueness.pitman import (
-    fit_pitman,
-    pitman_uniqueness,
-)
+from reidsim.linkage.uniqueness.pitman import fit_pitman, pitman_uniqueness
 from reidsim.linkage.uniqueness.pitman_likelihood import (
     PitmanLikelihood,
     probability_of_staying_unique,
@@ -161,10 +158,7 @@ def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    ("sizes", "people"),
-    [(SIZES["toy"], 1000), (SIZES["tail"], 10_000), ({1: 6, 2: 2, 3: 1}, 100), ({1: 30, 2: 1}, 500)],
-)
+@pytest.mark.parametrize(("sizes", "people"), [(SIZES["toy"], 1000), ({1: 6, 2: 2, 3: 1}, 100)])
 def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes, people):
     sample = GroupFrequencies.from_mapping(sizes)
     estimate = pitman_uniqueness(sample, people)

@@ -26,11 +26,7 @@ def group_in_sample(shape, mean, fraction, largest=12):
     )
 
 
-@given(
-    log_shape=st.floats(-3, 3),
-    mean=st.floats(0.05, 40),
-    fraction=st.floats(0.01, 0.95),
-)
+@given(log_shape=st.floats(-3, 3), mean=st.floats(0.05, 40), fraction=st.floats(0.01, 0.95))
 @examples(40)
 def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
     shape = math.exp(log_shape)

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.populations.attribute_model.draw import (
-    attribute_model_population,
-    draw_counts,
-    expected_counts,
-)
+from reidsim.populations.attribute_model.draw import attribute_model_population, draw_counts, expected_counts
 from reidsim.populations.attribute_model.model import AttributeModel, build_model
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
 from reidsim.populations.population import Population
@@ -171,9 +167,6 @@ def test_fixed_shares_within_every_group(town: Path) -> None:
     )
     homes = by_label(population_of(town, expected=True).marginal(["home"]))
     assert homes == pytest.approx({("own",): 2500, ("rent",): 2500 * (0.5 + 0.5 * 0.25), ("other",): 2500 * 0.5 * 0.75})
-
-
-# Errors in a recipe
 
 
 @pytest.mark.parametrize(

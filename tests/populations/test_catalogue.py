@@ -50,11 +50,6 @@ def test_a_table_of_counts_is_a_population(town):
     assert population.counts.dtype == np.int64
 
 
-def test_counts_do_not_depend_on_seed_or_kind(town):
-    path = town()
-    assert cells(load_population(path)) == cells(load_population(path, counts="expected", seed=5))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -139,9 +139,6 @@ def test_largest_remainders_are_those_of_the_textbook(people, parts):
         assert not up or not down or min(up) >= max(down) - 1e-9
 
 
-# Tennessee. The figures are read here again, independently of the package.
-
-
 def test_the_prior_of_xia2015_is_the_share_of_people_in_the_registry():
     # As printed; the paper's own count of the people, 9,553,967, is a little larger.
     prior = load_scenario("xia2015").scenario.adversary.sequential.prior

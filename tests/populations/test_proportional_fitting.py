@@ -81,8 +81,6 @@ def test_margins_with_different_sums_over_what_they_share_contradict_each_other(
     assert fitted.converged
 
 
-# Recipes
-
 RECIPE = """
 kind = "fitted"
 source = "made up"
@@ -149,16 +147,6 @@ def test_recipe_drawn(area: Path) -> None:
     assert (np.abs(seen - mean) <= 5 * np.sqrt(mean)).all()
     assert made(area).counts.tobytes() == drawn.counts.tobytes()
     assert made(area, seed=6).counts.tobytes() != drawn.counts.tobytes()
-
-
-def test_people_scales_all_margins(area: Path) -> None:
-    (area.parent / "sexes.csv").write_text("sex,people\nF,0.3\nM,0.7\n")
-    with pytest.raises(InputError, match=r"margins 'by sex' and '2 \(area, age\)': margins contradict each other"):
-        made(area)
-    area.write_text(RECIPE.replace("seed = 5", "seed = 5\npeople = 5000"))
-    population = made(area, expected=True)
-    np.testing.assert_allclose(table_of(population).sum(axis=(1, 2)), [1500, 3500])
-    assert made(area).total == 5000
 
 
 def test_start_from_a_population_or_from_nothing(area: Path) -> None:

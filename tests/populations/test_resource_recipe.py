@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.populations.catalogue import load_individuals, load_population, load_resource, make
+from reidsim.populations.catalogue import load_individuals, load_resource
 from reidsim.populations.files import read_population_file
 from reidsim.populations.populate import populate
 
@@ -92,20 +92,6 @@ def test_a_resource_file_keeps_the_truth_apart(folder, tmp_path):
     records = read_population_file(tmp_path / "list.parquet")
     assert (people.codes[truth["person"]] == records.codes[truth["record"]]).all()
     assert truth["person"].is_unique
-
-
-def test_a_written_population_is_used_like_a_recipe(folder):
-    populate("town.toml", "town.parquet")
-    assert load_population("town.parquet").total == 100
-    folder("size = 30")
-    text = RESOURCE.replace("town.toml", "town.parquet") + "size = 30\n"
-    with open("list.toml", "w", encoding="utf-8") as file:
-        file.write(text)
-    assert load_resource("list.toml").records.n_people == 30
-    with pytest.raises(InputError, match=r"town.parquet: made already"):
-        make("town.parquet", seed=3)
-    with pytest.raises(InputError, match=r"town.parquet: made already"):
-        populate("town.parquet", "again.parquet")
 
 
 def test_nothing_is_overwritten(folder):

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.individuals import Individuals
-from reidsim.populations.resources import (
-    ResourceRecipe,
-    draw_people,
-    resource_of,
-    with_values_missing,
-)
+from reidsim.populations.resources import ResourceRecipe, draw_people, resource_of, with_values_missing
 
 DOMAIN = Domain(
     (Attribute("person", tuple(map(str, range(5000)))), Attribute("sex", ("F", "M")), Attribute("zip", tuple("abcd")))

@@ -17,12 +17,7 @@ AGE_GROUPS = [*map(str, range(100)), "100-104", "105-109", "110+"]
 
 # People by ZCTA, table, sex and age group. 37999 has none; the geographic header is not in order of the ZCTAs.
 PEOPLE = {
-    "38501": {
-        ("A", "Female", "0"): 7,
-        ("A", "Male", "99"): 3,
-        ("F", "Male", "50"): 4,
-        ("G", "Male", "50"): 5,
-    },
+    "38501": {("A", "Female", "0"): 7, ("A", "Male", "99"): 3, ("F", "Male", "50"): 4, ("G", "Male", "50"): 5},
     "37999": {},
     "37010": {
         ("A", "Male", "0"): 11,

@@ -102,13 +102,6 @@ def test_the_list_carries_what_the_state_has(state: str, carried: tuple[str, ...
     assert voters.total == pytest.approx(24 * 1000 * voter_profile(state).registered_share)
 
 
-def test_year_of_birth() -> None:
-    domain = Domain((Attribute("born", ("1999", "2000", "2001")),))
-    text = RECIPE.split("[attributes]")[0] + 'reference_year = 2018\n[attributes]\nyear_of_birth = "born"\n'
-    voters = listed(text, town(domain=domain), expected=True)
-    assert set(by_label(voters)) == {("1999",), ("2000",)}
-
-
 COVERAGE = (
     RECIPE
     + """

@@ -68,12 +68,7 @@ def test_ages(text, expected):
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("372**", ["37201", "37202"]),
-        ("37*", ["37201", "37202"]),
-        ("*8101", ["38101"]),
-        ("5*", None),
-    ],
+    [("372**", ["37201", "37202"]), ("37*", ["37201", "37202"]), ("*8101", ["38101"]), ("5*", None)],
 )
 def test_codes(text, expected):
     assert values(ZIP, ZIPS, text) == expected

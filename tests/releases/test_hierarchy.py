@@ -122,20 +122,6 @@ def test_a_file_as_arx_writes_it_is_read(tmp_path):
     assert hierarchy.labels[2] == ("*",)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("Masters;Higher\nBachelors;Higher\n", "value missing from its hierarchy; found 'HS-grad'"),
-        ("Masters;A;B\nBachelors;A;C\nHS-grad;B;B\n", "'Bachelors' and 'Masters' are together at level 1"),
-        ("Masters;A\nMasters;A\n", "row 2: value has two rows; found 'Masters'"),
-    ],
-)
-def test_rows_that_are_no_hierarchy_say_what_is_wrong(tmp_path, text, message):
-    rows = read_hierarchy_rows(written(tmp_path, text))
-    with pytest.raises(InputError, match=message):
-        hierarchy_from_rows(EDUCATION, rows)
-
-
 @pytest.mark.parametrize("other", [",", "\t", "|"])
 def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
     path = written(tmp_path, f"Masters{other}Higher\nBachelors{other}Higher\nHS-grad{other}School\n")

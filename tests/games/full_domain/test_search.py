@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, variants
 from hypothesis import given, settings
@@ -14,7 +15,9 @@ from reidsim.games.full_domain.anytime import anytime_search, explore
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.risk import finest_classes, records_outside, require_part_of
 from reidsim.games.full_domain.search import search
+from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -80,27 +83,6 @@ def test_many_points_in_one_walk_are_the_points_one_by_one(small, data):
         assert_solution(solution, game, point.best(), number)
 
 
-@given(variants(datasets(same_prices=False)), st.data())
-def test_many_points_of_prices_by_record(small, data):
-    other = data.draw(st.permutations(small.loss))
-    points = (small, replace(small, loss=tuple(other)))
-    solution = search(game_of(small, points=points))
-    for number, point in enumerate(points):
-        assert_solution(solution, game_of(point), point.best(), number)
-
-
-def test_more_points_than_one_walk_takes():
-    small = SmallDataset((((0, 1), (0, 0)),), ((0,), (0,), (1,)), None, (100,) * 3, (50,) * 3, (20,) * 3, (4,) * 3)
-    gains = np.linspace(0, 40, 250)
-    game = replace(game_of(small), prices=Prices(100, gains, gains, 4))
-    solution = search(game)
-    for number in (0, 99, 100, 101, 249):
-        alone = search(replace(game, prices=game.prices.point(number)))
-        assert solution.payout[number] == alone.payout[0]
-        assert solution.nodes[number] == alone.nodes[0]
-    assert solution.exact
-
-
 @given(variants(datasets()))
 def test_pareto_front_and_best_nodes(small):
     nodes = every_node(game_of(small))
@@ -113,9 +95,6 @@ def test_pareto_front_and_best_nodes(small):
         assert any(p >= payout - 1e-7 and a <= attacked for p, a in zip(front.payout, front.attacked, strict=True))
     best = nodes.best(3)
     assert best.payout.tolist() == sorted((p for p, _ in pairs), reverse=True)[:3]
-
-
-# The anytime search.
 
 
 @examples(150)
@@ -217,9 +196,6 @@ def test_expected_counts_below_one_make_classes_of_one():
     assert solution.adversary_payoff[0] == pytest.approx((20 - 4) + (20 / 2.5 - 4))
 
 
-# Cases printed in the reference.
-
-
 def one_attribute(sizes, benefit, loss, gain, cost, **options):
     """Return records with one attribute of two values, `sizes` records of each."""
     records = tuple((value,) for value, size in enumerate(sizes) for _ in range(size))
@@ -229,33 +205,12 @@ def one_attribute(sizes, benefit, loss, gain, cost, **options):
     )
 
 
-@pytest.mark.parametrize(
-    ("small", "payout", "suppressed"),
-    [
-        (one_attribute((5, 50), 100, 1000, 20, 4), 5500, 0),
-        (one_attribute((4, 50), 100, 1000, 20, 4), 5000, 4),
-        (one_attribute((1, 50), 100, 100, 100, 1), None, 1),
-        (one_attribute((5, 50), 100, 1000, 20, 4, no_attack=True), 5000, 5),
-        (one_attribute((6, 50), 100, 1000, 20, 4, no_attack=True), 5600, 0),
-    ],
-)  # fmt: skip
-def test_small_cases_of_the_reference(small, payout, suppressed):
-    solution = search(game_of(small))
-    assert solution.nodes[0] == 0
-    assert solution.suppressed[0] == suppressed
-    if payout is not None:
-        assert solution.payout[0] == pytest.approx(payout, rel=1e-12)
-
-
 @pytest.mark.parametrize("gain", [1050, 1170, 1230])
 def test_a_class_of_exactly_gain_over_cost_is_not_attacked(gain):
     """At cost 10 and these gains, G / k - C at k = G / C is positive by rounding."""
     small = one_attribute((gain // 10, 0), 100, 100, gain, 10)
     assert search(game_of(small)).attacked[0] == 0
     assert search(game_of(replace(small, no_attack=True))).suppressed[0] == small.n
-
-
-# Bad input.
 
 
 def test_prices_are_checked():
@@ -272,3 +227,66 @@ def test_values_that_need_too_many_bits_are_refused():
     game: FullDomainGame = game_of(small)
     with pytest.raises(InputError, match="72 bits"):
         search(game)
+
+
+# Class sizes under prosecutor and journalist risk.
+
+
+@given(datasets())
+def test_sizes_at_every_node_are_those_of_the_table_of_people(small):
+    game = game_of(small)
+    for node in small.nodes():
+        sizes = game.sizes_at(game.lattice.index(node))
+        assert sizes.tolist() == [max(small.class_size(row, node), 1) for row in small.records]
+
+
+@given(datasets(same_prices=True, risk="prosecutor"))
+def test_no_attack_under_prosecutor_risk_is_k_anonymity(small):
+    """Records in classes smaller than k are suppressed, with k from Eq. 8 as in ARX."""
+    gain, cost = small.gain[0], small.cost[0]
+    if gain == 0:
+        k = 1
+    elif cost == 0:
+        k = small.n + 1
+    else:
+        k = gain // cost + 1 if gain % cost == 0 else -(-gain // cost)
+    game = game_of(small)
+    nodes = every_node(type(game)(game.lattice, game.released, game.prices, no_attack=True))
+    for at, node in enumerate(small.nodes()):
+        table = pd.DataFrame([small.generalized(row, node) for row in small.records])
+        size = table.groupby(list(table.columns))[0].transform("size")
+        assert nodes.suppressed[at] == (size < k).sum()
+
+
+def town(counts, released=((0, 0), (0, 0), (1, 0))):
+    attributes = (Attribute("sex", ("F", "M")), Attribute("age", ("young", "old")))
+    domain = Domain(attributes)
+    cells = np.array([[0, 0], [1, 0], [1, 1]], dtype=np.int32)
+    lattice = GeneralizationLattice(
+        tuple(Hierarchy.from_labels(attribute, [["*", "*"]]) for attribute in attributes),
+        np.array(released, dtype=np.int32),
+    )
+    return lattice, np.ones(len(released), dtype=np.int64), Population(domain, cells, np.array(counts), name="the town")
+
+
+@pytest.mark.parametrize("count", [1, 1.5])
+def test_a_release_that_is_not_part_of_its_population_is_refused(count):
+    lattice, released, population = town([count, 1, 5])
+    with pytest.raises(InputError, match="the town: the released table is not part of its population") as refused:
+        require_part_of(lattice, released, population)
+    assert "2 records and 1 person with sex = F, age = young" in str(refused.value)
+    assert records_outside(lattice, released, population) == 1
+
+
+def test_expected_counts_are_sizes_and_an_empty_class_has_one():
+    lattice, released, population = town([2.5, 0.25, 0.25])
+    sizes = GroupSizes(population, lattice)
+    _, table, group_of = finest_classes(lattice, released, population)
+    assert table.people[group_of].tolist() == [2.5, 2.5, 0.25]
+    assert sizes.at(0).tolist() == [2.5, 2.5, 1.0]
+
+
+def test_a_population_of_other_categories_is_refused():
+    lattice, released, population = town([2, 1, 5])
+    with pytest.raises(InputError, match="different categories"):
+        finest_classes(lattice, released, population.marginal(["sex"]))

@@ -26,9 +26,6 @@ def changed(genealogy, column, row, value):
     return dataclasses.replace(genealogy, **{column: array})
 
 
-# People
-
-
 def test_men_of_generations(genealogy):
     men = {row for row in range(len(genealogy)) if genealogy.sex[row] == MAN}
     of = {g: {row for row in men if genealogy.generation[row] == g} for g in range(5)}
@@ -42,9 +39,6 @@ def test_men_of_generations(genealogy):
 
 
 # Invariants
-
-
-# Files
 
 
 def same(first, second):

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 
 # Mutation rates (x 1000) and largest alleles of the research code of Wan et al. 2021
@@ -35,17 +34,6 @@ def test_the_published_recipe(published):
     np.testing.assert_allclose(p.state_from, 1 / 3)
     assert (p.accepted_anyway, p.leaves_pool, p.mean_children, p.father_at_least) == (0.2, 0.8, 1.6, 16)
     assert (p.years_older, p.years_younger, p.founder_birth_years) == (12, 2, (1720, 1749))
-
-
-def test_founders_of_ten_states_live_in_the_most_populous_ones(published, parameters_of):
-    ten = parameters_of(bundled_folder("populations") / "ystr-genealogy-ten-states.toml")
-    assert ten.total == 60_000
-    most = np.sort(np.argsort(-published.state_shares)[:10])
-    assert list(ten.states) == [published.states[state] for state in most]
-    np.testing.assert_allclose(ten.state_shares, published.state_shares[most] / published.state_shares[most].sum())
-    resized = published.resized(people=6_000)
-    differing = [name for name in vars(ten) if not np.array_equal(getattr(ten, name), getattr(resized, name))]
-    assert sorted(differing) == ["name", "state_shares", "states"]
 
 
 def test_resizing_keeps_proportions_and_rules(villages, parameters_of):
@@ -109,15 +97,6 @@ def test_recipe_that_cannot_be_used(villages, parameters_of, file, old, new, mes
     assert message in str(caught.value)
     if file.endswith(".csv"):
         assert caught.value.source == str(villages.parent / file)
-
-
-def test_without_migration_no_shares_are_needed(villages, parameters_of):
-    text = villages.read_text()
-    start, stop = text.index("[migration]"), text.index("[marriage]")
-    villages.write_text(text[:start] + text[stop:])
-    p = parameters_of(villages)
-    assert p.migration_generations == ()
-    np.testing.assert_array_equal(p.migration_shares, np.eye(3))
 
 
 def test_wealth_that_can_outgrow_its_column(villages, parameters_of):
