@@ -57,7 +57,7 @@ def assert_same_plan(plan, expected, gain):
 
 
 @given(attack=attacks(dearest=0.2), belief=beliefs())
-@examples(60)
+@examples(6)
 def test_the_attack_as_a_process_is_worth_what_the_oracle_says_by_every_method(attack, belief):
     process = attack_process(attack, [as_mapping(belief)])
     expected = paper_of(attack).v_outset(as_mapping(belief))
@@ -74,7 +74,7 @@ def test_the_attack_as_a_process_is_worth_what_the_oracle_says_by_every_method(a
 
 @pytest.mark.parametrize("solver", PROGRAMS)
 @given(attack=attacks(dearest=0.2), sizes=st.lists(st.integers(0, 9), min_size=1, max_size=3))
-@examples(60)
+@examples(6)
 def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(solver, attack, sizes):
     at = np.array(sizes)
     program = replace(attack, solver=solver)
@@ -100,7 +100,7 @@ def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(s
     n=st.sampled_from([3, 30, 10**6]),
     means=st.lists(st.floats(-4, 0.5).map(lambda x: 10**x), min_size=1, max_size=4),
 )
-@examples(20)
+@examples(6)
 def test_linear_programs_and_backward_induction_plan_the_same_for_unknown_groups(solver, attack, n, means):
     # Only an attack that stops at some size can be planned for the up to 80 people of the belief.
     attack = replace(attack, exploit_cost=max(attack.exploit_cost, attack.gain / 4), max_penalties=1)

@@ -134,7 +134,7 @@ class Unsaid:
 
 
 @given(worlds_of_types(chain="three-stage"), st.booleans())
-@examples(10)
+@examples(5)
 def test_other_attacks_are_played_as_by_branch_and_bound(worlds, is_said):
     game = worlds[1]
     simple = [replace(each, adversary=OneShotAdversary(30.0, 1.0)) for each in game.types]

@@ -4,31 +4,13 @@ import numpy as np
 import pytest
 
 from reidsim.bundled import bundled_folder
-from reidsim.populations.attribute_model.draw import attribute_model_population, draw_counts
+from reidsim.populations.attribute_model.draw import draw_counts
 from reidsim.populations.attribute_model.model import AttributeModel, build_model
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
-from reidsim.populations.population import Population
 from reidsim.populations.voter_profiles import voter_profile
 from reidsim.validation import read_toml, validated
 
 FOLDER = bundled_folder("populations")
-PEOPLE = 1_583_020
-
-# Table 2 of the paper, which also has a race "other" that the census estimates lack, and no professional school.
-VALUES = {
-    "sex": 2,
-    "race": 6,
-    "year of birth": 68,
-    "state": 51,
-    "ethnicity": 2,
-    "education": 16,
-    "marital status": 3,
-    "work class": 7,
-    "income": 2,
-    "home ownership": 2,
-    "country of birth": 2,
-    "sexual orientation": 2,
-}
 
 
 def national_recipe(**changes: object) -> AttributeModelRecipe:
@@ -39,18 +21,6 @@ def national_recipe(**changes: object) -> AttributeModelRecipe:
 @pytest.fixture(scope="module")
 def model() -> AttributeModel:
     return build_model(national_recipe(), FOLDER)
-
-
-@pytest.fixture(scope="module")
-def people() -> Population:
-    return attribute_model_population(national_recipe(), FOLDER, name="people", expected=False, seed=1)
-
-
-def test_people_and_attributes(people: Population) -> None:
-    assert people.total == PEOPLE
-    assert {attribute.name: attribute.size for attribute in people.domain.attributes} == VALUES
-    years = people.domain["year of birth"].categories
-    assert (years[0], years[-1]) == ("1910", "1977")
 
 
 def marketer_reduction(model: AttributeModel, n: int, seed: int = 5) -> np.ndarray:

@@ -200,18 +200,3 @@ def test_recipes_that_cannot_be_used(area: Path, old: str, new: str, message: st
     area.write_text(RECIPE.replace(old, new, 1))
     with pytest.raises(InputError, match=message):
         made(area)
-
-
-def test_too_many_cells(area: Path) -> None:
-    (area.parent / "ages.csv").write_text(
-        "zip,band,people\n" + "".join(f"{n},{'young' if n % 2 else 'old'},1\n" for n in range(1000))
-    )
-    area.write_text(RECIPE)
-    assert made(area, expected=True).total == pytest.approx(1000)
-    huge = Domain((Attribute("x", tuple(map(str, range(8000)))), Attribute("y", tuple(map(str, range(8000))))))
-    sample = Population(huge, np.zeros((1, 2), dtype=np.int32), np.array([1]))
-    area.write_text(
-        RECIPE.replace(RECIPE[RECIPE.index("[start") : RECIPE.index("[[margin")], '[start]\npopulation = "x"\n')
-    )
-    with pytest.raises(InputError, match="start: too many cells to fit"):
-        made(area, sample)

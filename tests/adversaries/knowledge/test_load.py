@@ -116,19 +116,6 @@ def test_twitter_tells_each_attribute_on_its_own(national):
     assert profile.presence == 1
 
 
-def test_use_by_age_makes_what_is_learned_of_a_person_hang_together(national):
-    years = ["1977", "1960", "1940"]
-    persons = np.stack([person(national, year_of_birth=year) for year in years]).astype(np.int32)
-    (twitter,) = load_knowledge("twitter-by-age", national, persons).sources
-    model = load_social_media("twitter-use-by-age")
-    for row, year in enumerate(years):
-        profile = twitter.profiles[twitter.profile_of_person[row]]
-        age = 2021 - int(year)
-        assert profile.presence == model.use(age)
-        for group in profile.groups:
-            assert group.probability * profile.presence == pytest.approx(model.learnable(group.attributes[0], age))
-
-
 def test_the_first_profile_that_fits_counts(tmp_path):
     text = """
         [[sources]]

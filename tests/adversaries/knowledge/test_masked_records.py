@@ -14,7 +14,6 @@ from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
-from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.searches import best_first, masking_backward_induction
 from reidsim.releases.masking import MaskingSpace
@@ -131,14 +130,3 @@ def test_what_is_refused():
     elsewhere = MultistageAttack((Identify(("a",), "register"),), 1.0, 0.0)
     with pytest.raises(InputError, match="the knowledge is about other attributes"):
         PartialKnowledgeGame(space, elsewhere, world, knowledge=knowledge)
-    names = tuple(f"x{j}" for j in range(21))
-    many = MultistageWorld(
-        PersonTable.from_array("subjects", names, np.zeros((1, 21), dtype=int)),
-        {"register": PersonTable.from_array("register", ("x0",), np.array([[0]]))},
-    )
-    attack = MultistageAttack((Identify(("x0",), "register"),), 1.0, 0.0)
-    large = PartialKnowledgeGame(MaskingSpace(names, np.ones(21), 1), attack, many, knowledge=everything(("x0",), 1))
-    with pytest.raises(InputError, match=r"too many strategies for .*; found 2097152; expected at most 1,048,576"):
-        masking_backward_induction(large)
-    with pytest.raises(InputError, match="too many releases to compare; found 2097152; expected at most 1,000,000"):
-        SameForm().choose(large)
