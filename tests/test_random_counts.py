@@ -93,32 +93,6 @@ def test_cells_are_drawn_one_after_the_other_as_scipy_has_their_quantiles(counts
         people, left = people - count, left - of_cell
 
 
-def test_frequencies_are_those_of_the_laws():
-    rng = np.random.default_rng(3)
-    drawn = draw_binomial(rng, np.full(100_000, 20), 0.3)
-    expected = stats.binom(20, 0.3).pmf(np.arange(21))
-    assert chi_square(np.bincount(drawn, minlength=21), expected) > 1e-3
-    spread = draw_multinomial(rng, np.full(30_000, 4), np.array([1.0, 2.0, 5.0]))
-    cells, found = np.unique(spread, axis=0, return_counts=True)
-    assert chi_square(found, stats.multinomial(4, [1 / 8, 2 / 8, 5 / 8]).pmf(cells)) > 1e-3
-    sampled = np.array([draw_multivariate_hypergeometric(rng, np.array([2, 3, 4]), 4) for _ in range(20_000)])
-    cells, found = np.unique(sampled, axis=0, return_counts=True)
-    assert chi_square(found, stats.multivariate_hypergeom([2, 3, 4], 4).pmf(cells)) > 1e-3
-
-
-def chi_square(found, shares):
-    """Return the p-value of counts.
-
-    Categories with fewer than five expected are pooled.
-    """
-    assert shares.sum() == pytest.approx(1)
-    expected = shares * found.sum()
-    few = expected < 5
-    if few.any():
-        found, expected = (np.append(part[~few], part[few].sum()) for part in (found, expected))
-    return stats.chisquare(found, expected).pvalue
-
-
 def test_compiled_sums_are_rounded_as_those_of_plain_python():
     """Plain Python has neither fused multiply-adds nor a different order of sums."""
     rng = np.random.default_rng(5)
@@ -161,9 +135,3 @@ def test_no_such_binomial(number, probability):
 def test_no_such_multinomial(number, weights):
     with pytest.raises(ValueError, match="multinomial of a negative number, or of weights that are negative or sum"):
         draw_multinomial(np.random.default_rng(1), number, np.array(weights))
-
-
-@pytest.mark.parametrize(("counts", "size"), [([3, -1], 2), ([3, 1], 5), ([3, 1], -1)])
-def test_no_such_hypergeometric(counts, size):
-    with pytest.raises(ValueError, match="hypergeometric of a negative count, or of more than there are"):
-        draw_multivariate_hypergeometric(np.random.default_rng(1), np.array(counts), size)

@@ -32,8 +32,6 @@ def write_study(folder, copies, kind, text):
 
 
 STUDIES = {
-    "own records": '[release]\npath = "records.csv"\n[adversary]\nrisk = "prosecutor"\n'
-    '[publisher]\npolicies = ["no-protection", "basic", "no-attack"]\n',
     "population": '[release]\npath = "records.csv"\n[population]\nrecipe = "people.toml"\n[adversary]\n'
     'risk = "journalist"\n[publisher]\npolicies = ["no-protection", "basic", "no-attack"]\n',
     "dynamic": 'game = "dynamic"\n[release]\npath = "records.csv"\nperiod = "day"\n[population]\n'

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from sequential_programs.attacks import small_attacks
 from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
@@ -23,24 +24,7 @@ C = replace(A, detection_slope=0.18)
 MANY = np.minimum(np.random.default_rng(1).geometric(0.03, 5000), 400)
 
 
-def some(low, high):
-    """Draw amounts that are often exactly the lower or the upper end."""
-    return st.one_of(st.just(low), st.just(high), st.floats(low, high))
-
-
-attacks = st.builds(
-    SequentialAttack,
-    gain=some(30.0, 100.0),
-    access_cost=some(0.0, 5.0),
-    link_cost=some(0.0, 3.0),
-    exploit_cost=some(0.0, 2.0),
-    penalty=some(0.0, 20.0),
-    detection_intercept=st.floats(-5, 0),
-    detection_slope=some(0.0, 1.0) | st.floats(-1, 0),
-    prior=some(0.1, 1.0),
-    discount=some(0.9, 1.0) | st.floats(0.5, 1),
-    penalty_timing=st.sampled_from(["next-state", "at-action"]),
-)
+attacks = small_attacks()
 files = st.lists(st.integers(0, 4), min_size=1, max_size=3)
 
 
@@ -76,7 +60,7 @@ def best_within_budget(a, sizes, budget):
 
 
 @pytest.mark.deep
-@examples(60)
+@examples(20)
 @given(a=attacks, sizes=files, budget=st.integers(1, 10))
 def test_the_best_plan_lies_between_the_policy_and_the_bound(a, sizes, budget):
     best = best_within_budget(a, tuple(sizes), budget)
@@ -137,14 +121,15 @@ def test_draws_agree_with_going_through_all_cases(a, sizes, budget):
     assert drawn.upper_bound == exact.upper_bound
     many = [
         plan_with_budget(a, np.array(sizes), budget, np.random.default_rng(seed), draws=7).value_after_access
-        for seed in range(200)
+        for seed in range(60)
     ]
     spread = np.std(many) / math.sqrt(len(many))
     assert abs(np.mean(many) - exact.value_after_access) <= 4.5 * spread + 1e-9
 
 
-@pytest.mark.parametrize("attack", [A, C, replace(A, discount=1.0), replace(C, link_cost=50.0)])
-@pytest.mark.parametrize("budget", [10, 1000, 10_000])
+@pytest.mark.parametrize(
+    ("attack", "budget"), [(A, 10), (C, 1000), (replace(A, discount=1.0), 10_000), (replace(C, link_cost=50.0), 1000)]
+)
 def test_five_thousand_records_are_planned_to_within_a_few_tenths_of_a_percent(attack, budget):
     found = plan(attack, MANY, budget, draws=100)
     assert found.gap <= 0.004
@@ -158,36 +143,13 @@ def test_five_thousand_records_are_planned_to_within_a_few_tenths_of_a_percent(a
     assert (found.reidentified <= attack.prior + 1e-9).all()
 
 
-def test_a_group_too_large_for_what_is_left_is_not_begun_at_a_loss():
-    # Two exploits make linking profitable, one does not; the third is certainly detected, and so a stage of its own.
-    attack = SequentialAttack(
-        gain=30.0,
-        link_cost=6.0,
-        penalty=6.0,
-        detection_intercept=-150.0,
-        detection_slope=100.0,
-        prior=0.5,
-        discount=1.0,
-    )
-    for budget, worth, exploits in ((1, 0, 0), (2, -6 + 2 * 5, 1 + 5 / 6), (3, -6 + 3 * 5 - 4, 1 + 5 / 6 + 4 / 6)):
-        found = plan(attack, [3], budget)
-        assert found.value_after_access == pytest.approx(worth, abs=1e-12)
-        assert found.exploits[0] == pytest.approx(exploits)
-        assert best_within_budget(attack, (3,), budget) == pytest.approx(worth, abs=1e-12)
-    # With slightly more budget left, the stage starts only as far as it is profitable.
-    assert plan(attack, [3, 3], 3).value_after_access == pytest.approx(best_within_budget(attack, (3, 3), 3), rel=0.1)
-
-
 @pytest.mark.parametrize(
     ("attack", "sizes", "changes", "where"),
     [
         (A, [], {}, "group sizes"),
         (A, [-1], {}, "group sizes"),
         (A, [3], {"budget": 0}, "budget"),
-        (A, [3], {"budget": -1}, "budget"),
         (A, [3], {"budget": 1.5}, "budget"),
-        (A, [3], {"budget": math.nan}, "budget"),
-        (A, [3], {"budget": math.inf}, "budget"),
         (A, [3], {"draws": 1}, "draws"),
         (replace(A, max_penalties=2), [3], {}, "max_penalties"),
         (replace(A, detection_ends_attack=True), [3], {}, "detection_ends_attack"),

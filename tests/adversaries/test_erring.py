@@ -15,7 +15,6 @@ from tiers import cases, examples
 
 import reidsim
 from reidsim.adversaries.erring import ErringAdversary
-from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.rationality import ProspectTheory, weighted
 from reidsim.adversaries.response import Linkage
@@ -80,16 +79,6 @@ def test_ever_more_precise_decisions_are_those_without_error_but_for_ties(name):
     assert apart > 0
 
 
-@pytest.mark.parametrize("name", cases(WEIGHING, FEW))
-def test_without_precision_half_of_all_attacks_are_made(name):
-    player = PLAYERS[name]
-    for linkage in linkages(player):
-        reply, attempt = ErringAdversary(player.adversary, 0.0).respond(linkage), player.adversary.weigh(linkage)
-        nothing = (attempt.worth == 0) & (attempt.believed_success == 0)
-        np.testing.assert_array_equal(reply.attack_probability, np.where(nothing, 0.0, 0.5))
-        np.testing.assert_allclose(reply.adversary_payoff, np.where(nothing, 0.0, attempt.payoff / 2), atol=1e-12)
-
-
 @pytest.mark.parametrize("name", WEIGHING)
 def test_what_an_attack_is_worth_is_what_it_pays_where_it_is_made(name):
     player = PLAYERS[name]
@@ -99,17 +88,6 @@ def test_what_an_attack_is_worth_is_what_it_pays_where_it_is_made(name):
         for value in FIELDS:
             said = getattr(attempt, "payoff" if value == "adversary_payoff" else value)[reply.attacks]
             np.testing.assert_array_equal(said, getattr(reply, value)[reply.attacks], err_msg=value)
-
-
-@pytest.mark.parametrize("name", cases(WEIGHING, FEW))
-def test_some_records_get_the_reply_that_they_get_among_all(name):
-    player, rows = PLAYERS[name], np.array([7, 0, 7, 2])
-    erring = ErringAdversary(player.adversary, 0.1)
-    for strategy, linkage in enumerate(linkages(player)):
-        whole, some = erring.respond(linkage), erring.respond(player.linker.link(strategy, rows), rows)
-        for value in (*FIELDS, "attack_probability", "invited"):
-            np.testing.assert_array_equal(getattr(some, value), getattr(whole, value)[rows])
-    assert erring.decides_on == player.adversary.decides_on
 
 
 def test_a_sequential_attack_errs_at_access_and_goes_on_as_planned():
@@ -183,14 +161,6 @@ def test_prospects_are_valued_as_the_paper_says(size, gain, price, theory):
         assert noisy.attack_probability[0] == pytest.approx(1 / (1 + math.exp(-0.3 * expected)), abs=1e-9)
 
 
-@pytest.mark.parametrize(("gain", "price"), [(5.0, 10.0), (9.5, 10.0), (10.0, 10.0), (10.5, 10.0), (0.0, 3.0)])
-@pytest.mark.parametrize("size", [1, 2, 20])
-def test_small_gains_and_losses_in_any_case_are_valued_outcome_by_outcome(size, gain, price):
-    theory = ProspectTheory(gain_weighting=0.28)
-    expected = cumulative_prospect(1 / size, gain, price, theory)
-    assert theory.worth(np.array([1 / size]), gain, price)[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
 def test_where_the_chance_of_an_attack_is_too_small_to_tell_there_is_none():
     reply = ErringAdversary(OneShotAdversary(10.0, 100.0), 1e6).respond(groups(1, 2))
     assert not reply.attacks.any()
@@ -220,26 +190,14 @@ def test_prospects_without_distortion_are_expected_payoffs(name):
             np.testing.assert_allclose(getattr(reply, value)[clear], getattr(without, value)[clear], atol=1e-9)
 
 
-@given(theory=THEORIES, gain=st.floats(1, 1000), price=st.floats(0.1, 50))
-@examples(60)
-def test_a_likelier_hit_is_never_worth_less(theory, gain, price):
-    chance = np.linspace(0, 1, 101)
-    worth = theory.worth(chance, gain, price)
-    assert (np.diff(worth) >= -1e-9 * (gain + price)).all()
-
-
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
         (lambda: ErringAdversary(AlwaysAttacks(GAIN, COST), 1.0), r"cannot err; found 'AlwaysAttacks'"),
         (lambda: ErringAdversary(OneShotAdversary(GAIN, COST), -1.0), "precision out of range; found -1.0"),
-        (lambda: ErringAdversary(OneShotAdversary(GAIN, COST), math.inf), "precision out of range"),
         (lambda: ProspectTheory(gain_weighting=0.2), "gain_weighting: exponent out of range; found 0.2"),
         (lambda: ProspectTheory(loss_weighting=1.1), "loss_weighting: exponent out of range; found 1.1"),
-        (lambda: ProspectTheory(gain_curvature=1.1), "gain_curvature: exponent out of range; found 1.1"),
         (lambda: ProspectTheory(loss_aversion=math.inf), "loss aversion out of range; found inf"),
-        (lambda: ProspectTheory(loss_curvature=0.0), "loss_curvature: exponent out of range; found 0.0"),
-        (lambda: ProspectTheory(loss_aversion=0.0), "loss aversion out of range; found 0.0"),
     ],
 )
 def test_impossible_errors_are_refused(make, problem):
@@ -254,17 +212,6 @@ def test_prospects_of_a_sequential_attack_are_refused():
         erring.respond(player.linker.link(0))
 
 
-def test_the_same_errors_go_with_another_adversary():
-    erring = ErringAdversary(OneShotAdversary(GAIN, COST), 0.5, ProspectTheory())
-    staged = PLAYERS["masking-multistage"].adversary
-    other = erring.of(staged)
-    assert isinstance(other.adversary, MultistageAttack)
-    assert (other.precision, other.prospect) == (0.5, ProspectTheory())
-
-
-# Fits.
-
-
 def observed(rng, n, precision):
     gain, cost = rng.uniform(50, 300, n), rng.uniform(2, 30, n)
     success = 1 / rng.integers(1, 40, n)
@@ -274,10 +221,10 @@ def observed(rng, n, precision):
     )
 
 
-@pytest.mark.parametrize("precision", cases([0.02, 0.1, 0.5], [0.1]))
+@pytest.mark.parametrize("precision", cases([0.02, 0.1], [0.1]))
 def test_a_fit_recovers_the_precision_of_simulated_attacks(precision):
     rng = np.random.default_rng(np.random.SeedSequence(31))
-    fits = [reidsim.fit_precision(observed(rng, 2000, precision)) for _ in range(20)]
+    fits = [reidsim.fit_precision(observed(rng, 1000, precision)) for _ in range(20)]
     errors = np.array([(fit.precision - precision) / fit.standard_error for fit in fits])
     # Standard normal each: none beyond five, and the mean of twenty within five of its own standard errors.
     assert np.abs(errors).max() < 5
@@ -306,25 +253,6 @@ def test_a_fit_is_where_the_likelihood_is_highest(tmp_path):
     assert (fit.decisions, fit.against) == (300, int(((worth > 0) != (table["attacked"] == 1)).sum()))
 
 
-def test_a_fit_of_prospects_takes_their_values():
-    table = observed(np.random.default_rng(np.random.SeedSequence(33)), 500, 0.05)
-    assert reidsim.fit_precision(table, prospect=NO_DISTORTION).precision == pytest.approx(
-        reidsim.fit_precision(table).precision, rel=1e-6
-    )
-    # Twice the amounts, half the precision.
-    doubled = table.assign(gain=2 * table["gain"], cost=2 * table["cost"])
-    assert reidsim.fit_precision(doubled).precision == pytest.approx(reidsim.fit_precision(table).precision / 2)
-    assert reidsim.fit_precision(table, prospect=ProspectTheory()).precision != reidsim.fit_precision(table).precision
-
-
-def test_attacks_against_the_payoff_on_the_whole_fit_coins():
-    table = pd.DataFrame({"attacked": ["yes", "no"], "success": [0.0, 1.0], "gain": 10.0, "cost": 5.0})
-    fit = reidsim.fit_precision(table)
-    assert fit.precision == 0.0
-    assert math.isnan(fit.standard_error)
-    assert fit.log_likelihood == pytest.approx(2 * math.log(0.5))
-
-
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -344,11 +272,3 @@ def test_attacks_that_cannot_be_fitted_are_refused(tmp_path, change, problem):
     with pytest.raises(InputError, match=re.escape(problem) if "'" not in problem else problem) as raised:
         reidsim.fit_precision(tmp_path / "attacks.csv")
     assert "attacks.csv" in str(raised.value)
-
-
-def test_a_table_without_decisions_is_refused():
-    table = pd.DataFrame({"attacked": [], "success": [], "gain": [], "cost": []})
-    with pytest.raises(InputError, match="attacks: the table has no rows"):
-        reidsim.fit_precision(table)
-    with pytest.raises(InputError, match="attacked"):
-        reidsim.fit_precision(table.drop(columns="attacked"))

@@ -3,15 +3,14 @@
 import math
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from sequential_programs.attacks import small_attacks
 from tiers import examples
 
-from reidsim.adversaries.sequential import file_attack
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
 from reidsim.adversaries.sequential.file_attack import plan_file
@@ -25,37 +24,7 @@ A = SequentialAttack(
 C = replace(A, detection_slope=0.18)
 
 
-def gittins_indices(attack, group_sizes):
-    """Return Gittins indices by group size.
-
-    One index of an unlinked record and one after each exploit that missed.
-    """
-    sizes = np.unique(file_attack.checked_file(attack, group_sizes))
-    distinct, _ = file_attack.sizes_worth_linking(attack, sizes)
-    steps = file_attack._steps(attack, int(distinct.max(initial=0)))
-    gain = attack.discount * attack.gain
-    return {size: file_attack._majorant(size, attack.prior, gain, steps)[-1] for size in distinct.tolist()}
-
-
-def some(low, high):
-    """Draw amounts that are often exactly the lower or the upper end."""
-    return st.one_of(st.just(low), st.just(high), st.floats(low, high))
-
-
-attacks = st.builds(
-    SequentialAttack,
-    gain=some(30.0, 100.0),
-    access_cost=some(0.0, 5.0),
-    link_cost=some(0.0, 3.0),
-    exploit_cost=some(0.0, 2.0),
-    penalty=some(0.0, 20.0),
-    detection_intercept=st.floats(-5, 0),
-    detection_slope=some(0.0, 1.0) | st.floats(-1, 0),
-    prior=some(0.1, 1.0),
-    discount=some(0.9, 1.0) | st.floats(0.5, 1),
-    penalty_timing=st.sampled_from(["next-state", "at-action"]),
-    detection_ends_attack=st.booleans(),
-)
+attacks = small_attacks(detection_ends_attack=st.booleans())
 files = st.lists(st.integers(0, 4), min_size=1, max_size=3)
 
 
@@ -139,91 +108,6 @@ def test_a_file_is_worth_what_the_joint_program_says(a, sizes):
 
 
 @examples(60)
-@given(a=attacks, sizes=st.lists(st.integers(1, 6), min_size=1, max_size=3))
-def test_indices_are_the_best_ratios_of_reward_to_lost_discount(a, sizes):
-    due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
-    indices = gittins_indices(a, np.array(sizes))
-    for size in sizes:
-        worth = max(0, a.discount * single_program(a, size)[0] - a.link_cost)
-        if abs(worth) < 1e-9:
-            continue
-        assert indices[size].shape == (size + 1,)
-        for start in range(-1, size):
-            best, reward, lost, weight = 0.0, 0.0, 0.0, 1.0
-            for j in range(start, size):
-                p, hit = (caught(a, j), 1 / (size / a.prior - j)) if j >= 0 else (0, 0)
-                passed = a.discount * (1 - p if a.detection_ends_attack else 1)
-                cost = a.exploit_cost + p * due if j >= 0 else a.link_cost
-                reward += weight * (a.discount * hit * a.gain - cost)
-                lost += weight * (1 - passed)
-                weight *= passed * (1 - hit)
-                if reward > 1e-12:
-                    best = max(best, reward / lost if lost > 0 else math.inf)
-            found = indices[size][start + 1]
-            assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
-
-
-@examples(60)
-@given(a=attacks, sizes=st.lists(st.integers(1, 6), min_size=1, max_size=40))
-def test_files_too_large_for_a_joint_program_agree_with_whittles_integral(a, sizes):
-    a = replace(a, discount=min(a.discount, 0.95))
-    indices = gittins_indices(a, np.array(sizes))
-    # For each size and step: the level down to which it is made, and the discount factor passed to other records.
-    ways = {}
-    for size in indices:
-        level, way, passed = math.inf, [], a.discount
-        reach, hits = a.discount, 0.0
-        for j, index in enumerate(indices[size][1:]):
-            level = min(level, indices[size][0], index) if j else indices[size][0]
-            hit = 1 / (size / a.prior - j)
-            on = a.discount * (1 - caught(a, j) if a.detection_ends_attack else 1)
-            hits += reach * hit * on
-            reach *= (1 - hit) * on
-            passed = hits + reach
-            way.append((level, passed))
-        ways[size] = way
-
-    def passed_on(size, level):
-        return ([1.0] + [passed for at, passed in ways[size] if at > level])[-1] if size in ways else 1.0
-
-    levels = sorted({0.0, *(level for way in ways.values() for level, _ in way)})
-    integral = sum(
-        (high - low) * (1 - math.prod(passed_on(size, low) for size in sizes)) for low, high in pairwise(levels)
-    )
-    assert plan_file(a, np.array(sizes)).value_after_access == pytest.approx(integral, rel=1e-8, abs=1e-8)
-
-
-@examples(60)
-@given(a=attacks, sizes=st.lists(st.integers(0, 6), min_size=1, max_size=30))
-def test_what_more_records_and_higher_prices_do(a, sizes):
-    plan = plan_file(a, np.array(sizes))
-    fewer = plan_file(a, np.array(sizes[:-1] or [0]))
-    assert plan.value >= fewer.value - 1e-9
-    assert plan_file(replace(a, exploit_cost=a.exploit_cost + 1), np.array(sizes)).value <= plan.value + 1e-9
-    assert plan_file(replace(a, access_cost=plan.access_threshold), np.array(sizes)).value == 0
-    order = np.random.default_rng(len(sizes)).permutation(len(sizes))
-    shuffled = plan_file(a, np.array(sizes)[order])
-    assert shuffled.value == plan.value
-    np.testing.assert_array_equal(shuffled.reidentified, plan.reidentified[order])
-    assert (plan.reidentified <= a.prior + 1e-12).all()
-    assert (plan.exploits <= np.array(sizes)).all()
-    if not a.detection_ends_attack and plan.accesses:
-        # Other records only cost time, so each record is attacked as if access were free.
-        alone = plan_known(replace(a, access_cost=0.0), np.array(sizes))
-        np.testing.assert_allclose(plan.reidentified, alone.reidentified, atol=1e-12)
-        np.testing.assert_allclose(plan.exploits, alone.exploits, atol=1e-12)
-
-
-@examples(60)
-@given(a=attacks, sizes=files)
-def test_without_discount_the_worth_is_what_is_reidentified_less_what_is_paid(a, sizes):
-    plain = replace(a, discount=1.0, penalty=0.0, link_cost=0.0, access_cost=0.0)
-    plan = plan_file(plain, np.array(sizes))
-    earned = plain.gain * plan.reidentified.sum() - plain.exploit_cost * plan.exploits.sum()
-    assert plan.value == pytest.approx(earned, rel=1e-9, abs=1e-9)
-
-
-@examples(60)
 @given(a=attacks, largest=st.integers(1, 12))
 def test_single_records_whose_attack_may_end_by_detection(a, largest):
     a = replace(a, detection_ends_attack=True, access_cost=0.0)
@@ -238,16 +122,6 @@ def test_single_records_whose_attack_may_end_by_detection(a, largest):
         if linked > 1e-9:
             assert plan.reidentified[size - 1] == pytest.approx(reidentified, abs=1e-9)
             assert plan.exploits[size - 1] == pytest.approx(exploits, abs=1e-9)
-
-
-@examples(60)
-@given(a=attacks, size=st.integers(1, 12))
-def test_a_file_of_one_record_is_a_single_record(a, size):
-    file, single = plan_file(a, np.array([size])), plan_known(a, np.array([size]))
-    assert file.value == pytest.approx(single.value[0], rel=1e-9, abs=1e-9)
-    if file.value > 1e-6:
-        assert file.reidentified[0] == pytest.approx(single.reidentified[0], abs=1e-9)
-        assert file.exploits[0] == pytest.approx(single.exploits[0], abs=1e-9)
 
 
 @pytest.mark.parametrize(("attack", "alone", "in_file"), [(A, 45, 51), (C, 29, 46)])
@@ -271,13 +145,6 @@ def test_five_thousand_records_with_a_hit_of_every_kind():
     assert ending.exploits.sum() == pytest.approx(1 / A.detection(1)[0], rel=1e-3)
 
 
-def test_large_groups_that_all_pay_are_planned_without_underflow():
-    cheap = SequentialAttack(gain=1e9, exploit_cost=0.0, discount=0.5, prior=0.5)
-    plan = plan_file(cheap, np.array([5000, 4000]))
-    assert plan.size_threshold is None
-    np.testing.assert_allclose(plan.reidentified, 0.5)
-
-
 @pytest.mark.parametrize(
     ("attack", "sizes", "where"),
     [
@@ -289,7 +156,6 @@ def test_large_groups_that_all_pay_are_planned_without_underflow():
     ],
 )
 def test_what_cannot_be_planned_as_a_file(attack, sizes, where):
-    for plan in (plan_file, gittins_indices):
-        with pytest.raises(InputError) as caught:
-            plan(attack, np.array(sizes))
-        assert caught.value.where == where
+    with pytest.raises(InputError) as caught:
+        plan_file(attack, np.array(sizes))
+    assert caught.value.where == where

@@ -1,7 +1,5 @@
 """The multistage attack of up to three stages, against the paper's plain loops."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import event, given
@@ -13,15 +11,9 @@ from reidsim.adversaries.multistage import two_stage
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
-from reidsim.adversaries.multistage.two_stage import (
-    attacks_without_inference,
-    forget_inferences,
-    memory_for,
-    reply_to,
-)
-from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
+from reidsim.adversaries.multistage.two_stage import attacks_without_inference, forget_inferences, memory_for, reply_to
+from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.masking import MaskingSpace
@@ -34,7 +26,8 @@ CHAINS = ("two-stage", "neighbour", "three-stage")
 @given(data=st.data())
 def test_replies_equal_plain_loops(chain, data):
     """Compare attack, true and believed success and price of every strategy."""
-    world = data.draw(small_worlds(chain=chain, levels=data.draw(st.booleans())))
+    levels, overconfident = data.draw(st.booleans()), data.draw(st.booleans())
+    world = data.draw(small_worlds(chain=chain, levels=levels, overconfident=overconfident))
     linker = MultistageLinker(world.game.attack, world.game.world, world.space)
     for strategy in range(world.space.size):
         response = world.game.attack.respond(linker.link(strategy))
@@ -53,7 +46,8 @@ def test_replies_equal_plain_loops(chain, data):
 @given(data=st.data())
 def test_compiled_two_stage_attack_equals_the_chain(chain, data):
     """Compare the compiled published rule with the same chain of stages."""
-    small = data.draw(small_worlds(chain=chain, levels=data.draw(st.booleans())))
+    levels, overconfident = data.draw(st.booleans()), data.draw(st.booleans())
+    small = data.draw(small_worlds(chain=chain, levels=levels, overconfident=overconfident))
     game = small.game
     arrays = compile_two_stage(game.attack, game.world, small.space)
     memory = memory_for(arrays)
@@ -94,24 +88,6 @@ def test_what_was_inferred_before_changes_no_reply(data, most):
         assert reply.attacks or not attacks_without_inference(arrays, i, strategy >> arrays.target_alleles.shape[1])
 
 
-def test_another_genealogy_or_way_of_inference_has_a_memory_of_its_own():
-    world, space, loci = example(n_loci=3)
-    arrays = compile_two_stage(two_stage_attack(loci, np.full(3, 0.003)), world, space)
-    men = arrays.genealogy
-    others = [
-        arrays._replace(candidate_share=0.7),
-        arrays._replace(by_neighbour=True),
-        arrays._replace(target_alleles=arrays.target_alleles + 1),
-        arrays._replace(genealogy=men._replace(surnames=men.surnames + 1)),
-        arrays._replace(genealogy=men._replace(alleles=men.alleles + 1)),
-        compile_two_stage(two_stage_attack(loci, np.full(3, 0.004)), world, space),
-    ]
-    own = memory_for(arrays)
-    memories = [memory_for(each) for each in others]
-    assert all(each.sets is not own.sets for each in memories)
-    assert memory_for(arrays).sets is own.sets
-
-
 def example(n_loci=2, **change):
     """Return a world of three people of one age.
 
@@ -133,116 +109,6 @@ def example(n_loci=2, **change):
     targets = tables.pop("targets")
     space = MaskingSpace(("age", "state", *loci), np.ones(n_loci + 2), 1)
     return MultistageWorld(targets, tables), space, loci
-
-
-def test_a_surname_changes_nothing_where_one_person_matches():
-    """One match is already certain, so no surname increases the confidence."""
-    world, space, loci = example(n_loci=3)
-    attack = two_stage_attack(loci, np.full(3, 0.003), gain=150.0, cost=10.0)
-    arrays = compile_two_stage(attack, world, space)
-    alone = np.ones_like(arrays.form_sizes)
-    for overconfident in (False, True):
-        sure = arrays._replace(form_sizes=alone, overconfident=overconfident, threshold=0.0)
-        nobody = sure._replace(infers=False)
-        for target, strategy in product(range(space.n_records), range(space.size)):
-            reply, plain = (reply_to(each, memory_for(each), target, strategy) for each in (sure, nobody))
-            assert reply[:4] == plain[:4]
-
-
-def test_first_stage_is_used_only_if_it_pays():
-    """Two people match the demographics; the surname identifies the target."""
-    world, space, loci = example()
-    attack = two_stage_attack(loci, np.array([0.003, 0.003]), confidence_threshold=0.0)
-    linker = MultistageLinker(attack, world, space)
-    response = attack.respond(linker.link(0))
-    confidence = linker.link(0).plan_believed[1, 0]
-    assert 0.5 < confidence < 1.0
-    assert response.plan[0] == 1
-    assert response.success[0] == 1.0
-    masked = int(space.number(np.array([0, 0, 1, 1])))
-    assert attack.respond(linker.link(masked)).success[0] == 0.5
-    fair = 150 * (confidence - 0.5)
-    for theta, price, used in ((confidence + 1e-9, 0.0, 0), (0.0, fair - 1e-6, 1), (0.0, fair + 1e-6, 0)):
-        first = InferSurname(loci, Ancestry(np.array([0.003, 0.003])), price=price)
-        priced = MultistageAttack((first, Identify(("age", "state", "surname"))), 150.0, 10.0, theta)
-        assert priced.respond(MultistageLinker(priced, world, space).link(0)).plan[0] == used
-
-
-def test_sharing_less_can_raise_what_a_two_stage_adversary_believes():
-    """Three loci match a man with a surname absent from the registry.
-
-    The fourth is right.
-    """
-    world, space, loci = example(
-        4,
-        genealogy={"surname": [9, 7], "l0": [5, 0], "l1": [5, 0], "l2": [5, 0], "l3": [0, 5]},
-    )
-    attack = two_stage_attack(loci, np.full(4, 0.01))
-    linker = MultistageLinker(attack, world, space)
-    everything = attack.respond(linker.link(0))
-    last_locus = attack.respond(linker.link(int(space.masking(np.array([True, True, False, False, False, True])))))
-    assert (everything.plan[0], everything.believed_success[0], everything.success[0]) == (0, 0.5, 0.5)
-    assert (last_locus.plan[0], last_locus.success[0]) == (1, 1.0)
-    assert last_locus.believed_success[0] > 0.7
-
-
-@examples(40)
-@given(data=st.data())
-def test_sharing_less_never_raises_what_a_one_stage_adversary_believes(data):
-    small = data.draw(small_worlds(levels=data.draw(st.booleans())))
-    attack, space = small.game.attack.one_stage(), small.space
-    registered = small.game.world.registered
-    linker = MultistageLinker(attack, small.game.world, space)
-    for strategy in range(space.size):
-        more = attack.respond(linker.link(strategy))
-        for following in space.successors(strategy):
-            less = attack.respond(linker.link(following))
-            assert (less.believed_success <= more.believed_success)[registered].all()
-
-
-def test_plain_linkage_and_one_shot_adversaries_attack_in_one_stage():
-    world, space, loci = example()
-    attack = two_stage_attack(loci, np.array([0.003, 0.003]))
-    linkage = MultistageLinker(attack, world, space).link(0)
-    one_stage = MultistageLinker(attack.one_stage(), world, space).link(0)
-    expected = attack.one_stage().respond(one_stage)
-    for found in (OneShotAdversary(150.0, 10.0).respond(linkage), attack.one_stage().respond(one_stage)):
-        assert found.success == expected.success == 0.5
-        assert found.attacks == expected.attacks
-        assert found.adversary_payoff == expected.adversary_payoff == 65.0
-
-
-def test_three_stages_chain_what_they_infer():
-    """Genealogy, voters and registry: confidence 1 x 2/3, and one match."""
-    world, space, loci = example(
-        voters={"surname": [7, 7, 7, 8], "age": [40, 40, 40, 40], "zip": [3, 4, 3, 4]},
-        registry={"age": [40] * 5, "state": [1] * 5, "surname": [7, 7, 7, 8, 8], "zip": [3, 4, 4, 3, 3]},
-    )
-    ancestry = Ancestry(np.array([0.003, 0.003]))
-    stages = (
-        InferSurname(loci, ancestry, method="nearest-neighbour"),
-        InferByLinkage("zip", "voters", ("age", "surname")),
-        Identify(("age", "state", "surname", "zip")),
-    )
-    attack = MultistageAttack(stages, 150.0, 10.0, 0.5)
-    linkage = MultistageLinker(attack, world, space).link(0)
-    assert linkage.plans == ((), (0,), (1,), (0, 1))
-    # Without the surname the ZIP codes 3 and 4 are equally frequent, and 3 occurs first.
-    np.testing.assert_allclose(linkage.plan_believed[:, 0], [1 / 5, 1 / 3, 1 / 2 / 3, 2 / 3])
-    np.testing.assert_allclose(linkage.plan_success[:, 0], [1 / 5, 1 / 3, 1 / 3, 1.0])
-    assert attack.respond(linkage).plan[0] == 3
-
-
-def test_released_values_are_not_inferred():
-    world, _, loci = example()
-    space = MaskingSpace(("age", "surname", *loci), np.ones(4), 1)
-    attack = MultistageAttack(
-        (InferSurname(loci, Ancestry(np.array([0.003, 0.003]))), Identify(("age", "surname"))), 150.0, 10.0, 0.0
-    )
-    linker = MultistageLinker(attack, world, space)
-    assert linker.link(0).plans == ((),)
-    assert linker.link(int(space.number(np.array([0, 1, 0, 0])))).plans == ((), (0,))
-    assert not is_two_stage(attack, space)
 
 
 def test_a_target_who_is_not_registered_is_never_identified():
@@ -287,11 +153,8 @@ def test_unusable_chains_are_named(stages, message):
             (InferByLinkage("zip", "voters", ("surname",)), InferSurname(("l0", "l1"), ANCESTRY), Identify(("zip",))),
             "stage 1: attribute neither released nor inferred.*'surname'",
         ),
-        ((InferSurname(("l0", "l9"), ANCESTRY), Identify(("age",))), "stage 1: .*'l9'"),
         ((InferByLinkage("zip", "voter", ("age",)), Identify(("zip",))), "resource unknown.*did you mean 'voters'"),
         ((InferByLinkage("income", "voters", ("age",)), Identify(("age",))), "voters: income: column missing"),
-        ((InferByLinkage("zip", "genealogy", ("age",)), Identify(("age",))), "genealogy: age: column missing"),
-        ((Identify(("age",), "people"),), "resource unknown"),
     ],
 )
 def test_chains_that_do_not_fit_the_world_are_named(stages, message):

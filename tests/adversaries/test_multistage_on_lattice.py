@@ -8,10 +8,9 @@ from small_games import small_games
 from tiers import examples
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker, masking_space_of
+from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.errors import InputError
 
 
 @given(small=small_games(max_attributes=3))
@@ -59,18 +58,3 @@ def test_inference_counts_people_of_a_group_by_their_job():
             assert linkage.plan_success[1, i] == pytest.approx(1 / matching if matching and job == table[i, 3] else 0.0)
             inferred += job != table[i, 3]
     assert inferred > 0
-
-
-def test_suppressed_levels_are_masked_whether_or_not_they_are_the_last():
-    lattice = SMALL.lattice()
-    space = masking_space_of(lattice)
-    assert space.shape == lattice.shape
-    assert space.attributes == SMALL.names
-
-
-def test_a_stage_that_links_on_nothing_released_is_refused():
-    attack = MultistageAttack((Identify(("a", "income"), "people"),), GAIN, COST)
-    people = PersonTable.from_array("people", SMALL.names, np.array(SMALL.people))
-    world = MultistageWorld(PersonTable.from_array("targets", SMALL.names, np.array(SMALL.records)), {"people": people})
-    with pytest.raises(InputError, match="attribute neither released nor inferred by an earlier stage; found 'income'"):
-        LatticeAttackLinker(attack, world, SMALL.lattice())

@@ -4,11 +4,8 @@ import copy
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from contract_worlds import ATTACK, PLAYERS
-from hypothesis import given
-from hypothesis import strategies as st
 
 import reidsim
 from reidsim.adversaries.erring import ErringAdversary
@@ -104,31 +101,6 @@ def test_the_paper_s_attack_as_a_process_replies_like_the_sequential_adversary(n
             np.testing.assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-9, err_msg=field)
 
 
-@given(
-    sizes=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=6),
-    cost=st.floats(0, 60),
-    most=st.integers(1, 4),
-)
-def test_each_record_gets_the_reply_that_it_gets_alone(sizes, cost, most):
-    adversary = asker(cost=cost, most=most)
-    true, believed = np.array([pair[0] for pair in sizes], int), np.array([pair[1] for pair in sizes], int)
-    together = adversary.respond(Linkage(true, believed))
-    assert together.attacks.shape == true.shape
-    for at in range(len(sizes)):
-        alone = adversary.respond(Linkage(true[at : at + 1], believed[at : at + 1]))
-        assert together.attacks[at] == alone.attacks[0]
-        assert together.adversary_payoff[at] == alone.adversary_payoff[0]
-        assert together.adversary_payoff[at] <= GAIN * together.success[at] + 1e-9
-
-
-def test_group_sizes_by_chance_count_as_whole_candidates():
-    sizes = np.array([3.2, np.inf, 4.0])
-    reply = asker().respond(Linkage(sizes, sizes, by_chance=True))
-    whole = asker().respond(Linkage(np.array([4, 0, 4]), np.array([4, 0, 4])))
-    np.testing.assert_array_equal(reply.adversary_payoff, whole.adversary_payoff)
-    assert reply.attacks.tolist() == [True, False, True]
-
-
 def test_it_can_err():
     linkage = Linkage(np.array([2, 40]), np.array([2, 40]))
     reply = ErringAdversary(asker(), precision=0.05).respond(linkage)
@@ -148,17 +120,6 @@ def test_it_survives_copy_and_pickle_after_use():
     before = adversary.respond(linkage)
     for duplicate in (copy.copy(adversary), pickle.loads(pickle.dumps(adversary))):  # noqa: S301
         np.testing.assert_array_equal(duplicate.respond(linkage).adversary_payoff, before.adversary_payoff)
-
-
-def test_a_game_is_played_against_it():
-    people = pd.DataFrame({"age": np.repeat([30, 31, 40, 41], [2, 12, 1, 20])})
-    records = reidsim.Records(people, {"age": reidsim.intervals(10)})
-    own = reidsim.Own(asker(), gain=GAIN, cost=10, risk="prosecutor")
-    summary = reidsim.Game(records, adversary=own, benefit=50, loss=100).play(["no-protection"]).summary
-    payoffs = [expected(size)[1] if size < 11 else 0.0 for size in (2, 12, 1, 20)]
-    assert summary.loc["no-protection", "adversary_payoff"] == pytest.approx(
-        np.average(payoffs, weights=[2, 12, 1, 20])
-    )
 
 
 def with_group_as_start(group):

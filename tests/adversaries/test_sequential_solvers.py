@@ -2,15 +2,14 @@
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
-from sequential_programs.any_belief import plan_distribution
-from sequential_programs.attack_process import value_at_outset, value_of_linked_group
+from sequential_programs.attacks import attacks
+from sequential_programs.paper_attack import paper_of
 from tiers import examples
 
 from reidsim.adversaries.factored_mdp import METHODS
@@ -27,36 +26,12 @@ from reidsim.adversaries.sequential.planning import (
     plan_unknown,
     value_after_access,
 )
-from reidsim.adversaries.sequential.programs import AttackPrograms, attack_programs
+from reidsim.adversaries.sequential.programs import attack_programs
 from reidsim.errors import InputError
 
 PROGRAMS = ("linear-program", "two-level")
 LARGEST = 8  # of the possible group sizes
 XIA = SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, access_cost=100, prior=0.63)
-
-
-def shares_of(gain, most):
-    """Draw zero, or an amount up to `most` times the gain."""
-    return st.one_of(st.just(0.0), st.floats(1e-3, most).map(lambda share: share * gain))
-
-
-@st.composite
-def attacks(draw, limits=(None, 1, 2, 3)):
-    gain = draw(st.sampled_from([1.0, 50.0, 8000.0]))
-    return SequentialAttack(
-        gain=gain,
-        access_cost=draw(shares_of(gain, 0.3)),
-        link_cost=draw(shares_of(gain, 0.2)),
-        exploit_cost=draw(shares_of(gain, 0.2)),
-        penalty=draw(shares_of(gain, 3.0)),
-        max_penalties=draw(st.sampled_from(limits)),
-        detection_intercept=draw(st.floats(-6, 2)),
-        detection_slope=draw(st.one_of(st.just(0.0), st.floats(-1, 1))),
-        prior=draw(st.one_of(st.just(1.0), st.floats(0.02, 1))),
-        discount=draw(st.one_of(st.just(1.0), st.floats(0.5, 1))),
-        penalty_timing=draw(st.sampled_from(["next-state", "at-action"])),
-        detection_ends_attack=draw(st.booleans()),
-    )
 
 
 @st.composite
@@ -71,9 +46,6 @@ def as_mapping(belief):
     return {size: float(weight) for size, weight in enumerate(belief)}
 
 
-# Linear programs.
-
-
 def assert_same_plan(plan, expected, gain):
     """Assert that plans agree, unless the adversary is almost indifferent."""
     close = {"rtol": 1e-9, "atol": 1e-9 * gain}
@@ -84,19 +56,11 @@ def assert_same_plan(plan, expected, gain):
         np.testing.assert_allclose(getattr(plan, name)[clear], getattr(expected, name)[clear], err_msg=name, **close)
 
 
-@given(attack=attacks(), belief=beliefs())
-@examples(60)
-def test_the_oracle_and_backward_induction_agree_on_any_belief(attack, belief):
-    induction = plan_distribution(attack, np.array([1]), np.arange(LARGEST + 1), belief[None, :]).value[0]
-    event("attacks" if induction > 0 else "stays out")
-    assert value_at_outset(attack, as_mapping(belief)) == pytest.approx(induction, rel=1e-8, abs=1e-8 * attack.gain)
-
-
-@given(attack=attacks(), belief=beliefs())
-@examples(60)
+@given(attack=attacks(dearest=0.2), belief=beliefs())
+@examples(6)
 def test_the_attack_as_a_process_is_worth_what_the_oracle_says_by_every_method(attack, belief):
     process = attack_process(attack, [as_mapping(belief)])
-    expected = value_at_outset(attack, as_mapping(belief))
+    expected = paper_of(attack).v_outset(as_mapping(belief))
     for method in METHODS:
         solution = process.solve(method)
         assert solution.value == pytest.approx(expected, rel=1e-8, abs=1e-8 * attack.gain)
@@ -109,8 +73,8 @@ def test_the_attack_as_a_process_is_worth_what_the_oracle_says_by_every_method(a
 
 
 @pytest.mark.parametrize("solver", PROGRAMS)
-@given(attack=attacks(), sizes=st.lists(st.integers(0, 9), min_size=1, max_size=3))
-@examples(60)
+@given(attack=attacks(dearest=0.2), sizes=st.lists(st.integers(0, 9), min_size=1, max_size=3))
+@examples(6)
 def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(solver, attack, sizes):
     at = np.array(sizes)
     program = replace(attack, solver=solver)
@@ -126,17 +90,17 @@ def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(s
     values = attack_programs(program).values(at)
     for size in set(sizes):
         linked = values.value[size] if size <= values.largest else 0.0
-        expected_value = value_of_linked_group(attack, size)
+        expected_value = paper_of(attack).v_start(size)
         assert linked == pytest.approx(expected_value, rel=1e-8, abs=1e-8 * attack.gain)
 
 
 @pytest.mark.parametrize("solver", PROGRAMS)
 @given(
-    attack=attacks(),
+    attack=attacks(dearest=0.2),
     n=st.sampled_from([3, 30, 10**6]),
     means=st.lists(st.floats(-4, 0.5).map(lambda x: 10**x), min_size=1, max_size=4),
 )
-@examples(20)
+@examples(6)
 def test_linear_programs_and_backward_induction_plan_the_same_for_unknown_groups(solver, attack, n, means):
     # Only an attack that stops at some size can be planned for the up to 80 people of the belief.
     attack = replace(attack, exploit_cost=max(attack.exploit_cost, attack.gain / 4), max_penalties=1)
@@ -147,29 +111,6 @@ def test_linear_programs_and_backward_induction_plan_the_same_for_unknown_groups
     if solver == "linear-program" and n > 30:
         return
     assert_same_plan(plan_unknown(program, sizes, belief), plan_unknown(attack, sizes, belief), attack.gain)
-
-
-def test_plans_do_not_depend_on_the_records_planned_for_before():
-    attack = replace(XIA, max_penalties=1, gain=1000)
-    share = np.array([1e-3, 0.01, 0.02, 0.05])
-    for solver in PROGRAMS:
-        program = replace(attack, solver=solver)
-        whole = plan_unknown(program, np.arange(4), BinomialBelief(100, share))
-        for at in (2, 0, 3, 1):
-            alone = AttackPrograms(program).unknown_access(BinomialBelief(100, share[at : at + 1]))
-            np.testing.assert_allclose(whole.worth[at], alone[0], rtol=1e-12)
-
-
-def test_the_two_level_program_solves_no_cluster_beyond_the_first_that_is_worth_nothing():
-    # Worth 10 / g - 3 to the one-shot adversary: nothing for groups of four or more.
-    attack = SequentialAttack(gain=10, exploit_cost=3, discount=1, prior=0.5, solver="two-level")
-    plan = plan_known(attack, np.array([1, 50, 10**7]))
-    assert plan.pays.tolist() == [True, False, False]
-    values = attack_programs(attack).values(np.array([70]))
-    assert values.complete
-    assert values.largest < 6
-    assert values.value[-1] == 0
-    assert (values.value[1:-1] > 0).all()
 
 
 @pytest.mark.parametrize("solver", PROGRAMS)
@@ -197,16 +138,7 @@ def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size
         assert found == pytest.approx(induction, rel=1e-12)
 
 
-@pytest.mark.parametrize("solver", PROGRAMS)
-def test_linear_programs_do_not_depend_on_the_unit_of_money(solver):
-    attack = SequentialAttack(gain=1e-9, discount=1, solver=solver)
-    assert plan_known(attack, np.array([1])).value[0] == pytest.approx(1e-9, rel=1e-12)
-
-
-# Two ways to fill the table of backward induction.
-
-
-@given(attack=attacks(limits=(None,)), largest=st.integers(1, 40))
+@given(attack=attacks(limits=(None,), dearest=0.2), largest=st.integers(1, 40))
 def test_a_limit_on_penalties_that_is_never_reached_changes_nothing(attack, largest):
     # The first table is filled by the envelope of lines, the second over (exploits made, penalties paid).
     tables = [exploit_values(replace(attack, max_penalties=limit), largest) for limit in (None, largest)]
@@ -246,22 +178,15 @@ def plan_worth(attack, g, m):
     return worth, tries, mean
 
 
-@given(attack=attacks(limits=(1, 2, 3)))
-def test_a_limit_on_penalties_changes_nothing_if_detection_ends_the_attack(attack):
-    ending = replace(attack, detection_ends_attack=True)
-    limited, unlimited = exploit_values(ending, 30), exploit_values(replace(ending, max_penalties=None), 30)
-    np.testing.assert_array_equal(limited.value, unlimited.value)
-
-
 def free(discount, prior=1.0):
     return SequentialAttack(gain=100, discount=discount, prior=prior)
 
 
-BOUNDARIES = (1, 2, 1023, 1024, 1025, 8191, 8192, 8193, 20_000)
+BOUNDARIES = (1, 1023, 1024, 1025, 8193)
 
 
 @pytest.mark.parametrize("largest", BOUNDARIES)
-@pytest.mark.parametrize(("discount", "prior"), [(1.0, 1.0), (0.999, 0.4), (0.9, 0.63)])
+@pytest.mark.parametrize(("discount", "prior"), [(1.0, 1.0), (0.9, 0.63)])
 def test_free_attacks_exploit_groups_of_any_size(largest, discount, prior):
     attack = free(discount, prior)
     values = exploit_values(attack, largest)
@@ -277,8 +202,8 @@ def test_free_attacks_exploit_groups_of_any_size(largest, discount, prior):
     np.testing.assert_allclose(values.expected_exploits[1:], g - prior * (g - 1) / 2, rtol=1e-12)
 
 
-@pytest.mark.parametrize("cut", [1, 2, 1023, 1024, 1025, 8192, 8193])
-@pytest.mark.parametrize("extra", [0, 1, 5000])
+@pytest.mark.parametrize("cut", [1, 2, 1024, 1025, 8192])
+@pytest.mark.parametrize("extra", [0, 5000])
 def test_the_table_by_the_envelope_ends_at_the_first_group_worth_nothing(cut, extra):
     # All members of a group of g are exploited, for gain - 2 (g + 1) / 2, or none.
     attack = SequentialAttack(gain=cut + 0.5, exploit_cost=2, discount=1)
@@ -330,9 +255,6 @@ def test_a_table_too_large_to_fill_is_refused_with_advice():
     assert "let penalties be levied every time" in caught.value.hint
 
 
-# Sums over the belief about unknown groups.
-
-
 def binomial_sum(attack, n, p):
     """Return the mean of V_access from scipy's terms and exact addition."""
     mean = n * p
@@ -366,7 +288,7 @@ def test_binomial_sums_are_accurate(name, n, mean):
     assert mean_worth(SUMMED[name], n, p)[0] == pytest.approx(binomial_sum(SUMMED[name], n, p), rel=1e-12, abs=1e-290)
 
 
-@pytest.mark.parametrize("mean", [740.0, 746.0, 1000.0, 20_000.0, 300_000.0])
+@pytest.mark.parametrize("mean", [746.0, 20_000.0])
 @pytest.mark.parametrize("n", [10**6, 10**9])
 def test_binomial_sums_do_not_underflow(n, mean):
     # exp(-746) is 0: a sum that starts at zero matches would lose all terms.
@@ -375,45 +297,9 @@ def test_binomial_sums_do_not_underflow(n, mean):
     assert mean_worth(XIA, n, mean / n)[0] == pytest.approx(binomial_sum(XIA, n, mean / n), rel=1e-12, abs=1e-290)
 
 
-@pytest.mark.parametrize("n", [1, 3, 10, 21])
-@pytest.mark.parametrize("p", [Fraction(1, 7), Fraction(1, 2), Fraction(99, 100), Fraction(1, 10**9)])
-@pytest.mark.parametrize("name", SUMMED)
-def test_binomial_sums_are_those_of_exact_fractions(name, n, p):
-    attack = SUMMED[name]
-    values = exploit_values(attack, n)
-    worth = value_after_access(attack, values, np.arange(n + 1))
-    exact = sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) * Fraction(float(worth[k])) for k in range(n + 1))
-    assert mean_worth(attack, n, float(p))[0] == pytest.approx(float(exact), rel=1e-12)
-
-
 def test_nobody_matches_with_probability_0_or_in_an_empty_registry():
     assert mean_worth(XIA, 1000, 0.0)[0] == 0
     assert mean_worth(XIA, 0, 0.0, 0.3, 1.0).tolist() == [0, 0, 0]
     plan = plan_unknown(XIA, np.array([0, 0]), BinomialBelief(0, np.array([0.3, 1.0])))
     assert not plan.accesses.any()
     assert mean_worth(XIA, 1000).tolist() == []
-
-
-@pytest.mark.parametrize("p", [1e-300, 1e-18])
-def test_a_match_that_is_all_but_impossible_is_worth_its_probability(p):
-    one = value_after_access(XIA, exploit_values(XIA, 1), np.array([1]))[0]
-    assert mean_worth(XIA, 10, p)[0] == pytest.approx(10 * p * one, rel=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 8, 64])
-@pytest.mark.parametrize("attack", [XIA, free(1.0)], ids=["paper", "free"])
-def test_everybody_matches_with_probability_1(attack, n):
-    assert plan_unknown(attack, np.array([n]), BinomialBelief(n, np.array([1.0]))).value == pytest.approx(
-        plan_known(attack, np.array([n])).value
-    )
-
-
-@given(n=st.integers(1, LARGEST), p=st.floats(0.01, 0.99), true=st.integers(0, 12), attack=attacks())
-def test_a_binomial_belief_is_one_of_the_beliefs(n, p, true, attack):
-    binomial = plan_unknown(attack, np.array([true]), BinomialBelief(n, np.array([p])))
-    weights = scipy.stats.binom.pmf(np.arange(LARGEST + 1), n, p)
-    written_out = plan_distribution(attack, np.array([true]), np.arange(LARGEST + 1), weights[None, :])
-    assert binomial.value[0] == pytest.approx(written_out.value[0], rel=1e-9, abs=1e-9 * attack.gain)
-    if abs(binomial.value[0]) > 1e-9 * attack.gain:
-        for name in ("accesses", "reidentified", "exploits", "true_payoff"):
-            assert getattr(binomial, name)[0] == getattr(written_out, name)[0]

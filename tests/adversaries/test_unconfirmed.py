@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from sequential_programs.attacks import small_attacks, some
 from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
@@ -21,26 +22,7 @@ A = SequentialAttack(
 CONFIRMED = UnconfirmedSuccess(1.0, 1.0)
 
 
-def some(low, high):
-    """Draw amounts that are often exactly the lower or the upper end."""
-    return st.one_of(st.just(low), st.just(high), st.floats(low, high))
-
-
-attacks = st.builds(
-    SequentialAttack,
-    gain=some(30.0, 100.0),
-    access_cost=some(0.0, 5.0),
-    link_cost=some(0.0, 3.0),
-    exploit_cost=some(0.0, 2.0),
-    penalty=some(0.0, 20.0),
-    max_penalties=st.none() | st.integers(1, 3),
-    detection_intercept=st.floats(-5, 0),
-    detection_slope=some(0.0, 1.0) | st.floats(-1, 0),
-    prior=some(0.1, 1.0),
-    discount=some(0.9, 1.0) | st.floats(0.5, 1),
-    penalty_timing=st.sampled_from(["next-state", "at-action"]),
-    detection_ends_attack=st.booleans(),
-)
+attacks = small_attacks(max_penalties=st.none() | st.integers(1, 3), detection_ends_attack=st.booleans())
 signals = st.builds(
     UnconfirmedSuccess,
     sensitivity=some(0.55, 1.0) | st.floats(0.5001, 1),
@@ -125,31 +107,6 @@ def test_a_perfect_signal_is_confirmation(a, largest):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
 
 
-@examples(60)
-@given(a=attacks, signal=signals, more=st.floats(0, 1), cost=st.floats(0, 20))
-def test_a_worse_signal_and_a_dearer_false_claim_never_help(a, signal, more, cost):
-    sizes = np.arange(1, 30)
-    value = plan_known(a, sizes, signal=signal).value
-    better = replace(signal, sensitivity=signal.sensitivity + more * (1 - signal.sensitivity))
-    assert (plan_known(a, sizes, signal=better).value >= value - 1e-9).all()
-    better = replace(signal, specificity=signal.specificity + more * (1 - signal.specificity))
-    assert (plan_known(a, sizes, signal=better).value >= value - 1e-9).all()
-    dearer = replace(signal, false_claim_cost=signal.false_claim_cost + cost)
-    assert (plan_known(a, sizes, signal=dearer).value <= value + 1e-9).all()
-    assert (plan_known(a, sizes).value >= value - 1e-9).all()
-
-
-@examples(60)
-@given(a=attacks, signal=signals)
-def test_worth_and_claims_by_group_size(a, signal):
-    values = unconfirmed_values(a, signal, 200)
-    assert (np.diff(values.value[1:]) <= 1e-9).all()
-    right, false = claims(a, signal, values)
-    assert (right <= a.prior * signal.sensitivity + 1e-12).all()
-    assert (right + false <= 1 + 1e-12).all()
-    assert (false >= -1e-12).all()
-
-
 def test_the_sunk_threshold_falls_from_51_to_39():
     signal = UnconfirmedSuccess(0.9, 0.99, 2000.0)
     sunk = replace(A, access_cost=0.0)
@@ -160,27 +117,14 @@ def test_the_sunk_threshold_falls_from_51_to_39():
     assert (values.largest, values.complete) == (39, True)
 
 
-def test_a_signal_hardly_better_than_chance_and_one_that_is_always_positive():
-    signal = UnconfirmedSuccess(1.0, 1e-3)
-    right, false = claims(A, signal, unconfirmed_values(A, signal, 5))
-    # The first exploit ends the attack with a claim almost certainly.
-    np.testing.assert_allclose(right[1:], 0.63 / np.arange(1, 6), rtol=2e-3)
-    np.testing.assert_allclose(right[1:] + false[1:], 1.0, atol=2e-3)
-    assert unconfirmed_values(A, UnconfirmedSuccess(0.5, 0.5 + 1e-12), 5).value[1] > 0
-
-
 @pytest.mark.parametrize(
     ("changes", "where"),
     [
         ({"sensitivity": 1.1}, "sensitivity"),
-        ({"sensitivity": -0.1}, "sensitivity"),
         ({"sensitivity": math.nan}, "sensitivity"),
         ({"specificity": 1.1}, "specificity"),
-        ({"specificity": -0.1}, "specificity"),
         ({"sensitivity": 0.3, "specificity": 0.6}, "sensitivity, specificity"),
-        ({"sensitivity": 1.0, "specificity": 0.0}, "sensitivity, specificity"),
         ({"false_claim_cost": -1.0}, "false_claim_cost"),
-        ({"false_claim_cost": math.inf}, "false_claim_cost"),
     ],
 )
 def test_signals_that_cannot_be(changes, where):
@@ -212,9 +156,7 @@ def test_the_worths_of_one_and_of_two_people():
         (2.0, None, [False, True, False], [0, 0.8, 0], [0, 1, 0], [0, 2, 0]),
         # Access on another belief: linking still happens only if profitable, and access is paid.
         (2.0, [True, True, True], [True, True, True], [0, 0.8, 0], [0, 1, 0], [-2, 2, -2]),
-        (5.0, [True, True, True], [True, True, True], [0, 0.8, 0], [0, 1, 0], [-5, -1, -5]),
         (2.0, [False, False, True], [False, False, True], [0, 0, 0], [0, 0, 0], [0, 0, -2]),
-        (2.0, [False, False, False], [False, False, False], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
         # Linking would be profitable, but not after the cost of access.
         (5.0, None, [False, False, False], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
     ],

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from contract_worlds import ATTACK, COST, GAIN, PLAYERS, SPACES
 from found import at_least
-from sequential_programs.attack_process import OUTSET, attack_process
-from sequential_programs.factored_mdp import expand
-from sequential_programs.linear_program import solve_linear_program
+from sequential_programs.paper_attack import paper_of
 
 from reidsim.adversaries.information import KNOWABLE, TRUTH, declared_information
 from reidsim.adversaries.multistage.attack import PlanLinkage
@@ -232,7 +230,7 @@ def groups_and_prices(linkage):
 
 
 @pytest.mark.parametrize("space", sorted(SPACES))
-def test_a_sequential_attack_is_worth_what_its_linear_program_says(space):
+def test_a_sequential_attack_is_worth_what_its_decision_process_says(space):
     player = PLAYERS[f"{space}-fmdp"]
     worth = {}
     for strategy in range(player.space.size):
@@ -242,8 +240,7 @@ def test_a_sequential_attack_is_worth_what_its_linear_program_says(space):
         for record, (size, price) in enumerate(zip(*groups_and_prices(linkage), strict=True)):
             if (size, price) not in worth:
                 attack = replace(ATTACK, link_cost=ATTACK.link_cost + price)
-                mdp = expand(attack_process(attack, {size: 1.0}), [OUTSET])
-                worth[size, price] = float(solve_linear_program(mdp)[0])
+                worth[size, price] = paper_of(attack).v_outset({size: 1.0})
             assert reply.adversary_payoff[record] == pytest.approx(worth[size, price], abs=1e-7)
             assert believed.adversary_payoff[record] <= worth[size, price] + 1e-7
 

@@ -108,21 +108,6 @@ class SmallDataset:
                 best = node, outcome
         return best
 
-    def permuted(self, records, attributes):
-        """Return the dataset with its records and its attributes in another order."""
-
-        def turned(rows):
-            return tuple(tuple(row[at] for at in attributes) for row in rows)
-
-        return replace(
-            self,
-            hierarchies=tuple(self.hierarchies[at] for at in attributes),
-            records=turned(self.records[i] for i in records),
-            people=None if self.people is None else turned(self.people[::-1]),
-            minimum=None if self.minimum is None else tuple(self.minimum[at] for at in attributes),
-            **{name: tuple(getattr(self, name)[i] for i in records) for name in ("benefit", "loss", "gain", "cost")},
-        )
-
     def recodings(self):
         """Return the highest payout of recodings by splits, by suppressed records."""
         lowest = self.minimum or (0,) * len(self.shape)
@@ -233,11 +218,6 @@ def datasets(draw, *, same_prices=None, most_records=7, risk=None):
         for _ in range(4)
     ]
     return SmallDataset(tuple(attributes), tuple(records), people, *prices)
-
-
-def permutations(small):
-    """Return a strategy for orders of the records and of the attributes."""
-    return st.tuples(st.permutations(range(small.n)), st.permutations(range(len(small.shape))))
 
 
 @st.composite

@@ -8,11 +8,13 @@ from masking_worlds import small_worlds
 from tiers import examples
 
 from reidsim.errors import InputError
+from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.masking.fixed_policies import fixed_choice, solve_policy
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
+from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import WITHHELD, Choice
 
 
@@ -39,15 +41,22 @@ def payoffs_that_share(game, n_always, no_attack=False):
 
 
 @examples(40)
-@given(small_worlds(), st.integers(1, 2), st.booleans())
+@given(
+    st.booleans().flatmap(lambda each: small_worlds(most_targets=2, supported=each)), st.integers(1, 2), st.booleans()
+)
 def test_exact_solvers_find_the_best_that_shares_what_must_be(small, n_always, no_attack):
     whole, limited = small.game, partial(small.game, n_always)
+    linker = limited.record_game.linker
+    types = [AdversaryType(name, 0.5, linker, limited.attack) for name in ("one", "other")]
+    several = TypesGame(limited.space, types, np.asarray(limited.benefit), np.asarray(limited.loss))
     best = np.maximum(payoffs_that_share(whole, n_always, no_attack).max(axis=0), 0.0)
     for solver in (best_first, masking_backward_induction):
         found = limited.evaluate(solver(limited, no_attack=no_attack))
         np.testing.assert_allclose(found.publisher_payoff, best, atol=1e-9)
         shared = limited.space.shared(np.maximum(found.strategies, 0))
         assert (shared[:, :n_always].all(axis=1) | found.withheld).all()
+    against_two = limited.evaluate(best_against_several(several, no_attack=no_attack))
+    np.testing.assert_allclose(np.maximum(against_two.publisher_payoff, 0.0), best, atol=1e-9)
     costs = whole.evaluate(best_first(whole)).publisher_payoff > best + 1e-9
     event(f"the rule costs something: {costs.any()}")
 

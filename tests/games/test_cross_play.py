@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from contract_worlds import COST, GAIN, PLAYERS, SPACES, masking_world
 
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, RandomAttacks
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
 from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import outcome_of, record_game_of
+from reidsim.games.defenders.defender import outcome_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.same_form import SameForm
 
@@ -111,30 +111,6 @@ def test_the_reply_to_all_types_has_the_best_mean_and_that_to_the_worst_the_best
             assert (least >= np.min(payoffs, axis=0) - 1e-9).all()
 
 
-def test_attacks_at_random_are_what_their_draws_are_on_average(lattice):
-    rate, game = 0.4, PLAYERS["lattice-always"].game
-    row = lattice.table[(lattice.table["defender"] == "all") & (lattice.table["adversary"] == "random")].iloc[0]
-    choice = FixedForms("all", 0).choose(game)
-    drawn = []
-    for seed in range(400):
-        random = record_game_of(game)
-        random = type(random)(
-            random.space, random.linker, RandomAttacks(GAIN, COST, rate, seed), game.benefit, game.loss
-        )
-        outcome = outcome_of(random, choice)
-        drawn.append(
-            [
-                np.average(v, weights=WEIGHTS)
-                for v in (outcome.publisher_payoff, outcome.adversary_payoff, outcome.attacked)
-            ]
-        )
-    drawn = np.array(drawn)
-    errors = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
-    expected = row[["publisher_payoff", "adversary_payoff", "share_attacked"]].to_numpy(dtype=float)
-    assert (np.abs(drawn.mean(axis=0) - expected) < 4 * errors).all()
-    assert row["share_attacked"] == pytest.approx(rate)
-
-
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(weights):
     """Enumerate which types are present; types are present independently."""
@@ -163,20 +139,6 @@ def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(we
     assert play.table["risk"].tolist() == [pytest.approx(np.average(reidentified, weights=weights), abs=1e-12)]
 
 
-def test_the_type_that_is_worst_attacks_wherever_one_of_them_does():
-    games = [PLAYERS[f"lattice-{name}"].game for name in ("one-shot", "fmdp-unknown")]
-    types = [
-        AdversaryType(name, 0.5, game.linker, game.adversary)
-        for name, game in zip(("one-shot", "fmdp-unknown"), games, strict=True)
-    ]
-    form = FixedForms("some", 5)
-    attacked = np.any([outcome_of(game, form.choose(game)).attacked for game in games], axis=0)
-    worst = TypesGame(games[0].space, types, games[0].benefit, games[0].loss, "worst")
-    play = cross_play([Opponent("worst", worst)], [form])
-    assert 0 < attacked.mean() < 1
-    assert play.table["share_attacked"].tolist() == [attacked.mean()]
-
-
 def test_all_types_counts_one_adversary_once():
     always, never = PLAYERS["lattice-always"].game, PLAYERS["lattice-never"].game
     random = TypesGame(
@@ -190,16 +152,6 @@ def test_all_types_counts_one_adversary_once():
     )
     game = all_types([Opponent("always", always), Opponent("random", random)])
     assert {each.name: each.weight for each in game.types} == {"always": 0.5 + 0.125, "random: no": 0.375}
-
-
-def test_plans_are_made_on_beliefs_and_paid_in_truth():
-    truth, belief = PLAYERS["lattice-always"].game, PLAYERS["lattice-never"].game
-    play = cross_play([Opponent("it", truth, belief)], [BestReply()])
-    row = play.table.iloc[0]
-    # A publisher who expects no attack shares everything.
-    shared = outcome_of(truth, FixedForms("all", 0).choose(truth))
-    assert row["publisher_payoff"] == pytest.approx(shared.publisher_payoff.mean())
-    assert row["regret"] > 0
 
 
 def test_who_cannot_play_is_named_with_the_reason():
@@ -243,19 +195,6 @@ def test_who_finds_out_late_that_it_cannot_play_is_left_out(refused):
         cross_play([one_shot, fussy], defenders, own="fussy")
 
 
-def test_nobody_plans_against_several_in_spaces_that_only_compiled_solvers_can_search(monkeypatch):
-    monkeypatch.setattr("reidsim.games.cross_play.MOST_FORMS", 11)
-    play = cross_play(opponents("lattice")[:2], [BestReply()])
-    assert set(play.table["plans_against"]) == {"one-shot", "fmdp"}
-    assert play.left_out == ("nobody plans against all types at once: there are more than 11 forms",)
-
-
-def test_progress_is_told():
-    told = []
-    cross_play(opponents("lattice")[:2], DEFENDERS, weights=WEIGHTS, progress=lambda *now: told.append(now))
-    assert told == [(done, 8) for done in range(8)]
-
-
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
@@ -288,22 +227,3 @@ def clairvoyant():
 def both(together):
     game = mixed("lattice", 0.5)
     return game.with_types(game.types, together)
-
-
-@dataclass(frozen=True)
-class PaidElsewhere(OptIn):
-    """A policy that is paid in another game, which is not defined for all adversaries."""
-
-    name: str = "elsewhere"
-
-    def paid_in(self, game, choice):
-        if isinstance(game.adversary, AlwaysAttacks):
-            raise InputError("not against this adversary")
-        return game
-
-
-def test_a_defender_that_cannot_be_paid_against_an_adversary_is_left_out_and_the_adversary_stays():
-    one_shot, always = (Opponent(name, PLAYERS[f"lattice-{name}"].game) for name in ("one-shot", "always"))
-    play = cross_play([one_shot, always], [OptIn(), PaidElsewhere()])
-    assert play.left_out == ("defender 'elsewhere' cannot play: not against this adversary",)
-    pd.testing.assert_frame_equal(play.table, cross_play([one_shot, always], [OptIn()]).table)

@@ -1,7 +1,7 @@
 """Adversaries who look up people in the shared rows, against plain counting."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tiers import cases, examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.attributes import AdmissibleGroups
@@ -19,7 +18,7 @@ from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.directions import best_replies
 from reidsim.games.directions.best_replies import best_release, few_suppressed
-from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, total_harm, work_for
+from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, work_for
 from reidsim.games.directions.harm import replies_in
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
@@ -34,11 +33,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 
-HIERARCHIES = (
-    ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)),
-    ((0, 1, 2), (0, 1, 1)),
-    ((0, 1), (0, 0)),
-)
+HIERARCHIES = (((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2), (0, 1, 1)), ((0, 1), (0, 0)))
 
 
 @st.composite
@@ -152,78 +147,6 @@ def test_payoffs_are_those_of_plain_counting(data):
     assert found.attacked.tolist() == [plain.attacked(i, strategies) for i in n]
 
 
-@examples(60)
-@given(st.data())
-def test_what_a_change_does_is_exact_for_every_form_of_every_record(data):
-    plain = data.draw(plain_releases())
-    strategies = released_as(data.draw, plain)
-    game, linker = directed(plain)
-    replies = replies_in(game, linker)
-    release = release_of(game.space, linker.rows, game.benefit, np.array(strategies))
-    margins, work = margins_of(release, replies.loss), work_for(release, game.space.size)
-    alone = sum(plain.payoffs(strategies))
-    benefit = sum(plain.benefit[i] * plain.utility(i, s) for i, s in enumerate(strategies))
-    assert benefit - total_harm(release, replies.loss) == pytest.approx(alone, abs=1e-9)
-    for record in range(len(strategies)):
-        present = effect_on_others(release, replies.loss, margins, record, work)
-        gained = work.gained.copy()
-        for form in range(-1, game.space.size):
-            other = [*strategies[:record], form, *strategies[record + 1 :]]
-            others_now = alone - plain.payoffs(strategies)[record]
-            others_then = sum(plain.payoffs(other)) - plain.payoffs(other)[record]
-            effect = (gained[form] if form >= 0 else 0.0) - present
-            assert effect == pytest.approx(others_then - others_now, abs=1e-9)
-
-
-@examples(100)
-@given(st.data())
-def test_changes_one_after_another_leave_what_counting_anew_finds(data):
-    plain = data.draw(plain_releases())
-    game, linker = directed(plain)
-    replies, n = replies_in(game, linker), len(plain.records)
-    release = release_of(game.space, linker.rows, game.benefit, np.array(released_as(data.draw, plain)))
-    margins, work = margins_of(release, replies.loss), work_for(release, game.space.size)
-    for _ in range(4):
-        record, form = data.draw(st.integers(0, n - 1)), data.draw(st.integers(-1, game.space.size - 1))
-        effect_on_others(release, replies.loss, margins, record, work)
-        share_as(release, replies.loss, margins, record, form, work)
-    anew = release_of(game.space, linker.rows, game.benefit, release.strategies)
-    assert release.fitting.tolist() == anew.fitting.tolist()
-    for kept, again in zip(margins, margins_of(anew, replies.loss), strict=True):
-        assert kept == pytest.approx(again, abs=1e-12)
-
-
-@examples(150)
-@given(plain_releases())
-def test_nobody_is_at_risk_in_a_release_without_attacks_and_no_record_can_keep_more(plain):
-    game, linker = directed(plain)
-    present = branch_and_bound(by_record(game), Constraint(no_attack=True))
-    found = best_release(game, linker, present, Constraint(no_attack=True)).strategies.tolist()
-    everybody = range(len(plain.records))
-    assert not any(plain.attacked(i, found) for i in everybody)
-    for i, form, other in plain.deviations(found):
-        if not any(plain.attacked(j, other) for j in everybody):
-            assert form < 0 or plain.benefit[i] * (plain.utility(i, form) - plain.utility(i, found[i])) <= 1e-9
-            # Every record that can be shared without harm to another record is shared.
-            assert found[i] >= 0 or form < 0
-
-
-@examples(60)
-@given(plain_releases(), st.booleans())
-def test_no_change_of_one_record_pays_more_than_the_best_release(plain, may_withhold):
-    game, linker = directed(plain)
-    present = branch_and_bound(by_record(game))
-    found = best_release(game, linker, present, may_withhold=may_withhold)
-    total = sum(plain.payoffs(found.strategies.tolist()))
-    assert not found.exact
-    assert may_withhold or (found.strategies >= 0).all() or (present.strategies < 0).any()
-    for _, form, other in plain.deviations(found.strategies.tolist()):
-        if form >= 0 or may_withhold:
-            assert sum(plain.payoffs(other)) <= total + 1e-8
-    # Neither start is left for a worse release.
-    assert total >= sum(plain.payoffs(present.strategies.tolist())) - 1e-9
-
-
 def random_release(seed, *, people_have_several=False):
     """Return a small release of 4 to 13 records.
 
@@ -250,20 +173,29 @@ def random_release(seed, *, people_have_several=False):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", cases(range(300), range(10)))
-def test_no_exchange_between_two_records_keeps_more_benefit_without_an_attack(seed):
-    plain = random_release(seed)
-    game, linker = directed(plain)
-    constraint = Constraint(no_attack=True)
-    found = best_release(game, linker, branch_and_bound(by_record(game), constraint), constraint).strategies.tolist()
-    total = sum(plain.payoffs(found))
-    assert not any(plain.attacked(i, found) for i in range(len(found)))
-    for _, payoff, safe in plain.exchanges(found):
-        assert np.where(safe, payoff, -np.inf).max() <= total + 1e-8
+@pytest.mark.parametrize("no_attack", [True, False])
+@pytest.mark.parametrize("people_have_several", [False, True])
+@pytest.mark.parametrize("seeds", cases([range(at, at + 10) for at in range(0, 200, 10)], [range(10)]), ids=str)
+def test_no_change_of_two_records_improves_the_best_release(seeds, people_have_several, no_attack):
+    for seed in seeds:
+        plain = random_release(seed, people_have_several=people_have_several)
+        game, linker = game_of_people(plain) if people_have_several else directed(plain)
+        constraint, may_withhold = Constraint(no_attack=no_attack), no_attack or seed % 3 > 0
+        present = branch_and_bound(by_record(game), constraint)
+        choice = best_release(game, linker, present, constraint, may_withhold=may_withhold)
+        found = choice.strategies.tolist()
+        total = sum(plain.payoffs(found))
+        assert not choice.exact
+        assert not (no_attack and any(plain.attacked(i, found) for i in range(len(found))))
+        # The search does not end below its start.
+        assert no_attack or total >= sum(plain.payoffs(present.strategies.tolist())) - 1e-9
+        forms = slice(None) if may_withhold else slice(-1)
+        for _, payoff, safe in plain.exchanges(found):
+            assert np.where(safe | (not no_attack), payoff, -np.inf)[forms, forms].max() <= total + 1e-8
 
 
 @pytest.mark.parametrize("people_have_several", [False, True])
-@pytest.mark.parametrize("seed", cases(range(300), range(10)))
+@pytest.mark.parametrize("seed", cases(range(100), range(6)))
 def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, people_have_several):
     plain = random_release(seed, people_have_several=people_have_several)
     game, linker = game_of_people(plain) if people_have_several else directed(plain)
@@ -280,18 +212,6 @@ def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, peopl
     assert (few_suppressed(game, linker, alone, Constraint(), as_it_is).strategies == 0).all()
 
 
-@pytest.mark.parametrize("may_withhold", [True, False])
-@pytest.mark.parametrize("seed", cases(range(300), range(10)))
-def test_no_exchange_between_two_records_pays_more(seed, may_withhold):
-    plain = random_release(seed)
-    game, linker = directed(plain)
-    found = best_release(game, linker, branch_and_bound(by_record(game)), may_withhold=may_withhold)
-    total = sum(plain.payoffs(found.strategies.tolist()))
-    forms = slice(None) if may_withhold else slice(-1)
-    for _, payoff, _ in plain.exchanges(found.strategies.tolist()):
-        assert payoff[forms, forms].max() <= total + 1e-8
-
-
 @examples(100)
 @given(plain_releases())
 def test_the_least_forms_that_are_allowed_are_kept_to(plain):
@@ -301,42 +221,6 @@ def test_the_least_forms_that_are_allowed_are_kept_to(plain):
         constraint = Constraint(no_attack=no_attack, minimum=minimum)
         found = best_release(game, linker, branch_and_bound(by_record(game), constraint), constraint).strategies
         assert all(s < 0 or game.space.at_least(s, minimum[:1])[0] for s in found.tolist())
-
-
-@examples(60)
-@given(plain_releases(direction="person"))
-def test_with_one_form_for_all_as_many_rows_fit_as_the_class_holds(plain):
-    game, linker = directed(plain)
-    for form in range(game.space.size):
-        shown = [plain.shown(record, form) for record in plain.records]
-        sizes = [shown.count(each) for each in shown]
-        everywhere = np.full(len(shown), form)
-        assert linker.rows.of_records(everywhere).tolist() == sizes
-        assert linker.link(form).group_sizes.tolist() == sizes
-        assert evaluate(game, chosen(everywhere)).success_probability == pytest.approx([1 / size for size in sizes])
-
-
-@examples(60)
-@given(st.data())
-def test_a_weighted_guess_prefers_rows_that_fit_fewer_people(data):
-    plain = data.draw(plain_releases())
-    strategies = released_as(data.draw, plain)
-    found = directed(plain)[1].weighted(np.array(strategies))
-
-    def of_release(j):
-        form = strategies[j]
-        return sum(plain.shown(each, form) == plain.shown(plain.records[j], form) for each in plain.records)
-
-    for i, me in enumerate(plain.records):
-        fitting = [
-            1 / of_release(j)
-            for j, s in enumerate(strategies)
-            if s >= 0 and plain.shown(plain.records[j], s) == plain.shown(me, s)
-        ]
-        size = sum(fitting) * of_release(i) if strategies[i] >= 0 else 1.0
-        if plain.direction == "both" and strategies[i] >= 0:
-            size = min(size, plain.people_that_fit(i, strategies[i]))
-        assert found[i] == pytest.approx(size)
 
 
 @examples(60)
@@ -352,7 +236,7 @@ def test_withholding_leaves_the_largest_part_of_which_nobody_is_attacked(data):
             assert plain.attacked(i, [*kept[:i], form, *kept[i + 1 :]])
 
 
-@pytest.mark.parametrize("seed", cases(range(200), range(10)))
+@pytest.mark.parametrize("seed", cases(range(60), range(6)))
 def test_people_with_several_rows_are_paid_and_changed_as_plain_counting_says(seed):
     plain = random_release(seed, people_have_several=True)
     rng, n, (game, linker) = np.random.default_rng(seed), len(plain.records), game_of_people(plain)
@@ -380,21 +264,7 @@ def test_people_with_several_rows_are_paid_and_changed_as_plain_counting_says(se
         assert kept == pytest.approx(again, abs=1e-12)
 
 
-@pytest.mark.parametrize("no_attack", [True, False])
-@pytest.mark.parametrize("seed", cases(range(200), range(10)))
-def test_no_change_of_two_people_with_several_rows_improves_their_release(seed, no_attack):
-    plain = random_release(seed, people_have_several=True)
-    game, linker = game_of_people(plain)
-    constraint = Constraint(no_attack=no_attack)
-    present = branch_and_bound(by_record(game), constraint)
-    found = best_release(game, linker, present, constraint, may_withhold=True).strategies.tolist()
-    total = sum(plain.payoffs(found))
-    assert not (no_attack and any(plain.attacked(i, found) for i in range(len(found))))
-    for _, payoff, safe in plain.exchanges(found):
-        assert np.where(safe | (not no_attack), payoff, -np.inf).max() <= total + 1e-8
-
-
-@pytest.mark.parametrize("seed", cases(range(60), range(10)))
+@pytest.mark.parametrize("seed", cases(range(30), range(6)))
 def test_a_weighted_guess_finds_people_by_the_row_that_is_easiest(seed):
     plain = random_release(seed, people_have_several=True)
     strategies = np.random.default_rng(seed).integers(-1, len(plain.forms), len(plain.records)).tolist()
@@ -441,7 +311,7 @@ def admissible_groups(plain, space):
 
 
 @pytest.mark.parametrize("policy", ["no-attack", "basic", "record-level"])
-@pytest.mark.parametrize("seed", cases(range(200), range(12)))
+@pytest.mark.parametrize("seed", cases(range(60), range(3)))
 def test_limits_on_sensitive_values_hold_and_no_change_of_two_records_within_them_pays_more(seed, policy):
     """Records that fit a row and rows that fit a person are counted one by one."""
     plain = limited_release(seed)
@@ -465,45 +335,15 @@ def test_limits_on_sensitive_values_hold_and_no_change_of_two_records_within_the
         assert not better(other)
     pairs, forms = list(combinations(range(n), 2)), range(-may_withhold, size)
     rng = np.random.default_rng(seed)
-    for _ in range(150):
+    for _ in range(60):
         i, j = pairs[rng.integers(len(pairs))]
         other = list(found)
         other[i], other[j] = rng.choice(forms, 2).tolist()
         assert not better(other)
 
 
-def first_records(plain, n):
-    """Return the release of the first records only, which are also its population."""
-    amounts = {name: getattr(plain, name)[:n] for name in ("benefit", "loss", "gain", "cost")}
-    columns = tuple((codes[:n], levels) for codes, levels in plain.columns)
-    return replace(plain, records=plain.records[:n], people=plain.records[:n], columns=columns, **amounts)
-
-
-def test_within_limits_the_best_release_is_mostly_that_of_enumeration():
-    equal, tried = 0, 0
-    for seed in range(40):
-        plain = limited_release(seed)
-        plain = first_records(plain, 4 if len(plain.forms) <= 6 else 3)
-        game, linker = directed(plain)
-        constraint = Constraint(no_attack=True, admissible=admissible_groups(plain, game.space))
-        present = branch_and_bound(by_record(game), constraint)
-        found = best_release(game, linker, present, constraint, may_withhold=True).strategies.tolist()
-        everybody = range(len(found))
-        best = max(
-            sum(plain.payoffs(each))
-            for each in map(list, product(range(-1, game.space.size), repeat=len(found)))
-            if not any(plain.attacked(i, each) for i in everybody) and plain.within(each)
-        )
-        total, tried = sum(plain.payoffs(found)), tried + (best > 0)
-        assert plain.within(found)
-        assert total <= best + 1e-8
-        equal += best > 0 and total >= best - 1e-8
-    assert tried >= 10
-    assert equal >= 0.9 * tried
-
-
 def test_large_tables_are_kept_within_limits():
-    for seed in range(20):
+    for seed in range(8):
         plain = limited_release(seed)
         game, linker = directed(plain)
         constraint = Constraint(no_attack=True, admissible=admissible_groups(plain, game.space))
@@ -543,13 +383,6 @@ def test_expected_counts_of_people_need_not_be_whole(direction):
             assert evaluate(game, chosen(other)).publisher_payoff.sum() <= total + 1e-8
 
 
-def test_an_adversary_who_always_attacks_lets_nobody_be_shared_in_safety():
-    game, linker = directed(example())
-    always = replace(game, adversary=AlwaysAttacks(30.0, 8.0))
-    safe = best_release(always, linker, chosen([0] * 6), Constraint(no_attack=True))
-    assert safe.strategies.tolist() == [-1] * 6
-
-
 def test_several_adversaries_of_one_direction_are_one():
     game, linker = directed(example("person"))
     types = [
@@ -570,12 +403,6 @@ def test_several_adversaries_of_one_direction_are_one():
     assert directed_linker(by_record(apart)) is None
 
 
-def test_a_greedy_reply_is_that_of_direction_record():
-    game, _ = directed(example())
-    greedy = BestReply(search="greedy")
-    assert greedy.choose(game).strategies.tolist() == greedy.choose(by_record(game)).strategies.tolist()
-
-
 def test_what_is_too_large_is_told(monkeypatch):
     game, linker = directed(example())
     monkeypatch.setattr(fitting_rows, "MOST_LOOK_UPS", 9)
@@ -587,7 +414,7 @@ def test_what_is_too_large_is_told(monkeypatch):
 
 @pytest.mark.parametrize("people_have_several", [False, True])
 def test_rows_are_counted_alike_whether_or_not_each_combination_has_a_place(monkeypatch, people_have_several):
-    for seed in range(10):
+    for seed in range(4):
         plain = random_release(seed, people_have_several=people_have_several)
         linker = (game_of_people(plain) if people_have_several else directed(plain))[1]
         strategies = np.random.default_rng(seed).integers(-1, len(plain.forms), len(plain.records))

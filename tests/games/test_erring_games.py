@@ -1,9 +1,12 @@
 """Games against adversaries who err: exact searches against full enumeration.
 
-Quantal responses are compared with Gambit.
+Quantal responses and subgame-perfect equilibria are compared with Gambit.
 """
 
 import math
+from fractions import Fraction
+from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,7 +15,6 @@ from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
-from test_extensive_form import gambit, gambit_tree, games, with_gambit
 from tiers import cases, examples
 
 from reidsim.adversaries.erring import ErringAdversary
@@ -112,17 +114,6 @@ def test_no_attack_keeps_to_forms_at_which_an_attack_does_not_pay(small, precisi
             assert payoffs[strategy] == pytest.approx(max(payoffs[a] for a in allowed), abs=1e-9 * small.scale[i])
 
 
-@given(small=small_games(), precision=st.sampled_from([1e9, 1e12]))
-@examples(40)
-def test_precise_errors_leave_the_game_without_errors_but_for_ties(small, precision):
-    game = small.game()
-    noisy = erring(game, precision)
-    plain, found = (evaluate(each, branch_and_bound(each)).publisher_payoff for each in (game, noisy))
-    for i in range(small.n_records):
-        if min(map(abs, by_paper(small, i, precision)[1])) > 1e-6 * small.scale[i]:
-            assert found[i] == pytest.approx(plain[i], abs=1e-9 * small.scale[i])
-
-
 @pytest.mark.parametrize(("name", "errors"), cases(ERRING, FEW))
 def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
     game = erring(PLAYERS[name].game, *ERRORS[errors])
@@ -170,7 +161,7 @@ def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
     assert (game.outcome(int(solution.nodes[0])).response.attack_probability[kept] > 0).all()
 
 
-@pytest.mark.parametrize("errors", sorted(ERRORS))
+@pytest.mark.parametrize("errors", ["logit", "prospect"])
 def test_compiled_searches_of_masking_leave_an_erring_adversary_to_the_general_one(errors):
     compiled = masking_world()
     erring_attack = ErringAdversary(compiled.attack, *ERRORS[errors])
@@ -186,8 +177,7 @@ def test_compiled_searches_of_masking_leave_an_erring_adversary_to_the_general_o
     np.testing.assert_allclose(found, np.maximum(payoffs.max(axis=0), 0.0), atol=1e-9)
 
 
-@pytest.mark.parametrize("together", ["one-of", "all", "worst"])
-@pytest.mark.parametrize("space", sorted(SPACES))
+@pytest.mark.parametrize(("space", "together"), [("lattice", "one-of"), ("lattice", "worst"), ("masking", "all")])
 def test_types_who_err_are_weighed_by_how_often_they_attack(space, together):
     players, weights = [SPACES[space][name] for name in ("one-shot", "multistage", "fmdp")], (0.5, 0.3, 0.2)
     errors = ((0.05, None), (0.2, THEORY), (0.1, None))
@@ -214,6 +204,96 @@ def test_types_who_err_are_weighed_by_how_often_they_attack(space, together):
     average = average_type(tuple(types))
     assert isinstance(average.adversary, ErringAdversary)
     assert average.adversary.precision == 0.05
+
+
+# The game as an explicit tree, solved by Gambit and by hand, against reidsim.
+
+
+@cache
+def gambit():
+    """Return Gambit, which is slow to import.
+
+    The test extra installs it on platforms with a wheel, where the import must succeed.
+    """
+    import pygambit
+
+    return pygambit
+
+
+with_gambit = pytest.mark.skipif(find_spec("pygambit") is None, reason="needs the extra `oracles`")
+
+
+@st.composite
+def whole_money(draw, paper):
+    """Draw whole dollar amounts.
+
+    An attack on some group is often worth exactly its cost.
+    """
+    benefit, cost = draw(st.integers(0, 60)), draw(st.integers(0, 8))
+    n = paper.n_p(draw(st.sampled_from(paper.strategies)))
+    gain = draw(st.one_of(st.just(cost * n), st.integers(0, 100)))
+    loss = draw(st.one_of(st.just(gain), st.integers(0, 100)))
+    return float(benefit), float(loss), float(gain), float(cost)
+
+
+def games(**limits):
+    return small_games(max_records=1, same_money=True, money=whole_money, **limits)
+
+
+def gambit_tree(paper):
+    """Build the game tree with the publisher's moves in the order of `strategies`."""
+    loss, gain, cost = (Fraction(amount) for amount in (paper.L, paper.G, paper.c))
+    tree = gambit().Game.new_tree(players=["Publisher", "Adversary"])
+
+    def end(node, *payoffs):
+        outcome = tree.add_outcome(label=str(len(tree.outcomes)), payoffs=[gambit().Rational(p) for p in payoffs])
+        tree.set_outcome(node, outcome)
+
+    tree.append_move(tree.root, "Publisher", [str(g) for g in paper.strategies])
+    for node, g in zip(tree.root.children, paper.strategies, strict=True):
+        v, n = Fraction(paper.v(g)), paper.n_p(g)
+        tree.append_move(node, "Adversary", ["no attack", "attack"])
+        left_alone, attacked = node.children
+        end(left_alone, v, 0)
+        if n == 1:
+            end(attacked, v - loss, gain - cost)
+        else:
+            tree.append_move(attacked, tree.players.chance, ["success", "failure"])
+            tree.set_chance_probs(attacked.infoset, [gambit().Rational(1, n), gambit().Rational(n - 1, n)])
+            success, failure = attacked.children
+            end(success, v - loss, gain - cost)
+            end(failure, v, -cost)
+    return tree
+
+
+def undecided_publisher(tree, profile):
+    """Copy a profile with a fully mixed publisher, so that every subgame is reached."""
+    everywhere = profile.copy()
+    for action in tree.root.infoset.actions:
+        everywhere[action] = gambit().Rational(1, len(tree.root.children))
+    return everywhere
+
+
+def adversary_regrets(tree, profile):
+    everywhere = undecided_publisher(tree, profile)
+    return [everywhere.infoset_regret(node.infoset) for node in tree.root.children]
+
+
+def equilibrium_of(small):
+    choice = backward_induction(small.game(), {"basic": Constraint()})["basic"]
+    return evaluate(small.game(), choice)
+
+
+@with_gambit
+@given(small=games(max_strategies=7))
+@examples(60)
+def test_the_payoff_is_that_of_the_best_subgame_perfect_equilibrium_that_gambit_enumerates(small):
+    tree = gambit_tree(small.paper(0))
+    found = gambit().nash.enumpure_agent_solve(tree).equilibria
+    # An equilibrium may rest on a threat that the adversary would not carry out; a subgame-perfect equilibrium may not.
+    perfect = [profile for profile in found if not any(adversary_regrets(tree, profile))]
+    best = max(perfect, key=lambda profile: profile.payoff("Publisher"))
+    assert equilibrium_of(small).publisher_payoff[0] == pytest.approx(float(best.payoff("Publisher")), abs=1e-9)
 
 
 @with_gambit

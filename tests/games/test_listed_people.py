@@ -12,7 +12,6 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
-from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
@@ -152,23 +151,6 @@ def test_success_is_by_the_persons_own_row_among_those_that_agree(listed):
             paid = GAIN * true - COST if attacks else 0.0
             assert found.adversary_payoff[target] == pytest.approx(paid), at
             assert slow.adversary_payoff[target] == pytest.approx(paid), at
-
-
-@examples(30)
-@given(worlds(), st.sampled_from((None, OneShotAdversary(GAIN, COST), SequentialAdversary(SequentialAttack(GAIN)))))
-def test_nobody_decides_on_who_is_in_the_list(listed, planner):
-    """The attacked records do not depend on which targets are in the list."""
-    game = listed.game
-    everybody = replace(game.world.lists["voters"], row=np.zeros(game.n_records, dtype=np.int64))
-    nobody = replace(everybody, row=np.full(game.n_records, -1))
-    for strategy in range(game.space.size):
-        attacked = []
-        for inside in (game.world.lists["voters"], everybody, nobody):
-            world = replace(game.world, lists={"voters": inside})
-            there = replace(game, world=world, planner=planner)
-            attacked.append(outcomes(there, strategy, compiled=planner is None).attacked)
-        np.testing.assert_array_equal(attacked[1], attacked[0])
-        np.testing.assert_array_equal(attacked[2], attacked[0])
 
 
 @examples(60)
@@ -336,20 +318,6 @@ def test_who_knows_the_coverage_alone_plans_by_what_the_adversary_believes(liste
     # Only the plan changes; the truth does not.
     truth = outcomes(listed.game, 0)
     np.testing.assert_array_equal(truth.attacked, outcomes(game, 0).attacked)
-
-
-@examples(30)
-@given(worlds(), st.booleans())
-def test_planners_of_every_sort_are_believed(listed, one_stage):
-    """Under every planner, the publisher expects the adversary's believed success."""
-    game = guessed(listed.game)
-    game = game.one_stage() if one_stage else game
-    attacks = SequentialAttack(gain=GAIN, exploit_cost=COST, link_cost=1.0, access_cost=2.0)
-    for planner in (None, OneShotAdversary(GAIN, COST), SequentialAdversary(attacks)):
-        played = replace(game, planner=planner).record_game
-        for strategy in range(game.space.size):
-            reply = played.adversary.respond(played.linker.link(strategy))
-            np.testing.assert_array_equal(reply.success, reply.believed_success)
 
 
 def test_a_surname_from_a_list_is_as_right_as_the_confidence_in_it():

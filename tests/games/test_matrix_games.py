@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 from tiers import cases, examples
 
 from reidsim.errors import InputError
-from reidsim.games.matrix_games import (
-    Mixtures,
-    _lemke_howson,
-    equilibrium,
-    exploitability,
-    pure_exploitability,
-    zero_sum,
-)
+from reidsim.games.matrix_games import equilibrium, exploitability, pure_exploitability, zero_sum
 
 SIZES = st.integers(1, 5)
 
@@ -64,34 +57,7 @@ def test_nobody_gains_by_leaving_an_optimal_mixture(seed, m, n, whole):
     assert payoff.min(axis=1).max() <= found.row_payoff + 1e-7 <= payoff.max(axis=0).min() + 2e-7
 
 
-@examples(60)
-@given(st.integers(0, 2**31), SIZES, SIZES, st.booleans())
-def test_equilibria_are_none_to_leave_and_those_of_a_zero_sum_game_pay_its_value(seed, m, n, whole):
-    first, second = games(seed, m, n, whole=whole)
-    best, worst = equilibrium(first, second), equilibrium(first, second, for_rows="worst")
-    for found in (best, worst):
-        assert 0 <= exploitability(first, second, found) <= 1e-8 * (np.ptp(first) + np.ptp(second)) + 1e-12
-    assert worst.row_payoff <= best.row_payoff + 1e-8 * np.ptp(first)
-    for which in ("best", "worst"):
-        payoff = equilibrium(first, -first, for_rows=which).row_payoff
-        assert payoff == pytest.approx(zero_sum(first).row_payoff, abs=1e-8 * np.ptp(first) + 1e-12)
-
-
-@examples(60)
-@given(st.integers(0, 2**31), st.integers(0, 10), st.integers(1, 5), st.integers(1, 5))
-def test_exploitability_is_never_negative(seed, other, m, n):
-    """For any mixtures, not only for equilibria."""
-    first, second = games(seed, m, n)
-    rng = np.random.default_rng(np.random.SeedSequence((seed, other)))
-    rows, columns = rng.dirichlet(np.ones(m)), rng.dirichlet(np.ones(n))
-    mixed = Mixtures(rows, columns, rows @ first @ columns, rows @ second @ columns)
-    replies = max(rows @ second[:, j] for j in range(n)), max(first[i] @ columns for i in range(m))
-    gains = replies[0] - mixed.column_payoff, replies[1] - mixed.row_payoff
-    assert exploitability(first, second, mixed) == pytest.approx(sum(gains), abs=1e-9)
-    assert exploitability(first, second, mixed) >= 0
-
-
-@examples(30)
+@examples(5)
 @given(st.integers(0, 2**31), st.integers(2, 4), st.integers(2, 4))
 def test_the_best_and_the_worst_are_those_of_all_that_nashpy_finds(seed, m, n):
     """Use vertices of best-reply polytopes.
@@ -153,7 +119,7 @@ def matrices(seed):
     return first, second
 
 
-@pytest.mark.parametrize("seeds", cases([range(at, at + 50) for at in range(0, 800, 50)], [range(50)]), ids=str)
+@pytest.mark.parametrize("seeds", cases([range(at, at + 25) for at in range(0, 400, 25)], [range(25)]), ids=str)
 def test_the_best_and_the_worst_are_those_of_all_vertices_and_nothing_is_printed(seeds, capfd):
     for seed in seeds:
         first, second = matrices(seed)
@@ -186,51 +152,10 @@ def test_the_value_and_the_equilibria_are_gambits(seed, m, n):
     assert zero_sum(first).row_payoff == pytest.approx(value, abs=1e-9)
 
 
-def test_payoffs_far_apart_and_far_from_zero():
-    first, second = games(3, 4, 3)
-    moved, scaled = zero_sum(1e6 + 1e-3 * first), zero_sum(first)
-    np.testing.assert_allclose(moved.rows, scaled.rows, atol=1e-5)
-    assert moved.row_payoff == pytest.approx(1e6 + 1e-3 * scaled.row_payoff, abs=1e-6)
-    assert equilibrium(first * 1e5, second).row_payoff == pytest.approx(1e5 * equilibrium(first, second).row_payoff)
-
-
 @pytest.mark.parametrize("payoff", [np.zeros((0, 2)), np.array([[1.0, np.nan]]), np.ones(3)], ids=str)
 def test_what_is_no_game_is_refused(payoff):
     with pytest.raises(InputError, match="not the payoffs of a game"):
         zero_sum(payoff)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (
-            [[11, -20, -7], [-19, 12, -19], [-20, 3, -15], [-7, -20, 15]],
-            [[-1, 16, 16], [-3, -16, 18], [17, -10, 12], [15, 0, 1]],
-        ),
-        ([[2, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 1]], [[0, 0, 1], [2, 2, 1], [1, 0, 1], [2, 2, 1]]),
-    ],
-    ids=["no solution", "output"],
-)
-def test_games_in_which_a_mixed_integer_solver_fails_or_prints(first, second, capfd):
-    """`scipy.optimize.milp` finds game 1 infeasible, and prints while solving game 2."""
-    first, second = np.array(first, dtype=float), np.array(second, dtype=float)
-    payoffs = row_payoffs_of_vertices(first, second)
-    assert equilibrium(first, second).row_payoff == pytest.approx(max(payoffs), abs=1e-9)
-    assert equilibrium(first, second, for_rows="worst").row_payoff == pytest.approx(min(payoffs), abs=1e-9)
-    assert capfd.readouterr() == ("", "")
-
-
-@examples(60)
-@given(st.integers(0, 2**31), st.integers(1, 6), st.integers(1, 6), st.booleans())
-def test_lemke_and_howson_end_at_an_equilibrium_of_every_matrix(seed, m, n, whole):
-    first, second = games(seed, m, n, whole=whole)
-    rows, columns = _lemke_howson(*((each - each.min()) / (np.ptp(each) or 1.0) for each in (first, second)))
-    found = Mixtures(rows, columns, rows @ first @ columns, rows @ second @ columns)
-    assert rows.sum() == pytest.approx(1.0, abs=1e-12)
-    assert columns.sum() == pytest.approx(1.0, abs=1e-12)
-    assert (rows >= 0).all()
-    assert (columns >= 0).all()
-    assert exploitability(first, second, found) < 1e-11
 
 
 @pytest.mark.deep
@@ -242,8 +167,3 @@ def test_a_large_game_that_is_nearly_zero_sum_is_solved():
     assert worst.row_payoff <= best.row_payoff + 1e-6
     assert exploitability(first, second, best) < 1e-6
     assert exploitability(first, second, worst) < 1e-6
-
-
-def test_equal_payoffs_everywhere():
-    found = equilibrium(np.full((3, 2), 7.0), np.full((3, 2), 1.0))
-    assert (found.row_payoff, found.column_payoff) == (7.0, 1.0)

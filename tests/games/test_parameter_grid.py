@@ -1,7 +1,5 @@
 """Thinned strategies over many parameter points, against the single-point solver."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,16 +8,8 @@ from small_games import amounts, game_of, small_games
 from tiers import examples
 
 from reidsim.games.backward_induction import backward_induction
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.parameter_grid import (
-    Options,
-    ParameterPoints,
-    best_options,
-    fixed_options,
-    undominated_options,
-)
-from reidsim.games.record_game import Choice, Constraint
-from reidsim.linkage.risk import UniformGuess
+from reidsim.games.parameter_grid import ParameterPoints, best_options, undominated_options
+from reidsim.games.record_game import Constraint
 
 
 def strategies_at(options, points, point, *, no_attack=False):
@@ -56,63 +46,6 @@ def test_every_point_is_the_game_solved_there(small, data):
                 np.testing.assert_array_equal(solved, choice.strategies)
 
 
-@given(small=small_games(same_money=True), data=st.data())
-def test_a_fixed_policy_has_its_own_strategy_as_single_option(small, data):
-    size = small.lattice().size
-    strategies = np.array([data.draw(st.integers(0, size - 1)) for _ in range(small.n_records)])
-    options = fixed_options(small.lattice(), small.linker(), strategies)
-    choice = Choice(strategies, "fixed", np.zeros(len(strategies), dtype=np.int64), exact=False)
-    expected = evaluate(small.game(), choice)
-    points = ParameterPoints.broadcast(*data.draw(points_of(small)))
-    np.testing.assert_array_equal(options.strategies[best_options(options, points, 0)], strategies)
-    np.testing.assert_allclose(options.utility, expected.utility)
-    np.testing.assert_allclose(options.success, expected.success_probability)
-
-
-def of_record(options, record):
-    """Return the options of one record."""
-    low, high = options.start[record : record + 2]
-    return Options(np.array([0, high - low]), *(values[low:high] for values in options[1:]))
-
-
-@given(small=small_games())
-def test_options_are_strategies_that_nothing_better_or_earlier_dominates(small):
-    lattice = small.lattice()
-    options = undominated_options(lattice, small.linker())
-    for i in range(small.n_records):
-        paper = small.paper(i)
-        paper.V = 1.0
-        # Rounded, since a sum of logarithms depends on its order.
-        utility = [round(paper.v(g), 9) for g in paper.strategies]
-        pi = [paper.pi(g) for g in paper.strategies]
-        numbers = range(len(paper.strategies))
-        undominated = [
-            b
-            for b in numbers
-            if all(pi[a] > pi[b] for a in range(b))
-            or not any(
-                pi[a] <= pi[b] and (utility[a] > utility[b] or (utility[a] == utility[b] and a < b)) for a in numbers
-            )
-        ]
-        own = of_record(options, i)
-        assert sorted(own.strategies.tolist()) == undominated
-        assert (np.diff(own.utility) <= 1e-12).all()
-        assert own.success.tolist() == [pi[strategy] for strategy in own.strategies]
-        for strategy, kept, intensity in zip(own.strategies, own.utility, own.intensity, strict=True):
-            assert kept == pytest.approx(paper.v(paper.strategies[strategy]), abs=1e-12)
-            assert intensity == pytest.approx(paper.intensity(paper.strategies[strategy]))
-
-
-@given(small=small_games(same_money=True))
-def test_a_record_of_many_keeps_its_own_options(small):
-    lattice = small.lattice()
-    options = undominated_options(lattice, small.linker(lattice))
-    points = ParameterPoints.broadcast(*(getattr(small, name)[0] for name in ("benefit", "loss", "gain", "cost")))
-    together = strategies_at(options, points, 0)
-    for i in range(small.n_records):
-        assert strategies_at(of_record(options, i), points, 0).tolist() == [together[i]]
-
-
 @given(small=small_games())
 @examples(30)
 def test_records_thinned_a_few_at_a_time_keep_the_same_options(small):
@@ -138,17 +71,7 @@ def test_of_options_that_pay_the_same_the_first_in_lattice_order_is_played_thoug
     assert strategies_at(options, points, 1).tolist() == [2]
 
 
-def test_where_sharing_is_worth_nothing_utility_does_not_count():
-    a, b = ((0, 1), (0, 0)), ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
-    people = [(0, 0)] + [(1, 0)] * 9 + [(0, 2)] * 9
-    game = game_of([a, b], people, [(0, 0)], benefit=0.0, loss=10.0, gain=10.0, cost=1.0)
-    points = ParameterPoints.broadcast(0.0, 10.0, 10.0, 1.0)
-    best = backward_induction(game.game(), {"it": Constraint()})["it"].strategies
-    found = strategies_at(undominated_options(game.lattice(), game.linker()), points, 0)
-    np.testing.assert_array_equal(found, best)
-
-
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
 def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
     # Merging two values and five values loses log 2 + log 5, merging ten log 10. In both forms the record is one of
     # twelve, which is not attacked.
@@ -157,7 +80,7 @@ def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
 
     people = [(0, 0, 0), (1, 0, 0)] + [(0, 0, 1)] * 11 + [(1, 1, 0)] * 10
     for k in (4, 5):
-        for size in range(2 * k, 26):
+        for size in range(2 * k, 26, 5):
             hierarchies = [merging(2, 7), merging(k, 9), merging(2 * k, size)]
             game = game_of(hierarchies, people, [(0, 0, 0)], benefit=100.0, loss=90.0, gain=90.0, cost=90 / 12)
             game = game.with_attributes_in_order(order)
@@ -165,28 +88,3 @@ def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
             options = undominated_options(game.lattice(), game.linker())
             best = backward_induction(game.game(), {"it": Constraint()})["it"].strategies
             np.testing.assert_array_equal(strategies_at(options, points, 0), best)
-
-
-def test_points_take_scalars_and_arrays_of_one_length():
-    points = ParameterPoints.broadcast(1200, [100, 200, 300], [100, 200, 300], 4.0)
-    assert points.n_points == 3
-    assert points.benefit.tolist() == [1200.0] * 3
-    assert points.loss.tolist() == points.gain.tolist() == [100.0, 200.0, 300.0]
-    assert points.cost.tolist() == [4.0] * 3
-
-
-class Halved(UniformGuess):
-    """Halves the success probability of attacks."""
-
-    def success_probability(self, group_sizes):
-        return super().success_probability(group_sizes) / 2
-
-
-@given(small=small_games(same_money=True))
-@examples(20)
-def test_another_risk_model_gives_another_success_probability(small):
-    lattice = small.lattice()
-    plain = undominated_options(lattice, small.linker(lattice))
-    halved = undominated_options(lattice, small.linker(lattice), risk=Halved())
-    np.testing.assert_array_equal(halved.strategies, plain.strategies)
-    np.testing.assert_array_equal(halved.success, plain.success / 2)

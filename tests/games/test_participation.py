@@ -76,20 +76,6 @@ def test_payoffs_gains_and_equilibria_are_those_of_enumeration(seed, concern, ne
         assert equilibria[number] == (not unsettled(game, joined).any())
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("concern", [0.0, 1.0])
-def test_equilibria_of_a_family_of_twelve_are_those_of_enumeration(concern):
-    game, oracle = game_of(12, 12, concern, density=0.2)
-    equilibria, _ = game.profiles()
-    rng = np.random.default_rng(1)
-    tried = {*np.flatnonzero(equilibria).tolist(), *rng.integers(2**12, size=60).tolist()}
-    for number in tried:
-        joined = profile(number, 12).tolist()
-        gains = [oracle.gain(person, joined) for person in range(12)]
-        holds = all((gain >= -1e-9) if there else (gain <= 1e-9) for gain, there in zip(gains, joined, strict=True))
-        assert equilibria[number] == holds, number
-
-
 @given(st.integers(0, 2**32 - 1))
 def test_without_concern_best_replies_reach_the_least_and_the_greatest_equilibrium(seed):
     """Members attract members, so a least and a greatest equilibrium exist (Topkis)."""
@@ -116,29 +102,6 @@ def test_replies_that_settle_are_equilibria_and_none_beats_the_planner(seed, con
         joined, settled = game.replies(start, rng)
         assert settled != unsettled(game, joined).any()
         assert outcome(game, joined).payoff.sum() <= best + 1e-9
-
-
-def test_a_large_family_is_planned_by_single_changes():
-    game, _ = game_of(3, 9)
-    searched = Families(**{**vars(game), "largest": 4})
-    starts = [profile(number, 9) for number in (0, 511, 73, 300)]
-    joined, proved = searched.best_plan(starts)
-    assert not proved
-    paid = outcome(game, joined).payoff.sum()
-    for person in range(9):
-        changed = joined.copy()
-        changed[person] = not changed[person]
-        assert outcome(game, changed).payoff.sum() <= paid + 1e-9
-
-
-def test_families_are_played_apart():
-    game, _ = game_of(5, 8, density=0.15)
-    families = game.families()
-    assert sorted(np.concatenate(families).tolist()) == list(range(8))
-    assert len(families) > 1
-    joined = np.random.default_rng(0).random(8) < 0.5
-    for people in families:
-        assert game.of(people).gains(joined[people]) == pytest.approx(game.gains(joined)[people], abs=1e-12)
 
 
 # The population of Guo et al. 2023, Table 1.
@@ -213,14 +176,6 @@ def test_concern_for_relatives_moves_the_small_equilibrium_up_and_does_not_end_i
     few = [crowd(concern).equilibria()[1:-1] for concern in (0.0, 1.0, 3.0)]
     assert [len(found) for found in few] == [1, 1, 1]
     assert few[0][0] < few[1][0] < few[2][0]
-
-
-def test_the_planner_of_a_crowd_is_the_best_of_all_numbers():
-    game = crowd(n=8)
-    planned, proved = game.best_plan([])
-    sums = [outcome(game, profile(number, 8)).payoff.sum() for number in range(256)]
-    assert proved
-    assert outcome(game, planned).payoff.sum() == pytest.approx(max(sums), rel=1e-12)
 
 
 @pytest.mark.parametrize("start", [False, True])

@@ -1,7 +1,5 @@
 """Properties of every record-level game."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,13 +7,15 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import Response
+from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.lattice_search import lattice_search
-from reidsim.games.record_game import Choice, Constraint, RecordGame
+from reidsim.games.measures import averages
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 
 factors = st.floats(1e-3, 1e3, allow_nan=False, allow_infinity=False)
 
@@ -23,35 +23,6 @@ factors = st.floats(1e-3, 1e3, allow_nan=False, allow_infinity=False)
 def solve(small, **constraint):
     game = small.game()
     return evaluate(game, backward_induction(game, {"it": Constraint(**constraint)})["it"])
-
-
-@given(small=small_games())
-def test_no_constraint_pays_the_publisher_more_than_the_basic_game(small):
-    basic = solve(small)
-    assert not basic.withheld.any()
-    for constraint in ({"no_attack": True}, {"minimum": small.minimum_numbers()}):
-        constrained = solve(small, **constraint)
-        feasible = ~constrained.withheld
-        tie = 1e-9 * small.scale
-        assert (basic.publisher_payoff + tie >= constrained.publisher_payoff)[feasible].all()
-
-
-@given(small=small_games())
-def test_without_attack_the_adversary_gets_nothing(small):
-    safe = solve(small, no_attack=True)
-    assert not safe.attacked.any()
-    assert not safe.adversary_payoff.any()
-    shared = ~safe.withheld
-    np.testing.assert_allclose(
-        safe.publisher_payoff[shared], (np.array(small.benefit) * safe.utility)[shared], rtol=0, atol=1e-9
-    )
-
-
-@given(small=small_games())
-def test_an_adversary_who_knows_the_people_never_loses(small):
-    game = small.game()
-    for strategy in range(game.space.size):
-        assert (game.outcome(strategy).response.adversary_payoff >= 0).all()
 
 
 @given(small=small_games(), factor=factors)
@@ -71,84 +42,6 @@ def test_the_unit_of_money_changes_no_strategy(small, factor):
         np.testing.assert_allclose(
             getattr(after, name), getattr(before, name) * factor, rtol=1e-9, atol=1e-9 * factor * small.scale.max()
         )
-
-
-@given(small=small_games(), data=st.data())
-def test_more_people_never_make_an_attack_more_likely_to_succeed(small, data):
-    cells = st.tuples(*(st.integers(0, size - 1) for size in small.sizes))
-    newcomers = data.draw(st.lists(cells, max_size=10))
-    game = small.game()
-    fuller = RecordGame(
-        game.space,
-        replace(small, people=(*small.people, *newcomers)).linker(game.space),
-        game.adversary,
-        game.benefit,
-        game.loss,
-    )
-    for strategy in range(game.space.size):
-        before, after = game.outcome(strategy), fuller.outcome(strategy)
-        assert (after.response.success <= before.response.success).all()
-        assert (after.publisher_payoff >= before.publisher_payoff).all()
-        assert (after.response.attacks <= before.response.attacks).all()
-    best_before, best_after = solve(small), evaluate(fuller, branch_and_bound(fuller))
-    assert (best_after.publisher_payoff >= best_before.publisher_payoff - 1e-9 * small.scale).all()
-
-
-@given(small=small_games())
-def test_along_successors_utility_never_rises_and_groups_never_shrink(small):
-    game = small.game()
-    for strategy in range(game.space.size):
-        upper = game.outcome(strategy)
-        for successor in game.space.successors(strategy):
-            lower = game.outcome(successor)
-            assert successor > strategy
-            assert (lower.utility <= upper.utility).all()
-            assert (lower.response.success <= upper.response.success).all()
-            assert (lower.response.attacks <= upper.response.attacks).all()
-            assert game.space.average_utility(successor) <= game.space.average_utility(strategy)
-
-
-@given(small=small_games(), data=st.data())
-def test_the_order_of_the_records_does_not_matter(small, data):
-    order = data.draw(st.permutations(range(small.n_records)))
-    shuffled = small.with_records_in_order(order)
-    for constraint in ({}, {"no_attack": True}):
-        before, after = solve(small, **constraint), solve(shuffled, **constraint)
-        np.testing.assert_array_equal(before.expand(np.array(order)).strategies, after.strategies)
-        np.testing.assert_array_equal(before.expand(np.array(order)).publisher_payoff, after.publisher_payoff)
-        np.testing.assert_array_equal(before.expand(np.array(order)).attacked, after.attacked)
-    minimum = Constraint(minimum=small.minimum_numbers())
-    before = branch_and_bound(small.game(), minimum)
-    after = branch_and_bound(shuffled.game(), Constraint(minimum=shuffled.minimum_numbers()))
-    np.testing.assert_array_equal(before.strategies[order], after.strategies)
-    searched = lattice_search(small.game()), lattice_search(shuffled.game())
-    np.testing.assert_array_equal(searched[0].strategies[order], searched[1].strategies)
-    np.testing.assert_array_equal(searched[0].evaluated[order], searched[1].evaluated)
-
-
-@given(small=small_games(), data=st.data())
-def test_the_order_of_the_attributes_does_not_matter_to_the_publishers_payoff(small, data):
-    # Strategies may differ between equal payoffs, and then so may the adversary's payoff.
-    turned = small.with_attributes_in_order(data.draw(st.permutations(range(len(small.sizes)))))
-    pairs = [
-        ({}, {}),
-        ({"no_attack": True}, {"no_attack": True}),
-        ({"minimum": small.minimum_numbers()}, {"minimum": turned.minimum_numbers()}),
-    ]
-    for here, there in pairs:
-        before, after = solve(small, **here), solve(turned, **there)
-        np.testing.assert_array_equal(before.withheld, after.withheld)
-        difference = np.abs(before.publisher_payoff - after.publisher_payoff)
-        assert (difference <= 1e-9 * small.scale).all()
-
-
-@given(small=small_games(), data=st.data())
-def test_a_record_fares_the_same_alone_as_among_others(small, data):
-    i = data.draw(st.integers(0, small.n_records - 1))
-    alone, among = small.with_records_in_order([i]), solve(small)
-    assert solve(alone).strategies[0] == among.strategies[i]
-    assert solve(alone).publisher_payoff[0] == among.publisher_payoff[i]
-    assert branch_and_bound(alone.game()).strategies[0] == among.strategies[i]
 
 
 @given(small=small_games(), data=st.data())
@@ -209,10 +102,38 @@ def test_a_game_rejects_negative_and_missing_amounts(name, amount):
         RecordGame(game.space, game.linker, game.adversary, **money)
 
 
-def test_one_amount_stands_for_all_records():
-    many = THREE_RECORDS.game()
-    one = RecordGame(many.space, many.linker, OneShotAdversary(5.0, 1.0), 10.0, 3.0)
-    for strategy in range(many.space.size):
-        here, there = one.outcome(strategy), many.outcome(strategy)
-        np.testing.assert_array_equal(here.publisher_payoff, there.publisher_payoff)
-        np.testing.assert_array_equal(here.response.adversary_payoff, there.response.adversary_payoff)
+@given(small_games(), st.floats(0.01, 1), st.data())
+def test_attacks_made_now_and_then_lie_between_those_always_and_never_made(small, rate, data):
+    game, n = small.game(), small.n_records
+    picked = data.draw(st.lists(st.integers(WITHHELD, game.space.size - 1), min_size=n, max_size=n))
+    choice = Choice(np.array(picked), "by hand", np.zeros(n, dtype=np.int64), exact=False)
+
+    def outcome(adversary):
+        return evaluate(RecordGame(game.space, game.linker, adversary, game.benefit, game.loss), choice)
+
+    gain, cost = np.array(small.gain), np.array(small.cost)
+    now_and_then = outcome(RandomAttacks(gain, cost, rate))
+    always, never = outcome(AlwaysAttacks(gain, cost)), outcome(NeverAttacks())
+    for name in ("publisher_payoff", "adversary_payoff", "attack_probability", "risk"):
+        between = rate * getattr(always, name) + (1 - rate) * getattr(never, name)
+        assert getattr(now_and_then, name) == pytest.approx(between, rel=1e-9, abs=1e-9 * small.scale.max()), name
+    shared = choice.strategies != WITHHELD
+    assert now_and_then.withheld.tolist() == (~shared).tolist()
+    assert now_and_then.attack_probability == pytest.approx(np.where(shared, rate, 0.0))
+    weights = np.arange(1, n + 1)
+    found = averages(now_and_then, weights)
+    assert found["share_attacked"] == pytest.approx(rate * weights[shared].sum() / weights.sum())
+    # The success probability of an attack does not depend on its frequency.
+    if shared.any():
+        expected = np.average(always.success_probability[shared], weights=weights[shared])
+        assert found["risk_if_attacked"] == pytest.approx(expected)
+    else:
+        assert np.isnan(found["risk_if_attacked"])
+
+
+@pytest.mark.parametrize(("frequency", "often"), [(None, 1.0), (np.array([0.4, 0.4]), 0.4)])
+def test_only_who_is_attacked_is_reidentified(frequency, often):
+    success, none = np.array([0.5, 0.5]), np.zeros(2)
+    reply = Response(np.array([True, False]), success, success, none, none, frequency=frequency)
+    assert reply.attack_probability.tolist() == [often, 0.0]
+    assert reply.reidentified.tolist() == [often * 0.5, 0.0]

@@ -18,14 +18,7 @@ from reidsim.games.attempts import Attempts
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.measures import REIDENTIFIED
-from reidsim.games.record_game import Choice
-from reidsim.games.reidentified import (
-    distribution_table,
-    evenly_mixed,
-    measures_table,
-    reidentified,
-    reidentified_in,
-)
+from reidsim.games.reidentified import distribution_table, evenly_mixed, measures_table, reidentified, reidentified_in
 
 
 def no_draws():
@@ -50,10 +43,7 @@ def gone_through(attempts, numbers, kept):
         cases.append((1 - sum(attempts.presence.weights), ()))
     else:
         cases = [
-            (
-                math.prod(w if t in who else 1 - w for t, w in enumerate(attempts.presence.weights)),
-                who,
-            )
+            (math.prod(w if t in who else 1 - w for t, w in enumerate(attempts.presence.weights)), who)
             for size in range(len(types) + 1)
             for who in itertools.combinations(types, size)
         ]
@@ -168,34 +158,6 @@ def test_a_game_of_types_is_the_mixture_over_who_comes(small, weight, together):
         if not measured.drawn:
             mean = float(measured.values @ measured.masses)
             assert mean == pytest.approx(float(getattr(equilibrium, payoff) @ numbers), rel=1e-9, abs=1e-6)
-
-
-def test_who_comes_is_the_same_for_everybody():
-    """Half of the time all 40 are found, which differs from 40 independent attempts."""
-    risk = np.array([[1.0], [0.0]])
-    attempts = Attempts(Presence((0.5, 0.5)), risk, risk, np.ones((2, 1)), risk, np.array([10.0]))
-    found = reidentified(40, attempts.cases(np.array([40]), 0.0), no_draws).measures()
-    assert (found["reidentified_any"], found["reidentified_median"], found["reidentified_95"]) == (0.5, 0, 40)
-    assert found["publisher_payoff_cvar"] == pytest.approx(-10)
-
-
-def test_what_is_not_known_to_be_at_stake_is_left_out():
-    game_risk = np.array([0.5, 0.25])
-    attempts = Attempts.of_one(game_risk, game_risk, None, 1.0)
-    found = reidentified(2, attempts.cases(np.array([1, 1]), 0.0), no_draws).measures()
-    assert np.isnan(found["adversary_payoff_cvar"])
-    assert found["publisher_payoff_cvar"] == -1
-
-
-@examples(10)
-@given(small_games())
-def test_records_that_are_withheld_are_not_found(small):
-    game = small.game()
-    n = game.n_records
-    nothing = Choice(np.full(n, -1), "given", np.zeros(n, np.int64), exact=False)
-    found = reidentified_in(evaluate(game, nothing), np.ones(n, np.int64), no_draws)
-    assert found.measures()["reidentified_any"] == 0
-    assert found.measures()["publisher_payoff_cvar"] == 0
 
 
 def test_tables_tell_the_distribution_of_each_policy_and_even_mixtures():

@@ -1,7 +1,6 @@
 """Shapley shares, against the mean over all orders."""
 
 import itertools
-from functools import cache
 
 import numpy as np
 import pytest
@@ -40,17 +39,6 @@ def test_shares_are_averages_over_all_orders_and_add_up(n, seed):
     assert not found.standard_errors.any()
 
 
-def test_each_set_is_valued_once():
-    seen = []
-
-    def value(members):
-        seen.append(members)
-        return np.zeros(1)
-
-    exact_shares(value, 4)
-    assert sorted(seen) == list(range(16))
-
-
 @examples(30)
 @given(st.integers(2, 6), st.integers(0, 1000))
 def test_drawn_shares_add_up_and_are_as_exact_as_they_say(n, seed):
@@ -62,14 +50,6 @@ def test_drawn_shares_add_up_and_are_as_exact_as_they_say(n, seed):
     assert (np.abs(drawn.shares - exact) <= 5 * drawn.standard_errors + 1e-12).all()
     fewer = sampled_shares(value, n, 100, np.random.default_rng(seed))
     assert fewer.standard_errors.mean() == pytest.approx(2 * drawn.standard_errors.mean(), rel=0.4)
-
-
-def test_parts_that_add_the_same_in_every_order_have_no_error():
-    worth = np.array([3.0, -1.0, 0.5])
-    value = cache(lambda members: np.array([sum(worth[i] for i in range(3) if members >> i & 1)]))
-    drawn = sampled_shares(value, 3, 5, np.random.default_rng(0))
-    np.testing.assert_allclose(drawn.shares[:, 0], worth, atol=1e-12)
-    np.testing.assert_allclose(drawn.standard_errors, 0, atol=1e-12)
 
 
 def test_one_order_has_no_standard_error():

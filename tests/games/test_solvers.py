@@ -4,17 +4,20 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import event, given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import arrays_of
+from reidsim.games import record_game
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
+from reidsim.games.iceberg import fits, iceberg
 from reidsim.games.lattice_search import lattice_search
-from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
+from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute
 from reidsim.populations.population import Population
@@ -85,59 +88,44 @@ def test_compiled_backward_induction_is_that_of_any_adversary(small, holds_recor
         assert found[0][name].strategies.tobytes() == found[1][name].strategies.tobytes()
 
 
-@pytest.mark.parametrize("name", CONSTRAINTS)
-@given(small=small_games())
-@examples(80)
-def test_backward_induction_is_algorithm_1(name, small):
-    expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
-    choice = backward_induction(small.game(), constraints_of(small))[name]
-    assert choice.exact
-    assert (choice.evaluated == small.lattice().size).all()
-    assert_outcomes_are_the_papers(small, choice, expected)
-
-
-@pytest.mark.parametrize("name", CONSTRAINTS)
-@given(small=small_games())
-@examples(80)
-def test_branch_and_bound_is_algorithm_1(name, small):
-    expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
-    choice = branch_and_bound(small.game(), constraints_of(small)[name])
-    assert choice.exact
-    assert (choice.evaluated >= 1).all()
-    assert (choice.evaluated <= small.lattice().size).all()
-    assert_outcomes_are_the_papers(small, choice, expected)
-
-
-@given(small=small_games())
-@examples(150)
-def test_lattice_search_is_algorithm_2(small):
+@given(small=st.one_of(small_games(), small_games(mistaken_adversary=True)))
+@settings(max_examples=max(16, examples(80).max_examples))
+def test_solvers_are_the_papers_algorithms(small):
+    constraints = constraints_of(small)
+    together, downward = backward_induction(small.game(), constraints), iceberg(small.game(), constraints)
+    for name, constraint in constraints.items():
+        expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
+        alone = backward_induction(small.game(), {name: constraint})[name]
+        np.testing.assert_array_equal(together[name].strategies, alone.strategies)
+        bounded = branch_and_bound(small.game(), constraint)
+        for choice in (alone, bounded):
+            assert choice.exact
+            assert_outcomes_are_the_papers(small, choice, expected)
+        assert (alone.evaluated == small.lattice().size).all()
+        assert ((bounded.evaluated >= 1) & (bounded.evaluated <= small.lattice().size)).all()
+        # A single constraint has no other constraint's result as its start.
+        for found in (downward[name], iceberg(small.game(), {name: constraint})[name]):
+            assert (found.solver, found.exact) == ("iceberg" if fits(small.game()) else "branch-and-bound", True)
+            np.testing.assert_array_equal(found.strategies, alone.strategies)
     choice = lattice_search(small.game())
     paths = [small.paper(i).algorithm_2() for i in range(small.n_records)]
-    event(f"longest search: {max(len(seen) for _, seen in paths)} nodes")
     assert not choice.exact
     assert choice.evaluated.tolist() == [len(seen) for _, seen in paths]
     assert_outcomes_are_the_papers(small, choice, [g for g, _ in paths])
 
 
-@given(small=small_games(mistaken_adversary=True), name=st.sampled_from(CONSTRAINTS))
-@examples(80)
-def test_all_solvers_solve_the_game_against_an_adversary_who_counts_other_people(small, name):
-    expected = [small.paper(i).algorithm_1(allowed_by_the_paper(small, i, name)) for i in range(small.n_records)]
-    constraint = constraints_of(small)[name]
-    assert_outcomes_are_the_papers(small, backward_induction(small.game(), {name: constraint})[name], expected)
-    assert_outcomes_are_the_papers(small, branch_and_bound(small.game(), constraint), expected)
-    paths = [small.paper(i).algorithm_2() for i in range(small.n_records)]
-    assert_outcomes_are_the_papers(small, lattice_search(small.game()), [g for g, _ in paths])
-
-
-@given(small=small_games())
-def test_several_constraints_in_one_pass_give_what_each_gives_alone(small):
-    constraints = constraints_of(small)
-    together = backward_induction(small.game(), constraints)
-    assert list(together) == list(constraints)
-    for name, constraint in constraints.items():
-        alone = backward_induction(small.game(), {name: constraint})[name]
-        np.testing.assert_array_equal(together[name].strategies, alone.strategies)
+@given(small=small_games(), seed=st.integers(0, 2**32 - 1))
+@examples(60)
+def test_a_choice_of_many_strategies_is_evaluated_as_one_of_few(small, seed):
+    game, rng = small.game(), np.random.default_rng(seed)
+    strategies = rng.integers(-1, game.space.size, game.n_records)
+    choice = Choice(strategies, "given", np.ones(game.n_records, dtype=np.int64), exact=False)
+    few = evaluate(game, choice)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_game, "_MANY_LINKED", 0)
+        many = evaluate(game, choice)
+    for name, array in arrays_of(few).items():
+        np.testing.assert_array_equal(getattr(many, name), array)
 
 
 # Games written by hand. One attribute of four values, merged in pairs, then all.
@@ -148,38 +136,12 @@ def one_record(people, hierarchies=(PAIRS,), **money):
     return game_of(hierarchies, people, [(0,) * len(hierarchies)], **money)
 
 
-def best_of(small, **constraint):
-    by_induction = backward_induction(small.game(), {"it": Constraint(**constraint)})["it"].strategies
-    by_bounds = branch_and_bound(small.game(), Constraint(**constraint)).strategies
-    np.testing.assert_array_equal(by_induction, by_bounds)
-    return by_induction.tolist()
-
-
-def test_an_adversary_who_would_just_break_even_does_not_attack():
-    # 75 people: 300 x (1/75) = 4.000000000000001 in floating point, while 300 / 75 = 4 exactly.
-    people = [(0,)] * 75
-    even = one_record(people, benefit=1200.0, loss=300.0, gain=300.0, cost=4.0)
-    cheaper = one_record(people, benefit=1200.0, loss=300.0, gain=300.0, cost=4.0 - 1e-9)
-    assert not even.game().outcome(0).response.attacks[0]
-    assert cheaper.game().outcome(0).response.attacks[0]
-
-
-def test_of_strategies_that_pay_the_same_the_first_is_kept():
-    # v: 8, 4, 0. Unchanged, the record loses 4 x 1/1 = 4 and keeps 4, as much as the pair {0, 1} of 16 people,
-    # unattacked.
-    people = [(0,)] + [(1,)] * 15
-    game = one_record(people, benefit=8.0, loss=4.0, gain=4.0, cost=1.0)
-    assert best_of(game) == [0]
-    assert best_of(game.with_money(8.0, 4.0 + 1e-9, 4.0, 1.0)) == [1]
-    assert best_of(game, no_attack=True) == [1]
-
-
 def test_payoffs_are_equal_to_rounding_of_the_loss_where_it_dwarfs_the_benefit():
     # n people, or n + 1 if a second value joins. The loss at which both differ by the cost of joining is so large that
     # payoffs are rounded by more than 1e-12 of the benefit.
     merged = Hierarchy.from_labels(Attribute("a", ("0", "1", "2")), [["01", "01", "2"]])
     lattice = GeneralizationLattice((merged,), np.array([[0]], dtype=np.int32))
-    for n in range(100_000, 100_040):
+    for n in range(100_000, 100_006):
         people = Population(lattice.domain, np.array([[0], [1]], dtype=np.int32), np.array([n, 1]))
         loss = math.log(2) / math.log(3) / (1 / n - 1 / (n + 1))
         linker = PopulationLinker(GroupSizes(people, lattice))
@@ -187,17 +149,6 @@ def test_payoffs_are_equal_to_rounding_of_the_loss_where_it_dwarfs_the_benefit()
         assert backward_induction(game, {"it": Constraint()})["it"].strategies.tolist() == [0]
         assert branch_and_bound(game).strategies.tolist() == [0]
         assert lattice_search(game).strategies.tolist() == [1]
-
-
-def test_lattice_search_goes_on_to_a_child_that_pays_the_same():
-    # The same tie, 8 - 4 x 1/1 = 4 = 4 - 4 x 0: not exact, since the child is charged 4 x 1/16.
-    people = [(0,)] + [(1,)] * 15
-    stays = one_record(people, benefit=8.0, loss=4.0, gain=4.0, cost=1.0)
-    assert lattice_search(stays.game()).strategies.tolist() == [0]
-    # 8 - L = 4 - L / 16 at L = 64 / 15.
-    moves = stays.with_money(8.0, 64 / 15, 64 / 15, 1.0)
-    assert lattice_search(moves.game()).strategies.tolist() == [1]
-    assert lattice_search(moves.with_money(8.0, 64 / 15 - 1e-9, 64 / 15, 1.0).game()).strategies.tolist() == [0]
 
 
 def test_lattice_search_takes_the_last_of_equally_good_children():
@@ -211,35 +162,6 @@ def test_lattice_search_takes_the_last_of_equally_good_children():
     assert choice.evaluated.tolist() == [4]  # (0, 0), both its children and the one child of (0, 1)
     stops = game.with_money(10.0, 100.0, 100.0, 50.0)
     assert lattice_search(stops.game()).strategies.tolist() == [1]
-
-
-def test_lattice_search_charges_a_child_that_would_not_be_attacked():
-    # Charged: 10 - 20 = -10, then 5 - 10 = -5, then 0 - 20/4 = -5: the last wins the tie.
-    game = one_record([(0,), (1,), (2,), (3,)], benefit=10.0, loss=20.0, gain=20.0, cost=9.0)
-    assert lattice_search(game.game()).strategies.tolist() == [2]
-    # Without the charge of its loss, the last child would also be chosen at a loss just below.
-    less = game.with_money(10.0, 20.0 - 1e-6, 20.0, 9.0)
-    assert lattice_search(less.game()).strategies.tolist() == [1]
-
-
-def test_lattice_search_can_miss_the_best_strategy():
-    # The pair {0, 1} does not help (no person has value 1), so the search halts above the level that would.
-    people = [(0,)] + [(2,)] * 99
-    game = one_record(people, benefit=10.0, loss=300.0, gain=300.0, cost=4.0)
-    assert best_of(game) == [2]
-    assert lattice_search(game.game()).strategies.tolist() == [0]
-
-
-def test_a_record_is_withheld_if_no_strategy_satisfies_the_constraint():
-    game = one_record([(0,)], benefit=10.0, loss=300.0, gain=300.0, cost=4.0)
-    assert best_of(game, no_attack=True) == [WITHHELD]
-    assert best_of(game) == [0]
-
-
-def test_no_strategy_below_the_minimum_is_played():
-    game = one_record([(0,)] * 1000, benefit=10.0, loss=1.0, gain=1.0, cost=4.0)
-    for minimum in range(3):
-        assert best_of(game, minimum=np.array([minimum])) == [minimum]
 
 
 def test_branch_and_bound_keeps_the_first_of_equals_though_it_meets_it_last():

@@ -133,6 +133,8 @@ class PlainAttack:
     registered: bool = True
     overconfident: bool = False
     groups: dict = field(default_factory=dict)
+    # Inferences by stage and shared loci, since the loops are slow.
+    inferred_before: dict = field(default_factory=dict, init=False, repr=False)
 
     def matches(self, row, on, released, inferred):
         for name in on:
@@ -154,9 +156,13 @@ class PlainAttack:
             return best, values.count(best) / len(values)
         shared = [released.get(name) == 0 for name in stage.loci]
         target = [self.target[name] for name in stage.loci]
-        if stage.kind == "neighbour":
-            return nearest_neighbour(target, shared, stage.genealogy)
-        return infer_surname(target, shared, stage.genealogy, stage.rates)
+        key = id(stage), tuple(shared)
+        if key not in self.inferred_before:
+            if stage.kind == "neighbour":
+                self.inferred_before[key] = nearest_neighbour(target, shared, stage.genealogy)
+            else:
+                self.inferred_before[key] = infer_surname(target, shared, stage.genealogy, stage.rates)
+        return self.inferred_before[key]
 
     def reply(self, levels, masked):
         """Return the reply: attack, true and believed success, price, stage confidences."""

@@ -1,6 +1,6 @@
 """Record matching, against a naive scan of values and records."""
 
-from itertools import pairwise
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import (
-    NOBODY,
-    keep_groups,
-    make_elements,
-    matching_records,
-    require_matches,
-    split_groups,
-    whole,
-)
+from reidsim.linkage.equivalence import make_elements, matching_records, require_matches, split_groups, whole
+from reidsim.linkage.row_groups import RowGroups, numbered
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import distinct_rows
 
@@ -86,31 +79,12 @@ def test_records_match_whose_values_include_the_persons(release):
 
 
 @given(release=releases())
-def test_reported_values_stand_for_the_true_ones_where_these_are_not_given(release):
-    _, records, known = release
-    elements = make_elements(records, trees=dict(enumerate(TREES)))
-    assert group_sizes_on(elements, known).tolist() == scanned(records, records, known)
-
-
-@given(release=releases())
 def test_rows_that_stand_for_several_records_count_as_often(release):
     persons, records, known = release
     first, kind = distinct_rows(list(records.T), len(records))
     counts = np.bincount(kind).astype(np.int64)
     merged = make_elements(persons, records[first], counts, dict(enumerate(TREES)))
     assert group_sizes_on(merged, known).tolist() == scanned(persons, records, known)
-
-
-@given(release=releases(), data=st.data())
-def test_generalizing_a_record_never_makes_a_group_smaller(release, data):
-    persons, records, known = release
-    before = group_sizes_on(make_elements(persons, records, trees=dict(enumerate(TREES))), known)
-    row, position = data.draw(st.integers(0, len(records) - 1)), data.draw(st.integers(0, 1))
-    parent = TREES[position].parent[records[row, position]]
-    more = records.copy()
-    more[row, position] = records[row, position] if parent == TOP else parent
-    after = group_sizes_on(make_elements(persons, more, trees=dict(enumerate(TREES))), known)
-    assert (after >= before).all()
 
 
 @given(rows=st.lists(st.tuples(*[st.integers(0, 3)] * 4), max_size=20))
@@ -122,63 +96,65 @@ def test_distinct_rows_are_those_of_a_set(rows):
     assert [rows[k] for k in first] == sorted(set(rows))
 
 
-def test_distinct_rows_of_more_columns_than_a_number_can_hold():
-    rng = np.random.default_rng(1)
-    rows = rng.integers(0, 1000, (50, 30))
-    rows = np.concatenate([rows, rows[::2]])
-    first, kind = distinct_rows(list(rows.T), len(rows))
-    assert len(first) == 50
-    assert (rows[first[kind]] == rows).all()
-
-
 def test_a_person_whom_no_record_matches_is_an_error():
     persons = np.array([[0], [1]], dtype=np.int32)
     with pytest.raises(InputError, match="person 1: a person whom no record matches"):
         group_sizes_on(make_elements(persons, persons[:1]), [0])
 
 
-# Groups kept after a split: elements with the persons 0, 1, ... or none, and a number of records each.
-ASKS = np.array([0, 1, 2, 3, NOBODY, NOBODY, NOBODY], dtype=np.int32)
-RECORDS = np.array([0, 0, 0, 0, 1, 5, 0])
+# Groups of equal rows, against counting by hand.
 
 
-def kept(groups, wanted, asks=ASKS, records=RECORDS):
-    """Keep groups of elements; return the kept groups with their elements in order."""
-    order = np.array([element for group in groups for element in group], dtype=np.int32)
-    starts = np.cumsum([0, *map(len, groups)])
-    is_wanted = np.isin(np.arange(4), wanted)
-    order, starts = keep_groups(order, starts, asks, records.astype(np.int64), is_wanted)
-    assert starts[0] == 0
-    assert starts[-1] == len(order)
-    return [order[low:high].tolist() for low, high in pairwise(starts)]
+@st.composite
+def tables(draw):
+    n_columns, n_rows = draw(st.integers(0, 3)), draw(st.integers(1, 12))
+    value = st.integers(0, 3)
+    rows = draw(st.lists(st.tuples(*[value] * (n_columns + 1)), min_size=n_rows, max_size=n_rows))
+    queries = draw(st.lists(st.tuples(*[st.integers(0, 4)] * n_columns), max_size=6))
+    return n_columns, rows, queries
 
 
-@pytest.mark.parametrize(
-    ("groups", "expected"),
-    [
-        # Targets are the persons 0 and 2; the elements 4 and 5 represent records, and 6 none.
-        ([[0, 4]], [[0, 4]]),
-        ([[4, 0]], [[4, 0]]),
-        ([[5, 2, 4, 0]], [[5, 2, 4, 0]]),
-        ([[1, 0, 6, 4, 3]], [[0, 4]]),
-        ([[0, 2]], []),
-        ([[0, 6]], []),
-        ([[0, 1]], []),
-        ([[4, 5]], []),
-        ([[1, 4]], []),
-        ([[3, 1]], []),
-        ([], []),
-        ([[1, 4], [2, 5], [0], [3], [6, 0, 4]], [[2, 5], [0, 4]]),
-        ([[2, 4], [0, 1, 2], [5, 3]], [[2, 4]]),
-    ],
-)
-def test_kept_are_groups_in_which_somebody_wanted_meets_a_record(groups, expected):
-    assert kept(groups, wanted=[0, 2]) == expected
+@given(tables())
+def test_sizes_and_most_frequent_equal_counting(table):
+    n_columns, rows, queries = table
+    array = np.array(rows)
+    groups = RowGroups([array[:, j] for j in range(n_columns)], len(rows))
+    asked = np.array(queries, dtype=np.int64).reshape(len(queries), n_columns)
+    found = groups.find([asked[:, j] for j in range(n_columns)], len(queries))
+    common = groups.most_frequent(array[:, -1])
+    for query, group, size in zip(queries, found.tolist(), groups.sizes_of(found).tolist(), strict=True):
+        values = [row[-1] for row in rows if row[:-1] == query]
+        assert size == len(values)
+        assert (group < 0) == (not values)
+        if values:
+            most = max(Counter(values).values())
+            expected = next(v for v in values if values.count(v) == most)
+            assert common.values[group] == expected
+            assert common.shares[group] == most / len(values)
 
 
-def test_who_is_not_wanted_stays_as_a_record_where_persons_are_the_records():
-    """`make_elements` returns this structure if the persons' own values are released."""
-    persons, ones = np.arange(4, dtype=np.int32), np.ones(4, dtype=np.int64)
-    assert kept([[1, 0], [2, 3]], [0], persons, ones) == [[1, 0]]
-    assert kept([[1, 3], [0], [2]], [2, 0], persons, ones) == [[0], [2]]
-    assert kept([[1, 3], [0], [2]], [], persons, ones) == []
+@given(tables(), st.data())
+def test_rows_that_stand_for_several_people_are_as_many_rows(table, data):
+    n_columns, rows, _ = table
+    counts = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows))))
+    array, every = np.array(rows), np.repeat(np.array(rows), counts, axis=0)
+    counted = RowGroups([array[:, j] for j in range(n_columns)], len(rows), counts)
+    expected = RowGroups([every[:, j] for j in range(n_columns)], len(every))
+    np.testing.assert_array_equal(counted.sizes, expected.sizes)
+    for one, other in zip(counted.most_frequent(array[:, -1]), expected.most_frequent(every[:, -1]), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_many_columns_do_not_overflow():
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 2**31 - 1, 50) for _ in range(12)]
+    groups = RowGroups(columns, 50)
+    assert (groups.sizes_of(groups.find(columns, 50)) == 1).all()
+
+
+@given(st.lists(st.one_of(st.integers(0, 9), st.integers(-3, 10**12)), max_size=12))
+def test_values_numbered_anew_are_those_of_numpy(values):
+    """The results by counting and by sorting are equal."""
+    array = np.array(values, dtype=np.int64)
+    for found, expected in zip(numbered(array), np.unique(array, return_inverse=True), strict=True):
+        np.testing.assert_array_equal(found, expected)

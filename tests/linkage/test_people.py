@@ -93,15 +93,6 @@ def test_people_are_counted_once_in_every_class_however_often_classes_are_merged
             classed = classed.merged(wider, n_classes)
 
 
-def test_there_may_be_more_classes_than_cells():
-    row_sets, _ = RowSets.of(np.array([0, 1, 1]), np.array([0, 0, 1]))
-    for n_classes in (2, 3, 100_000):
-        classes = np.array([0, n_classes - 1])
-        counts = row_sets.in_classes(classes, n_classes)
-        assert counts[classes].tolist() == [1, 2]
-        assert counts.sum() == 3
-
-
 def _one_of_each(people, person, cells):
     """Return one person for each distinct multiset of cells."""
     return {tuple(sorted(cells[person == own].tolist())): own for own in sorted(people)}.values()

@@ -11,7 +11,7 @@ from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage.exact_sums import exact_sum
-from reidsim.linkage.poisson_binomial import mixture, successes
+from reidsim.linkage.poisson_binomial import successes
 
 CHANCES = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 1e-12, 1 - 1e-12, 5e-324])), min_size=0, max_size=40
@@ -78,42 +78,10 @@ def test_many_attempts_are_exact_to_a_trillionth(chances):
     assert np.abs(spread(successes(p), len(p)) - by_recursion(p)).sum() < 1e-12
 
 
-def test_alike_attempts_count_as_often_as_there_are():
-    p, numbers = np.array([0.25, 1.0, 0.0, 0.7]), np.array([30, 2, 9, 0])
-    assert np.abs(spread(successes(p, numbers), 41) - spread(successes(np.repeat(p, numbers)), 41)).sum() < 1e-14
-
-
-def test_draws_are_distributed_like_that():
-    rng = np.random.default_rng(3)
-    p = 1 / rng.integers(1, 40, 300)
-    found, draws = successes(p), 20_000
-    drawn = (rng.random((draws, len(p))) < p).sum(axis=1)
-    of_draws = np.searchsorted(np.sort(drawn), found.numbers, side="right") / draws
-    # Massart's bound: exceeded with a probability of less than one in a million.
-    assert np.abs(of_draws - found.at_most).max() < math.sqrt(math.log(2e6) / (2 * draws))
-
-
-def test_a_mixture_is_that_of_its_parts():
-    parts = [successes(np.full(50, 0.9)), successes(np.zeros(3)), successes(np.array([0.5]))]
-    found = mixture([0.5, 0.25, 0.25], parts)
-    expected = sum(w * spread(part, 50) for w, part in zip([0.5, 0.25, 0.25], parts, strict=True))
-    assert np.abs(spread(found, 50) - expected).sum() < 1e-14
-    assert found.any == pytest.approx(0.5 + 0.125, abs=1e-12)
-    assert found.quantile(0.0) == 0
-
-
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan])
 def test_what_is_no_probability_is_refused(wrong):
     with pytest.raises(InputError, match="probability out of range"):
         successes(np.array([0.5, wrong]))
-
-
-def test_a_quantile_of_a_large_file_is_that_of_a_normal():
-    rng = np.random.default_rng(2)
-    p = 1 / rng.integers(1, 400, 200_000)
-    found = successes(p).quantile(0.95)
-    mean, deviation = p.sum(), math.sqrt((p * (1 - p)).sum())
-    assert abs(found - (mean + 1.6449 * deviation)) < 2
 
 
 @examples(300)
@@ -129,10 +97,3 @@ def test_an_exact_sum_is_that_of_the_standard_library(numbers):
 def test_half_way_cases_are_rounded_by_what_is_left(values):
     for each in (values, [-value for value in values]):
         assert exact_sum(np.array(each)) == math.fsum(each)
-
-
-def test_many_frequencies_are_summed_in_parts(monkeypatch):
-    p = np.random.default_rng(4).random(300) ** 3
-    whole = successes(p).masses
-    monkeypatch.setattr("reidsim.linkage.poisson_binomial._AT_ONCE", 1)
-    np.testing.assert_array_equal(successes(p).masses, whole)

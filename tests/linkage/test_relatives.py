@@ -1,7 +1,6 @@
 """Relatives by nearest common ancestors, and probabilities that a search matches."""
 
 import itertools
-import math
 from functools import cache
 from math import comb, exp
 
@@ -91,19 +90,6 @@ def test_relatedness_in_inbred_pedigrees_is_that_of_the_kinship_recursion(seed):
     assert set(pairs) == related
     for (i, j), (_, relatedness) in pairs.items():
         assert relatedness == pytest.approx(expected[rows[i], rows[j]], abs=1e-12)
-
-
-def test_relatedness_of_known_inbred_relatives():
-    # Full siblings 2 and 3 of founders have the child 4; 2 and the outsider 6 have the child 5; 4 and 5 have the child
-    # 7.
-    father, mother = np.array([-1, -1, 0, 0, 2, 2, -1, 5]), np.array([-1, -1, 1, 1, 3, 6, -1, 4])
-    pairs = pairs_of(relatives_within(father, mother, np.arange(8), 3))
-    # Wright 1922: the child of full siblings has an inbreeding of 1/4, and is related to each by 3/4 / sqrt(5/4).
-    assert pairs[2, 4] == (1, pytest.approx(0.75 / math.sqrt(1.25)))
-    # Half-siblings whose mothers are unrelated: by the father, 1/4, and by the siblings' parents, 1/8.
-    assert pairs[4, 5] == (2, pytest.approx(0.375 / math.sqrt(1.25)))
-    # The parents' kinship is 3/16, the child's inbreeding.
-    assert pairs[5, 7] == (1, pytest.approx((0.5 + 3 / 16) / math.sqrt(1 + 3 / 16)))
 
 
 @given(st.integers(0, 2**32 - 1))

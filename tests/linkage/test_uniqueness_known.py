@@ -1,48 +1,30 @@
 """Counted or given uniqueness, and estimators by name."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 from reidsim.linkage.uniqueness.estimators import estimate_uniqueness
 from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
+from reidsim.linkage.uniqueness.likely_region import LikelyRegion
 from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
-from reidsim.linkage.uniqueness.pitman_likelihood import probability_of_staying_unique
 from reidsim.linkage.uniqueness.snb import snb_uniqueness
+from reidsim.linkage.uniqueness.sums import (
+    log_gamma_ratio,
+    sum_of_logs,
+    sum_of_reciprocals,
+    sum_of_weighted_reciprocals,
+)
 from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
 from reidsim.populations.registry import draw_registry
 
 SAMPLE = GroupFrequencies.from_mapping({1: 20, 2: 5, 6: 1})
-
-
-@pytest.mark.deep
-def test_truth_of_populations_that_follow_pitman_is_what_the_formula_says():
-    theta, a, records, size, replicates = 30.0, 0.4, 100, 1000, 60
-    rng = np.random.default_rng(8)
-    shares = []
-    for _ in range(replicates):
-        group_of, sizes = [0], [1]
-        for n in range(1, size):
-            founds = rng.random() * (theta + n) < theta + len(sizes) * a
-            weights = np.array(sizes) - a
-            group = len(sizes) if founds else int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum()))
-            if founds:
-                sizes.append(0)
-            sizes[group] += 1
-            group_of.append(group)
-        # Records are in random order, so the first ones are a random sample.
-        alone = [group for group, count in Counter(group_of[:records]).items() if count == 1]
-        shares.append(np.mean([sizes[group] == 1 for group in alone]))
-    expected = probability_of_staying_unique(theta + a, 1 - a, records, size)
-    error = np.std(shares, ddof=1) / math.sqrt(replicates)
-    # Four standard errors; the mean of ratios has a bias below a fifth of one here.
-    assert np.mean(shares) == pytest.approx(expected, abs=4 * error)
-    assert error < 0.02
 
 
 # In a sample of one in a thousand about 55 people are population uniques, so the truth itself varies by 13 % between
@@ -71,3 +53,50 @@ def test_methods_go_by_name():
     assert estimate_uniqueness(SAMPLE, 500, method="snb") == snb_uniqueness(SAMPLE, 500)
     by_name = estimate_uniqueness(SAMPLE, 500, method="zayatz", rng=rng(1))
     assert by_name == zayatz_uniqueness(SAMPLE, 500, rng=rng(1))
+
+
+@pytest.mark.parametrize("best", [1.5, 1.0])
+def test_the_region_ends_where_the_likelihood_has_fallen_so_far(best):
+    """-(x - best)^2 falls by .64 at a distance of .8, inside or beyond the grid."""
+    region = LikelyRegion(lambda x: -((x - best) ** 2), lambda x, floor: (x, x), [0.0, 1.0, 2.0, 3.0], best, 0.64)
+    assert region.extremes(lambda outer, inner: outer) == pytest.approx((best - 0.8, best + 0.8))
+    short = LikelyRegion(lambda x: -((x - best) ** 2), lambda x, floor: (x, x), [0.5, 2.0], best, 4.0)
+    assert short.extremes(lambda outer, inner: outer) == pytest.approx((0.5, 2.0))
+
+
+@pytest.mark.parametrize("at", [0.31, 0.001, 0.999, 0.5])
+def test_extremes_are_found_inside_too_and_over_both_ends_of_the_inner_parameter(at):
+    region = LikelyRegion(lambda x: -((x - 0.5) ** 2), lambda x, floor: (-1.0, 2.0), [0.0, 1.0], 0.5, 1.0)
+    lowest, highest = region.extremes(lambda outer, inner: (outer - at) ** 2 + inner)
+    assert lowest == pytest.approx(-1.0, abs=1e-9)
+    assert highest == pytest.approx(2.0 + max(at, 1 - at) ** 2, abs=1e-9)
+
+
+# Closed forms, against sums term by term.
+
+
+starts = st.floats(-8, 12).map(lambda exponent: 10**exponent)
+steps = st.one_of(st.just(0.0), st.floats(-14, 0).map(lambda exponent: 10**exponent))
+
+
+@given(start=starts, step=steps, terms=st.integers(0, 500))
+def test_sums_over_a_progression_are_those_of_its_terms(start, step, terms):
+    values = [start + i * step for i in range(terms)]
+    scale = sum(abs(math.log(value)) for value in values) + terms
+    assert sum_of_logs(start, step, terms) == pytest.approx(math.fsum(map(math.log, values)), abs=1e-12 * scale)
+    assert sum_of_reciprocals(start, step, terms) == pytest.approx(math.fsum(1 / v for v in values), rel=1e-11)
+    weighted = math.fsum(i / v for i, v in enumerate(values))
+    assert sum_of_weighted_reciprocals(start, step, terms) == pytest.approx(weighted, rel=1e-9)
+
+
+@given(x=starts.filter(lambda start: start > 1e-3), d=st.integers(0, 300))
+def test_a_ratio_of_gamma_functions_is_a_product_of_factors(x, d):
+    logs = [math.log(x + i) for i in range(d)]
+    assert float(log_gamma_ratio(x, d)) == pytest.approx(math.fsum(logs), abs=1e-13 * (1 + sum(map(abs, logs))))
+
+
+def test_a_ratio_is_exact_where_the_gamma_functions_themselves_are_not():
+    # Two half steps are one step, log x.
+    for x in (1e3, 1e8, 1e13):
+        halves = log_gamma_ratio(x, 0.5) + log_gamma_ratio(x + 0.5, 0.5)
+        assert float(halves) == pytest.approx(math.log(x), rel=1e-14)

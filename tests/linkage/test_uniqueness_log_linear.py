@@ -15,11 +15,10 @@ from reidsim.linkage.uniqueness import log_linear, of_sample
 from reidsim.linkage.uniqueness.log_linear import LogLinearModel, all_pairs, fitting_model
 from reidsim.linkage.uniqueness.of_sample import uniqueness_of_sample
 from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
-from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
 
 RNG = np.random.default_rng(0)
 EVERY = list(itertools.product(POPULATIONS, (0.02, 0.1), (False, True)))
-FEW = [("independent", 0.02, True), ("chained", 0.02, False), ("chained", 0.1, True), ("hidden", 0.02, True)]
+FEW = [("independent", 0.02, True), ("chained", 0.02, False)]
 
 
 def cells_of(rows, weights):
@@ -117,24 +116,6 @@ def test_of_a_whole_population_everything_is_known(pairs):
     assert model.everybody().people.tolist() == model.everybody().records.tolist()
 
 
-def test_weights_of_unique_records_alone():
-    cells = cells_of(ROWS, [2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 8.0])
-    estimate = benedetti_franconi_uniqueness(cells, level=0.9)
-    weights = np.array([3.0, 4.0, 5.0, 8.0])
-    assert estimate.p_unique_given_sample_unique == pytest.approx((1 / weights).mean())
-    assert estimate.expected_uniques == pytest.approx(4)
-    assert estimate.risk_of_sample_uniques == pytest.approx((np.log(weights) / (weights - 1)).mean())
-    reach = 1.6448536269514722
-    spread = reach * math.sqrt(((1 / weights) * (1 - 1 / weights)).sum()) / 4
-    assert (estimate.low, estimate.high) == (
-        pytest.approx(max(estimate.p_unique_given_sample_unique - spread, 0)),
-        pytest.approx(estimate.p_unique_given_sample_unique + spread),
-    )
-    none = benedetti_franconi_uniqueness(cells_of([(0,), (0,)], [2.0, 2.0]))
-    assert (none.expected_uniques, none.risk_of_sample_uniques) == (0.0, None)
-    assert none.note == "no record of the sample is unique"
-
-
 @pytest.mark.parametrize(("name", "rate", "strata"), cases(EVERY, FEW))
 def test_the_estimate_taken_is_near_the_truth_of_simulated_populations(name, rate, strata):
     """Check that the selected estimate is near the truth, usually slightly above it.
@@ -160,35 +141,6 @@ def test_the_estimate_taken_is_near_the_truth_of_simulated_populations(name, rat
         assert LogLinearModel(drawn.cells).bias_z > 10
 
 
-def test_the_bias_is_that_of_many_samples():
-    """For a model without weak interactions, mean estimated and actual excess agree."""
-    rng = np.random.default_rng(4)
-    shape, rate, people = (12, 10, 8), 0.25, 600
-    table = np.einsum("i,j,k->ijk", *(rng.dirichlet(np.full(n, 8.0)) for n in shape))
-    table = table * rng.gamma(12.0, 1 / 12, shape)
-    table = people * table / table.sum()
-    estimated, actual, zs = [], [], []
-    for _ in range(300):
-        everybody = rng.poisson(table)
-        sampled = rng.binomial(everybody, rate)
-        codes = np.argwhere(sampled)
-        at = tuple(codes.T)
-        cells = SampleCells(codes, sampled[at], sampled[at] / rate, True)
-        if cells.shape != shape:
-            continue
-        model = LogLinearModel(cells)
-        unique = sampled == 1
-        expected = model.uniqueness().p_unique_given_sample_unique * unique.sum()
-        actual.append(expected - (everybody[unique] == 1).sum())
-        estimated.append(model.bias)
-        zs.append(model.bias_z)
-    assert len(actual) > 200
-    error = math.sqrt((np.var(actual) + np.var(estimated)) / len(actual))
-    # Three standard errors of the difference, plus the effect of fitting the margins.
-    assert abs(np.mean(actual) - np.mean(estimated)) < 3 * error + 0.5
-    assert np.std(zs) == pytest.approx(1.0, abs=0.35)
-
-
 def test_too_large_a_table_is_told_with_its_size(monkeypatch):
     monkeypatch.setattr(log_linear, "MOST_CELLS", 11)
     cells = cells_of(ROWS, np.full(8, 3.0))
@@ -212,11 +164,9 @@ class Biased:
     ("biases", "taken", "said"),
     [
         ((1.9, 0.0, 0.0), 0, "no more than chance"),
-        ((-1.9, 0.0, 0.0), 0, "no more than chance"),
         ((2.0, 1.9, 0.0), 1, "1 interaction of two attributes one of z = 1.9, which is no more than chance"),
         ((9.0, 4.0, -1.0), 2, "2 interactions of two attributes one of z = -1.0, which is no more than chance"),
         ((9.0, 4.0, 3.0), 2, "rather too high, and the safe side"),
-        ((9.0, -4.0, 0.0), 0, "rather too high, and the safe side"),
         ((-3.0, 0.0, 0.0), 0, "rather too low"),
     ],
 )

@@ -21,10 +21,7 @@ from tiers import examples
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
-from reidsim.linkage.uniqueness.pitman import (
-    fit_pitman,
-    pitman_uniqueness,
-)
+from reidsim.linkage.uniqueness.pitman import fit_pitman, pitman_uniqueness
 from reidsim.linkage.uniqueness.pitman_likelihood import (
     PitmanLikelihood,
     probability_of_staying_unique,
@@ -94,23 +91,6 @@ def by_definition(sizes, theta, a):
     )
 
 
-def simulated(theta, a, records, rng):
-    """Draw the group sizes of a sample."""
-    group_of, sizes = [0], [1]
-    for n in range(1, records):
-        if rng.random() * (theta + n) < theta + len(sizes) * a:
-            group_of.append(len(sizes))
-            sizes.append(1)
-            continue
-        # A record's group is drawn with probability size / n, and kept with (size - a) / size.
-        group = group_of[rng.integers(n)]
-        while rng.random() * sizes[group] < a:
-            group = group_of[rng.integers(n)]
-        group_of.append(group)
-        sizes[group] += 1
-    return sizes
-
-
 def as_mapping(sample):
     return dict(zip(sample.sizes.tolist(), sample.frequencies.tolist(), strict=True))
 
@@ -142,15 +122,6 @@ def test_uniques_are_those_of_other_programs(vector, population):
     assert estimate.p_unique_given_sample_unique == pytest.approx(population["p_unique_given_sample_unique"], rel=2e-8)
 
 
-@pytest.mark.parametrize(("fraction", "printed"), [(0.1, 0.27684993883653597), (0.01, 0.1446083531367384)])
-def test_the_share_of_uniques_is_that_of_arx_own_test(fraction, printed):
-    # TestRiskMetrics.testDecisionRule2 of ARX: Adult, 30,162 records, all nine columns.
-    sample = GroupFrequencies.from_mapping(SIZES["arx_adult_all9"])
-    people = round(sample.records / fraction)
-    fit = fit_pitman(sample)
-    assert approximate_uniques(fit.theta, fit.a, people) / people == pytest.approx(printed, rel=1e-9)
-
-
 @pytest.mark.parametrize(("theta", "a"), [(1.5, 0.0), (0.3, 0.6), (-0.4, 0.5), (40.0, 0.9)])
 def test_probabilities_are_those_of_the_sequential_rule(theta, a):
     by_frequencies = Counter()
@@ -160,13 +131,6 @@ def test_probabilities_are_those_of_the_sequential_rule(theta, a):
     for sizes, probability in by_frequencies.items():
         sample = GroupFrequencies.from_mapping(dict(sizes))
         assert math.exp(log_likelihood(sample, theta, a)) == pytest.approx(probability, rel=1e-12)
-
-
-@pytest.mark.parametrize(("theta", "a"), [(1.5, 0.0), (0.3, 0.6), (-0.4, 0.5), (40.0, 0.9)])
-@pytest.mark.parametrize("people", [1, 2, 7])
-def test_expected_uniques_are_those_of_the_sequential_rule(theta, a, people):
-    exact = sum(probability * groups.count(1) for groups, probability in sequential(theta, a, people).items())
-    assert hoshino_uniques(theta, a, people) == pytest.approx(exact, rel=1e-12)
 
 
 @given(sample=ordinary_samples, parameters=parameters)
@@ -194,10 +158,7 @@ def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    ("sizes", "people"),
-    [(SIZES["toy"], 1000), (SIZES["tail"], 10_000), ({1: 6, 2: 2, 3: 1}, 100), ({1: 30, 2: 1}, 500)],
-)
+@pytest.mark.parametrize(("sizes", "people"), [(SIZES["toy"], 1000), ({1: 6, 2: 2, 3: 1}, 100)])
 def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes, people):
     sample = GroupFrequencies.from_mapping(sizes)
     estimate = pitman_uniqueness(sample, people)
@@ -218,21 +179,6 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes,
     assert max(likely) == pytest.approx(estimate.high, rel=0.05)
     assert min(uniques) == pytest.approx(estimate.uniques_low, rel=0.05)
     assert max(uniques) == pytest.approx(estimate.uniques_high, rel=0.05)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("level", [0.5, 0.95])
-def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(level):
-    theta, a, records, people, replicates = 40.0, 0.5, 200, 5000, 100
-    rng = np.random.default_rng(12)
-    truth = probability_of_staying_unique(theta + a, 1 - a, records, people)
-    held = 0
-    for _ in range(replicates):
-        sample = GroupFrequencies.from_group_sizes(simulated(theta, a, records, rng))
-        estimate = pitman_uniqueness(sample, people, level=level)
-        held += estimate.low <= truth <= estimate.high
-    # Four standard errors of a binomial share.
-    assert held / replicates == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / replicates))
 
 
 def test_when_every_record_is_unique_so_may_be_everybody():

@@ -32,20 +32,6 @@ def test_values_come_first_and_groups_are_above_their_members():
     assert above(tree, "any") == []
 
 
-def test_chains_run_from_the_top_to_the_node():
-    tree = ValueTree.from_groups("race", GROUPS)
-    for node, label in enumerate(tree.labels):
-        chain = [tree.labels[n] for n in tree.chain[node] if n >= 0]
-        assert chain == [*above(tree, label)[::-1], label]
-        assert tree.depth[node] == len(chain) - 1
-
-
-def test_groups_need_not_hold_all_values():
-    tree = ValueTree.from_groups("age", {"young": ["1", "2"]})
-    assert tree.attribute.categories == ("1", "2")
-    assert (tree.depth == [1, 1, 0]).all()
-
-
 def test_a_hierarchy_gives_a_node_per_group_of_values():
     attribute = Attribute("age", ("1", "2", "3"))
     hierarchy = Hierarchy.from_labels(attribute, [["1-2", "1-2", "3"], ["1-2", "1-2", "3"], ["*", "*", "*"]])
@@ -54,12 +40,6 @@ def test_a_hierarchy_gives_a_node_per_group_of_values():
     assert sorted(tree.labels) == sorted(["1", "2", "3", "1-2", "*"])
     assert above(tree, "1") == ["1-2", "*"]
     assert above(tree, "3") == ["*"]
-
-
-def test_a_group_of_another_name_is_another_node():
-    attribute = Attribute("age", ("1", "2"))
-    tree = ValueTree.from_hierarchy(Hierarchy.from_labels(attribute, [["one", "two"], ["*", "*"]]))
-    assert above(tree, "1") == ["one", "*"]
 
 
 def test_labels_are_encoded():

@@ -50,11 +50,6 @@ def test_a_table_of_counts_is_a_population(town):
     assert population.counts.dtype == np.int64
 
 
-def test_counts_do_not_depend_on_seed_or_kind(town):
-    path = town()
-    assert cells(load_population(path)) == cells(load_population(path, counts="expected", seed=5))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -97,12 +92,3 @@ def test_an_unknown_name_is_told_with_the_nearest():
 )
 def test_categories_are_in_natural_order(values, expected):
     assert natural_categories(pd.Series(values)) == expected
-
-
-def test_adult_holds_the_records_of_the_study():
-    adult = load_population("adult")
-    assert adult.domain.names == ("age", "race", "sex")
-    assert set(adult.domain["race"].categories) == {"White", "Black", "AIAN", "API", "Other"}
-    assert set(adult.domain["sex"].categories) == {"Female", "Male"}
-    assert adult.total == 32_561
-    assert adult.source

@@ -1,20 +1,16 @@
 """Populations from figures by area and by age: one by hand, and Tennessee."""
 
-import csv
-import gzip
 import math
 
 import numpy as np
 import pytest
-from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
-from reidsim.populations.census_cells import largest_remainders, tail_weights
-from reidsim.populations.recipe import Tail
+from reidsim.populations.census_cells import largest_remainders
+from reidsim.scenarios.load import load_scenario
 
 AREAS = """\
 # source: made up
@@ -143,88 +139,8 @@ def test_largest_remainders_are_those_of_the_textbook(people, parts):
         assert not up or not down or min(up) >= max(down) - 1e-9
 
 
-def test_the_tail_weighs_years_as_it_says():
-    weights = tail_weights(Tail(linear=0.13, quadratic=0.0055), 31)
-    raw = [math.exp(-0.13 * k - 0.0055 * k * k) for k in range(31)]
-    np.testing.assert_allclose(weights, np.array(raw) / sum(raw), rtol=1e-12)
-    assert tail_weights(Tail(linear=5.0, quadratic=1.0), 1).tolist() == [1.0]
-
-
-# Tennessee. The figures are read here again, independently of the package.
-
-
-@pytest.fixture(scope="module")
-def figures():
-    with gzip.open(bundled_folder("populations") / "figures" / "tennessee-2010-zcta.csv.gz", "rt") as file:
-        rows = at_least(628, csv.DictReader(line for line in file if not line.startswith("#")))
-    hispanic = {"white": 53.0, "black": 2.5, "aian": 1.4, "api": 0.5, "other": 42.7}
-    whole = sum(hispanic.values())
-    people, shares = {}, {}
-    for row in rows:
-        adults = {race: float(row[f"adults_{race}"]) for race in hispanic}
-        adults["other"] += float(row["adults_two_or_more"])
-        for race, percent in hispanic.items():
-            adults[race] += float(row["adults_hispanic"]) * percent / whole
-        people[row["zcta"]] = int(row["people"])
-        shares[row["zcta"]] = np.array(list(adults.values())) / sum(adults.values())
-    return people, shares
-
-
-@pytest.fixture(scope="module")
-def tennessee_table(tennessee):
-    return dense(tennessee)
-
-
-def test_tennessee_has_the_cells_of_the_paper(tennessee):
-    assert tennessee.domain.names == ("age", "race", "sex", "zip")
-    assert tennessee.domain.shape == (121, 5, 2, 628)
-    assert tennessee.domain["age"].categories == tuple(map(str, range(121)))
-    assert tennessee.domain["race"].categories == ("White", "Black", "AIAN", "API", "Other")
-    assert tennessee.total == 6_346_105
-    assert tennessee.counts.dtype == np.int64
-
-
-def test_every_zip_code_has_exactly_the_people_of_the_figures(tennessee, tennessee_table, figures):
-    people, _ = figures
-    zips = tennessee.domain["zip"].categories
-    assert set(zips) == set(people)
-    assert tennessee_table.sum(axis=(0, 1, 2)).tolist() == [people[code] for code in zips]
-    assert sum(people.values()) == 6_346_105
-
-
-def chi_square_z(observed, expected):
-    """Return a multinomial chi-square as a normal value (Wilson and Hilferty 1931)."""
-    order = np.argsort(expected.ravel())
-    observed, expected = observed.ravel()[order], expected.ravel()[order]
-    # Cells with fewer than 5 expected people are pooled.
-    rare = np.cumsum(expected) < 5
-    observed = np.append(observed[~rare], observed[rare].sum())
-    expected = np.append(expected[~rare], expected[rare].sum())
-    observed, expected = observed[expected > 0], expected[expected > 0]
-    if len(expected) < 2:
-        return 0.0
-    if expected[-1] < 5:
-        observed, expected = (
-            np.append(observed[:-2], observed[-2:].sum()),
-            np.append(expected[:-2], expected[-2:].sum()),
-        )
-    k = len(expected) - 1
-    statistic = ((observed - expected) ** 2 / expected).sum()
-    return ((statistic / k) ** (1 / 3) - (1 - 2 / (9 * k))) / math.sqrt(2 / (9 * k))
-
-
-def test_ages_and_sexes_of_each_large_zip_code_are_drawn_in_proportion(tennessee, tennessee_table, tennessee_expected):
-    expected_table = dense(tennessee_expected)
-    values = []
-    for r in range(2):
-        shares = expected_table[:, r].sum(axis=2) / expected_table[:, r].sum()
-        for z in range(628):
-            observed = tennessee_table[:, r, :, z]
-            if observed.sum() > 2000:
-                values.append(chi_square_z(observed, observed.sum() * shares))
-    # Standard normal values are beyond 5.5 by chance once in 26 million: in 700 of them once in 38,000 draws. Their
-    # mean is 0 within 5 standard errors plus .1 for the approximation at few degrees of freedom.
-    assert len(values) > 400
-    assert max(map(abs, values)) < 5.5
-    assert abs(np.mean(values)) < 5 / math.sqrt(len(values)) + 0.1
-    assert 0.85 < np.std(values) < 1.15
+def test_the_prior_of_xia2015_is_the_share_of_people_in_the_registry():
+    # As printed; the paper's own count of the people, 9,553,967, is a little larger.
+    prior = load_scenario("xia2015").scenario.adversary.sequential.prior
+    people, voters = (load_population(name).total for name in ("north-carolina-2010", "north-carolina-voters"))
+    assert prior == round(voters / people, 2) == 0.63

@@ -1,7 +1,5 @@
 """User files: the recipe handles missing and unknown values, in CSV and Parquet."""
 
-from collections import Counter
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,21 +94,6 @@ def test_parquet_is_read_like_text(town, tmp_path):
     frame.to_parquet(tmp_path / "people.parquet")
     population = town('missing = "drop"', recipe=RECIPE.replace("people.csv", "people.parquet"))
     assert cells(population) == {("30", "F"): 2, ("31", "M"): 3}
-
-
-def test_every_rule_keeps_the_people_it_should(town):
-    rng = np.random.default_rng(3)
-    values = rng.choice(["a", "b", ""], size=(200, 2), p=[0.5, 0.3, 0.2])
-    people = "x,y\n" + "".join(f"{x},{y}\n" for x, y in values)
-    recipe = 'kind = "counts"\nfile = "people.csv"\n[columns]\nx = "x"\ny = "y"\n'
-    whole = Counter(map(tuple, values.tolist()))
-    complete = {cell: n for cell, n in whole.items() if "" not in cell}
-    assert cells(town('missing = "drop"', people=people, recipe=recipe)) == complete
-    own = {tuple(value or "missing" for value in cell): n for cell, n in whole.items()}
-    assert cells(town('missing = "category"', people=people, recipe=recipe)) == own
-    drawn = town('missing = "draw"', people=people, recipe=recipe)
-    assert drawn.total == 200
-    assert all(cells(drawn)[cell] >= n for cell, n in complete.items())
 
 
 @pytest.mark.parametrize(

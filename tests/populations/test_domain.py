@@ -1,4 +1,5 @@
 import itertools
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations import domain as domain_module
 from reidsim.populations.domain import Attribute, Domain, keys_of_both, mixed_radix_keys, row_keys
+from reidsim.populations.value_groups import Combinations, GroupedAttribute, group_codes
 
 AGE = Attribute("age", ("47", "48", "90+"))
 SEX = Attribute("sex", ("Female", "Male"))
@@ -24,12 +26,6 @@ def coded_rows(draw, min_rows=0):
     rows = draw(st.lists(row, min_size=min_rows, max_size=12))
     domain = Domain(tuple(Attribute(f"x{f}", tuple(f"{f}.{c}" for c in range(n))) for f, n in enumerate(shape)))
     return domain, np.array(rows, dtype=np.int32).reshape(len(rows), len(shape))
-
-
-def test_a_value_is_coded_by_the_position_of_its_category():
-    codes = AGE.encode(["48", "90+", "47", "48"])
-    assert codes.tolist() == [1, 2, 0, 1]
-    assert codes.dtype == np.int32
 
 
 @pytest.mark.parametrize(
@@ -76,16 +72,6 @@ def test_categories_are_distinct_and_at_least_one(categories, message):
         Attribute("x", categories)
 
 
-def test_a_domain_knows_its_attributes_by_name():
-    assert DOMAIN.names == ("age", "sex")
-    assert DOMAIN.shape == (3, 2)
-    assert DOMAIN["sex"] is SEX
-    assert DOMAIN.position("sex") == 1
-    assert DOMAIN.select(["sex", "age"]).names == ("sex", "age")
-    assert Domain((AGE, SEX)) == DOMAIN
-    assert Domain((SEX, AGE)) != DOMAIN
-
-
 @given(drawn=coded_rows())
 def test_decoding_and_encoding_gives_the_codes_back(drawn):
     domain, codes = drawn
@@ -129,3 +115,58 @@ def test_domains_too_large_for_64_bit_keys_are_rejected():
     assert mixed_radix_keys(np.array([[2**31 - 1, 2**30 - 1]]), (2**31, 2**30)).tolist() == [2**61 - 1]
     with pytest.raises(InputError, match=r"too many cells in the domain; found 4611686018427387904; expected fewer"):
         mixed_radix_keys(row, (2**31, 2**31))
+
+
+# Value groups: one group per value, equal numbering from codes and from labels.
+
+
+AGES = Attribute("age", tuple(str(age) for age in range(101)))
+STATES = Attribute("state", ("Ohio", "Tennessee", "Utah"))
+
+
+@given(st.lists(st.integers(1, 100), min_size=1, max_size=6, unique=True))
+def test_ranges_of_whole_numbers_cover_what_falls_in_them(cuts: list[int]) -> None:
+    cuts = sorted(cuts)
+    groups = {f"below {cuts[0]}": [f"..{cuts[0] - 1}"], f"from {cuts[-1]}": [f"{cuts[-1]}.."]}
+    groups |= {str(low): [f"{low}..{high - 1}"] for low, high in pairwise(cuts)}
+    names = list(groups)
+    for age, code in enumerate(group_codes(AGES, groups)):
+        below = [cut for cut in cuts if cut <= age]
+        expected = f"below {cuts[0]}" if not below else f"from {cuts[-1]}" if age >= cuts[-1] else str(below[-1])
+        assert names[code] == expected
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ({"a": ["Ohio"], "b": ["Utah"]}, "groups of 'state': value in no group; found 'Tennessee'"),
+        ({"a": ["Ohio", "Utah"], "b": ["Utah", "Tennessee"]}, "value in two groups; found 'Utah'"),
+        ({"a": ["Ohoi"], "b": ["otherwise"]}, r"group 'a' of 'state': no value of 'state'.*did you mean 'Ohio'"),
+        ({"a": ["otherwise"], "b": ["otherwise"]}, "'otherwise' in two groups"),
+        ({"a": ["9..3"], "b": ["otherwise"]}, "group 'a' of 'state': range that ends before it begins; found '9..3'"),
+    ],
+)
+def test_groups_that_cannot_be(groups: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        group_codes(STATES, groups)
+
+
+def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None:
+    ages = GroupedAttribute.of(AGES, {"old": ["65.."], "young": ["..17"], "adult": ["otherwise"], "ancient": ["150.."]})
+    combinations = Combinations([GroupedAttribute.of(STATES), ages])
+    codes = [np.array([0, 2, 1, 2]), np.array([70, 3, 30, 99])]
+    rows = combinations.of_codes(codes, 4)
+    assert rows.tolist() == [0 * 4 + 0, 2 * 4 + 1, 1 * 4 + 2, 2 * 4 + 0]
+    labels = [
+        pd.Series(["Ohio", "Utah", "Tennessee", "Utah", "Iowa"]),
+        pd.Series(["old", "young", "adult", "old", "old"]),
+    ]
+    assert combinations.of_labels(labels, 5).tolist() == [*rows.tolist(), -1]
+    assert combinations.label(6) == "state = Tennessee, age = adult"
+    assert combinations.possible.tolist() == [True, True, True, False] * 3
+
+
+def test_too_many_combinations() -> None:
+    wide = Attribute("zip", tuple(map(str, range(4000))))
+    with pytest.raises(InputError, match="zip, code: too many combinations of values; found 16000000"):
+        Combinations([GroupedAttribute.of(wide), GroupedAttribute.of(Attribute("code", wide.categories))])

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 
 DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))
@@ -17,14 +18,6 @@ def as_dict(population):
     cells = list(map(tuple, population.cells.tolist()))
     assert len(set(cells)) == len(cells)
     return dict(zip(cells, population.counts.tolist(), strict=True))
-
-
-@given(people=rows)
-def test_people_are_added_up_by_cell(people):
-    population = Population.from_records(DOMAIN, np.array(people, dtype=np.int32))
-    assert as_dict(population) == Counter(people)
-    assert population.total == len(people)
-    assert population.counts.dtype == np.int64
 
 
 @given(people=rows, data=st.data())
@@ -56,13 +49,6 @@ def test_a_marginal_counts_by_the_attributes_asked_for_in_their_order(people):
     assert population.marginal(["a", "b"]) is population
 
 
-def test_expected_counts_stay_fractions():
-    codes = np.array([[0, 0], [0, 0], [1, 1]], dtype=np.int32)
-    population = Population.from_records(DOMAIN, codes, np.array([0.25, 0.5, 2.0]))
-    assert as_dict(population) == {(0, 0): 0.75, (1, 1): 2.0}
-    assert population.total == 2.75
-
-
 @pytest.mark.parametrize("counts", [[], [0]])
 def test_a_population_of_nobody_is_rejected(counts):
     cells = np.zeros((len(counts), 2), dtype=np.int32)
@@ -76,3 +62,45 @@ def test_a_population_of_nobody_is_rejected(counts):
 def test_negative_counts_are_rejected(make):
     with pytest.raises(InputError, match="negative count; found -1; expected 0 or more"):
         make(DOMAIN, np.array([[0, 0], [1, 1]], dtype=np.int32), np.array([5, -1]))
+
+
+def individuals(people):
+    return Individuals(DOMAIN, np.array(people, dtype=np.int32), name="town")
+
+
+@given(people=rows)
+def test_counting_individuals_and_listing_the_counted_are_inverse(people):
+    counted = individuals(people).population()
+    listed = Individuals.of(counted)
+    assert sorted(map(tuple, listed.codes.tolist())) == sorted(people)
+    assert counted.name == "town"
+
+
+@given(people=rows, data=st.data())
+def test_attributes_and_people_can_be_chosen(people, data):
+    chosen = np.array(data.draw(st.lists(st.sampled_from(range(len(people))), min_size=1)))
+    some = individuals(people).select(["b"]).take(chosen)
+    assert some.column("b").tolist() == [people[row][1] for row in chosen]
+    assert some.domain.names == ("b",)
+    assert some.n_people == len(chosen)
+
+
+def test_missing_values_are_shown_and_refused_where_cells_are_needed():
+    people = individuals([(0, -1), (1, 1), (2, -1), (2, 0)])
+    assert people.to_frame()["a"].notna().all()
+    assert people.to_frame()["b"].isna().tolist() == [True, False, True, False]
+    with pytest.raises(InputError, match="people with missing values have no cell; found '2 missing'"):
+        people.population()
+
+
+def test_a_population_of_nobody_is_refused():
+    with pytest.raises(InputError, match="the population is empty"):
+        Individuals(DOMAIN, np.zeros((0, 2), dtype=np.int32))
+
+
+def test_expected_counts_and_too_many_people_are_not_listed():
+    cell = np.zeros((1, 2), dtype=np.int32)
+    with pytest.raises(InputError, match="expected counts of whole people"):
+        Individuals.of(Population(DOMAIN, cell, np.array([1.5])))
+    with pytest.raises(InputError, match="too many people for a row each: about 8,000 TB are needed"):
+        Individuals.of(Population(DOMAIN, cell, np.array([10**15])))

@@ -74,8 +74,6 @@ def test_expected_counts_cannot_be_drawn_from() -> None:
         draw_registry(people([4.0, 5.0]), 3, np.random.default_rng(0))
 
 
-# Recipes
-
 VOTERS = """
 kind = "registry"
 source = "made up"
@@ -107,39 +105,6 @@ def failure(path: Path, **options: Any) -> InputError:
     with pytest.raises(InputError) as caught:
         load_population(path, **options)
     return caught.value
-
-
-def test_recipe(voters: Path) -> None:
-    town = by_cell(load_population(voters.parent / "folder" / "town.toml"))
-    registry = load_population(voters)
-    assert registry.total == 60
-    assert all(listed <= town[cell] for cell, listed in by_cell(registry).items())
-    assert registry.domain.names == ("sex", "zip")
-    assert (registry.name, registry.source) == ("voters", "made up")
-
-
-def test_the_stream_is_not_that_of_a_population_with_the_same_seed(voters: Path) -> None:
-    town = load_population(voters.parent / "folder" / "town.toml")
-    population_stream = np.random.default_rng(np.random.SeedSequence(4))
-    assert by_cell(load_population(voters)) != by_cell(draw_registry(town, 60, population_stream))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "where"),
-    [
-        ("size = 60", "size = 101", "size"),
-        ("size = 60", "size = 0", "size"),
-        ("size = 60", "size = 0.6", "size"),
-        ("size = 60\n", "", "size"),
-        ("seed = 4\n", "", "seed"),
-        ("seed = 4", "seed = -1", "seed"),
-        ("population =", "people =", "people"),
-    ],
-)
-def test_value_not_allowed(voters: Path, old: str, new: str, where: str) -> None:
-    voters.write_text(VOTERS.replace(old, new))
-    error = failure(voters)
-    assert (error.source, error.where) == (str(voters), where)
 
 
 def test_recipes_that_name_each_other(voters: Path) -> None:

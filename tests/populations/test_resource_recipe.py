@@ -1,12 +1,10 @@
 """Recipes of external resources, and recipes that name other recipes."""
 
-import json
-
 import pyarrow.parquet as pq
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.populations.catalogue import load_individuals, load_population, load_resource, make
+from reidsim.populations.catalogue import load_individuals, load_resource
 from reidsim.populations.files import read_population_file
 from reidsim.populations.populate import populate
 
@@ -73,14 +71,10 @@ def test_coverage_by_group_and_who_can_be_listed(folder):
     [
         ([], "nothing says who is listed; expected size, coverage or both"),
         (["size = 101"], "size: size that cannot be drawn; found 101; expected 1 to 100"),
-        (["size = 1", "missing = { zip = 0.1 }"], "missing: not an attribute of the resource; found 'zip'"),
         (["size = 1", 'attributes = ["zip"]'], "no such attribute; found 'zip'"),
         (["size = 1", 'among = { sex = ["X"] }'], "among.sex: not a value of 'sex'; found 'X'"),
-        (["coverage = 1.5"], "coverage"),
         (["[coverage]", 'by = "sex"', "shares = { F = 0.5 }"], "share missing; expected one for 'M'"),
-        (["[coverage]", 'by = "zip"', "shares = { F = 0.5 }"], "no such attribute; found 'zip'"),
         (["coverage = 0.0"], "nobody is listed"),
-        (["size = 1", "price = -2.0"], "price"),
     ],
 )
 def test_what_a_resource_cannot_be(folder, lines, problem):
@@ -100,20 +94,6 @@ def test_a_resource_file_keeps_the_truth_apart(folder, tmp_path):
     assert truth["person"].is_unique
 
 
-def test_a_written_population_is_used_like_a_recipe(folder):
-    populate("town.toml", "town.parquet")
-    assert load_population("town.parquet").total == 100
-    folder("size = 30")
-    text = RESOURCE.replace("town.toml", "town.parquet") + "size = 30\n"
-    with open("list.toml", "w", encoding="utf-8") as file:
-        file.write(text)
-    assert load_resource("list.toml").records.n_people == 30
-    with pytest.raises(InputError, match=r"town.parquet: made already"):
-        make("town.parquet", seed=3)
-    with pytest.raises(InputError, match=r"town.parquet: made already"):
-        populate("town.parquet", "again.parquet")
-
-
 def test_nothing_is_overwritten(folder):
     populate("town.toml", "town.parquet")
     with pytest.raises(InputError, match="exists already"):
@@ -125,16 +105,6 @@ def test_nothing_is_overwritten(folder):
             populate("nowhere.toml", taken)
     with pytest.raises(InputError, match=r"expected a name that ends in \.parquet"):
         populate("town.toml", "town.csv")
-
-
-def test_the_file_of_the_adversary_does_not_tell_how_to_make_the_truth(folder):
-
-    populate(folder("size = 30"), "list.parquet", seed=4)
-    seen = json.loads(pq.read_schema("list.parquet").metadata[b"reidsim"])
-    truth = json.loads(pq.read_schema("list.truth.parquet").metadata[b"reidsim"])
-    assert not {"seed", "content"} & set(seen)
-    assert truth["seed"] == 4
-    assert truth["content"]["size"] == 30
 
 
 def test_a_resource_is_written_with_its_truth_or_not_at_all(folder, tmp_path, monkeypatch):

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.individuals import Individuals
-from reidsim.populations.resources import (
-    ExternalResource,
-    ResourceRecipe,
-    draw_people,
-    resource_of,
-    with_values_missing,
-)
+from reidsim.populations.resources import ResourceRecipe, draw_people, resource_of, with_values_missing
 
 DOMAIN = Domain(
     (Attribute("person", tuple(map(str, range(5000)))), Attribute("sex", ("F", "M")), Attribute("zip", tuple("abcd")))
@@ -81,13 +75,6 @@ def test_everybody_is_listed_by_their_own_chance():
     assert 1e-4 < scipy.stats.chi2(n).cdf(statistic) < 1 - 1e-4
 
 
-def test_every_set_of_a_size_is_equally_likely():
-    draws = 6000
-    sets = Counter(tuple(sorted(draw_people(np.ones(5), generator(seed), 2))) for seed in range(draws))
-    assert set(sets) == set(itertools.combinations(range(5), 2))
-    assert scipy.stats.chisquare(list(sets.values())).pvalue > 1e-4
-
-
 def test_with_a_size_chances_are_weights():
     # The first of two people drawn without replacement has probability w / sum w, the second likewise among the rest.
     weights, draws = np.array([0.6, 0.3, 0.1]), 6000
@@ -98,11 +85,6 @@ def test_with_a_size_chances_are_weights():
     }
     observed = [sets[pair] for pair in expected]
     assert scipy.stats.chisquare(observed, [draws * p for p in expected.values()]).pvalue > 1e-4
-
-
-def test_the_place_in_the_file_tells_nothing():
-    first = [draw_people(np.ones(4), generator(seed))[0] for seed in range(2000)]
-    assert scipy.stats.chisquare(np.bincount(first, minlength=4)).pvalue > 1e-4
 
 
 def test_only_people_among_given_values_are_listed():
@@ -118,10 +100,3 @@ def test_values_missing_at_one_share_are_lost_together():
     assert missing[0] == 250
     assert missing[1] + missing[2] == 600
     assert 240 < missing[1] < 360  # 5 standard deviations of a hypergeometric draw, 300 +- 12
-
-
-def test_price_and_buyers_of_the_recipe():
-    sold = drawn(3, size=3, price=20.0, buyers=("party", "candidate"))
-    assert isinstance(sold, ExternalResource)
-    assert drawn(3, size=3).buyers == ("anyone",)
-    assert (sold.buyers, sold.price) == (("party", "candidate"), 20.0)

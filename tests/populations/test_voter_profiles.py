@@ -4,16 +4,17 @@ import csv
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 from found import at_least
 
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
-from reidsim.populations.voter_profiles import voter_profile, voter_profiles
+from reidsim.populations.social_media import load_social_media
+from reidsim.populations.voter_profiles import voter_profile
 
 FIGURES = bundled_folder("populations") / "figures"
 FACTS, ASSUMED = FIGURES / "voter-lists-by-state.csv.gz", FIGURES / "voter-lists-assumed.csv.gz"
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "voters" / "state_voter_attributes.csv"
 
 YES_OR_NO = frozenset({"yes", "no"})
 PLAIN = {
@@ -29,17 +30,6 @@ PLAIN = {
 def rows_of_the_table():
     with gzip.open(FACTS, "rt", encoding="utf-8", newline="") as file:
         return at_least(51, csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-def test_all_states() -> None:
-    profiles = voter_profiles()
-    assert len(profiles) == 51
-    assert list(profiles) == sorted(profiles)
-    assert len({profile.abbreviation for profile in profiles.values()}) == 51
-    for profile in profiles.values():
-        assert 0 <= profile.registered_share <= 1
-        assert profile.price >= 0
-        assert profile.access in {"Open", "Mixed", "Restricted"}
 
 
 def test_facts_without_a_plain_answer_are_assumed_with_a_reason() -> None:
@@ -58,14 +48,6 @@ def test_facts_without_a_plain_answer_are_assumed_with_a_reason() -> None:
                 assert getattr(profile, fact) == (facts[column] == "yes")
 
 
-def test_every_assumption_is_used() -> None:
-    with gzip.open(ASSUMED, "rt", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    used = {(p.state, a.fact) for p in voter_profiles().values() for a in p.assumptions}
-    assert used == {(row["state"], row["fact"]) for row in rows}
-    assert len(used) == len(rows)
-
-
 def test_tennessee_is_assumed_to_carry_what_the_case_study_needs() -> None:
     tennessee = voter_profile("Tennessee")
     assert (tennessee.birth, tennessee.sex, tennessee.race, tennessee.ethnicity) == ("year", True, True, False)
@@ -77,31 +59,87 @@ def test_tennessee_is_assumed_to_carry_what_the_case_study_needs() -> None:
     assert tennessee.registered_share == pytest.approx(0.76533, abs=5e-6)
 
 
-def test_registered_shares_that_are_assumed() -> None:
-    assumed = {
-        profile.state
-        for profile in voter_profiles().values()
-        if any(assumption.fact == "registered_share" for assumption in profile.assumptions)
-    }
-    assert assumed == {"Alaska", "District of Columbia", "North Dakota"}
-    assert voter_profile("DC").registered_share == 1
-    assert voter_profile("ND").registered_share == 0
-    assert voter_profile("ND").attributes == ()
-    rows = rows_of_the_table()
-    told = [row for row in rows if row["registered_eavs2018"].isdecimal()]
-    assert {row["state"] for row in rows} - {row["state"] for row in told} == {"Alaska", "North Dakota"}
-    average = sum(int(r["registered_eavs2018"]) for r in told) / sum(int(r["vap_2020"]) for r in told)
-    assert voter_profile("Alaska").registered_share == pytest.approx(average)
-    assert 0.8 < average < 0.83
-
-
-def test_a_state_by_its_abbreviation() -> None:
-    assert voter_profile("NC") is voter_profile("North Carolina")
-    assert voter_profile("NC").attributes == ("birth", "sex", "race", "ethnicity", "party", "address")
-
-
 @pytest.mark.parametrize(("name", "nearest"), [("Tennesee", "Tennessee"), ("north carolina", "North Carolina")])
 def test_unknown_state(name: str, nearest: str) -> None:
     with pytest.raises(InputError, match="no such state") as caught:
         voter_profile(name)
     assert (caught.value.found, caught.value.hint) == (name, f"did you mean {nearest!r}?")
+
+
+# Attributes learnable from social media: published figures with sources, by age.
+
+
+RECIPE = """
+kind = "social-media"
+platform = "Somewhere"
+
+[use]
+overall = { probability = 0.3, source = "a survey" }
+by_age = [
+  { ages = "..29", probability = 0.5, source = "a survey" },
+  { ages = "30..64", probability = 0.25, assumed = "between its neighbours" },
+  { ages = "65..", probability = 0.125, source = "a survey" },
+]
+
+[attributes.sex]
+overall = { probability = 0.8, calibrated = "a table" }
+
+[attributes.income]
+by_age = [{ ages = "18..", probability = 0.5, assumed = "a coin" }]
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "somewhere.toml"
+    path.write_text(RECIPE)
+    return path
+
+
+def test_calibrated_figures_of_xia2021() -> None:
+    model = load_social_media("twitter-attributes")
+    assert {attribute: model.learnable(attribute) for attribute in model.attributes} == {
+        "year of birth": 0.018,
+        "state": 0.06,
+        "race": 0.06,
+        "sex": 0.072,
+        "income": 0.03,
+        "education": 0.024,
+        "work class": 0.018,
+    }
+    # These shares do not depend on age.
+    assert model.learnable("sex", np.array([18, 70])).tolist() == [0.072, 0.072]
+    assert (model.use(), model.use(40), model.use(np.array([40])).tolist()) == (1.0, 1.0, [1.0])
+
+
+def test_figures_of_ones_own(recipe: Path) -> None:
+    model = load_social_media(recipe)
+    assert model.name == "somewhere"
+    assert model.attributes == ("sex", "income")
+    assert model.learnable("income", 18) == 0.25
+    with pytest.raises(InputError, match=r"attributes\.income: no figure for an age; found 17; expected 18\.\."):
+        model.learnable("income", 17)
+    with pytest.raises(InputError, match=r"attributes\.income: no figure for people of all ages"):
+        model.learnable("income")
+    with pytest.raises(InputError, match=r"somewhere: no such attribute; found 'incom'.*did you mean 'income'"):
+        model.learnable("incom")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (', calibrated = "a table"', "", "attributes.sex.overall: a figure says where it comes from; expected one"),
+        (', assumed = "a coin"', "", r"attributes.income.by_age\[0\]: a figure says where it comes from"),
+        ('assumed = "a coin"', 'assumed = "a coin", source = "b"', "comes from; found 'source, assumed'"),
+        ('"30..64"', '"29..64"', r"use.by_age: age groups overlap; found '\.\.29 and 29\.\.64'"),
+        ('"65.."', '"old"', r"use.by_age\[2\].ages: not a range of ages; found 'old'"),
+        ('"30..64"', '"64..30"', r"use.by_age\[1\]: range that ends before it begins; found '64..30'"),
+        ('by_age = [{ ages = "18..", probability = 0.5, assumed = "a coin" }]', "", "attributes.income: no figure"),
+    ],
+)  # fmt: skip
+def test_recipes_that_cannot_be_used(recipe: Path, old: str, new: str, message: str) -> None:
+    assert old in RECIPE
+    recipe.write_text(RECIPE.replace(old, new))
+    with pytest.raises(InputError, match=message) as caught:
+        load_social_media(recipe)
+    assert caught.value.source == str(recipe)

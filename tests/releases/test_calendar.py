@@ -92,13 +92,6 @@ def test_an_age_is_the_number_of_birthdays_since(born, reference):
     assert age_on(born.isoformat(), reference) == (len(birthdays) if born <= reference else None)
 
 
-def test_where_no_day_or_month_is_said_the_middle_is_taken():
-    assert [age_on("1970-10", date(2024, 10, day)) for day in (14, 15)] == [53, 54]
-    assert [age_on("1970", day) for day in (date(2024, 6, 30), date(2024, 7, 1))] == [53, 54]
-    assert age_on("1985-02-31", date(2024, 1, 1)) is None
-    assert age_on("", date(2024, 1, 1)) is None
-
-
 LEVELS = ["month", "year", "5 years", "10 years"]
 
 

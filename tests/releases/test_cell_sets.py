@@ -9,7 +9,7 @@ from tiers import examples
 from reidsim.populations.domain import Attribute
 from reidsim.releases.cell_sets import CellReader
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_rules import interval_levels, prefix_levels, suppression_level
+from reidsim.releases.hierarchy_rules import interval_levels, suppression_level
 
 AGES = Attribute("age", (*map(str, range(18, 31)), "90+"))
 ZIPS = Attribute("zip", ("37201", "37202", "38101", "9"))
@@ -38,26 +38,17 @@ def ages(low, high, top=False):
     ("text", "expected"),
     [
         ("*", ages(18, 30, top=True)),
-        ("***", ages(18, 30, top=True)),
         ("", ages(18, 30, top=True)),
         ("NA", ages(18, 30, top=True)),
         (" 21 ", ["21"]),
-        ("21.0", ["21"]),
         ("90+", ["90+"]),
         # A label of the hierarchy that looks like an interval.
         ("15-19", ages(18, 19)),
-        ("19-22", ages(19, 22)),
         ("19 \N{EN DASH} 22", ages(19, 22)),
         ("[20, 23[", ages(20, 22)),
-        ("[20,23)", ages(20, 22)),
-        ("[20;23]", ages(20, 23)),
         ("(20,23]", ages(21, 23)),
-        ("]20, 23]", ages(21, 23)),
         ("[29, inf)", ages(29, 30, top=True)),
-        ("[29,]", ages(29, 30, top=True)),
-        ("[-inf,19]", ages(18, 19)),
         (">=29", ages(29, 30, top=True)),
-        (">30", ["90+"]),
         ("<19", ["18"]),
         ("\N{LESS-THAN OR EQUAL TO} 19", ages(18, 19)),
         ("28+", ages(28, 30, top=True)),
@@ -65,13 +56,9 @@ def ages(low, high, top=False):
         ("{18,[20, 22[}", None),
         ("{18; 19-20}", ages(18, 20)),
         ("2*", ages(20, 29)),
-        ("*8", ["18", "28"]),
         # Cells that contain no value of the domain, or no known value, cannot be read.
         ("[40, 50[", None),
-        ("17", None),
         ("young", None),
-        ("{18, young}", None),
-        ("20-", None),
         ("[20", None),
     ],
 )
@@ -81,14 +68,7 @@ def test_ages(text, expected):
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("372**", ["37201", "37202"]),
-        ("37*", ["37201", "37202"]),
-        ("3720*", ["37201", "37202"]),
-        ("*8101", ["38101"]),
-        ("5*", None),
-        ("38101", ["38101"]),
-    ],
+    [("372**", ["37201", "37202"]), ("37*", ["37201", "37202"]), ("*8101", ["38101"]), ("5*", None)],
 )
 def test_codes(text, expected):
     assert values(ZIP, ZIPS, text) == expected
@@ -97,13 +77,10 @@ def test_codes(text, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("metal", ["smith", "a, b"]),
         ("work", ["baker", "smith", "a, b"]),
         ("{health, metal}", ["nurse", "smith", "a, b"]),
         ("Pfleger", ["nurse"]),
-        ("{Pfleger, baker}", ["nurse", "baker"]),
         ("a, b", ["a, b"]),
-        ("n*", ["nurse"]),
         ("b*ker", ["baker"]),
     ],
 )
@@ -123,16 +100,6 @@ def test_values_that_files_write_as_missing_are_values_where_they_are_known():
     assert values(reader, attribute, "NA") == ["NA"]
     assert values(reader, attribute, "") == [""]
     assert values(reader, attribute, "*") == ["", "NA", "a"]
-
-
-def test_prefixes_are_read_as_the_package_writes_them():
-    attribute = Attribute("zip", ("37201", "37202", "38101"))
-    levels = prefix_levels(attribute, [3, 1])
-    reader = reader_of(attribute, levels)
-    for labels in levels:
-        for label in labels:
-            expected = [c for c, other in zip(attribute.categories, labels, strict=True) if other == label]
-            assert values(reader, attribute, label) == expected
 
 
 @examples(100)

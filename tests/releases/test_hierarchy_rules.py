@@ -7,19 +7,10 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_rules import (
-    group_levels,
-    interval_levels,
-    prefix_levels,
-)
+from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels
 
 AGES = Attribute("age", tuple(map(str, range(121))))
 ZIPS = Attribute("zip", ("37201", "37203", "37310", "38001", "42223", "42602", "72338"))
-
-
-def groups_of(attribute, labels):
-    """Return the categories under each label, in order."""
-    return {label: [c for c, own in zip(attribute.categories, labels, strict=True) if own == label] for label in labels}
 
 
 def test_the_ages_of_the_study_fall_into_its_intervals():
@@ -61,21 +52,9 @@ def test_widths_that_do_not_nest_are_rejected(widths):
         interval_levels(AGES, widths)
 
 
-def test_codes_are_cut_to_ever_shorter_prefixes():
-    levels = prefix_levels(ZIPS, [4, 3, 1])
-    assert [labels[0] for labels in levels] == ["3720*", "372**", "3****"]
-    assert groups_of(ZIPS, levels[1])["372**"] == ["37201", "37203"]
-    assert Hierarchy.from_labels(ZIPS, levels).n_groups == (7, 6, 6, 3)
-
-
 def test_pooled_areas_are_grouped_with_each_other_once_as_short_as_their_prefix():
     levels = prefix_levels(ZIPS, [4, 3, 2, 1], pool=["422", "426", "723"])
-    assert [labels[-3] for labels in levels] == [
-        "4222*",
-        "[422**, 426**, 723**]",
-        "[42***, 72***]",
-        "[4****, 7****]",
-    ]
+    assert [labels[-3] for labels in levels] == ["4222*", "[422**, 426**, 723**]", "[42***, 72***]", "[4****, 7****]"]
     for labels in levels[1:]:
         assert labels[-3] == labels[-2] == labels[-1]
         assert labels[0] not in labels[-3:]

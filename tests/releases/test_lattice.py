@@ -1,20 +1,13 @@
 """The lattice, against the paper's formulas in plain loops."""
 
 import itertools
-import math
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_games import game_of, small_games
-
-from reidsim.releases.lattice import GeneralizationLattice
-
-PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
-SEX = ((0, 1), (0, 0))
-MONEY = {"benefit": 1.0, "loss": 1.0, "gain": 1.0, "cost": 1.0}
+from small_games import small_games
 
 
 @given(small=small_games())
@@ -66,17 +59,6 @@ def test_successors_and_predecessors_are_one_level_away(small):
 
 
 @given(small=small_games(), data=st.data())
-def test_at_least_compares_level_by_level(small, data):
-    lattice = small.lattice()
-    strategy = data.draw(st.integers(0, lattice.size - 1))
-    expected = [
-        all(a >= b for a, b in zip(lattice.levels(strategy), lattice.levels(minimum), strict=True))
-        for minimum in range(lattice.size)
-    ]
-    assert lattice.at_least(strategy, np.arange(lattice.size)).tolist() == expected
-
-
-@given(small=small_games(), data=st.data())
 def test_records_are_released_under_the_labels_of_their_levels(small, data):
     lattice = small.lattice()
     rows = np.array(data.draw(st.lists(st.integers(0, small.n_records - 1), min_size=1, max_size=5)))
@@ -92,35 +74,3 @@ def test_records_are_released_under_the_labels_of_their_levels(small, data):
             level, value = lattice.levels(strategy)[f], small.records[row][f]
             expected = f"{name}{value}" if level == 0 else f"{name}/{level}/{small.hierarchies[f][level][value]}"
             assert label == expected
-
-
-def test_an_attribute_that_does_not_count_can_be_suppressed_for_nothing():
-    small = game_of([PAIRS, SEX], [(0, 0)], [(0, 0)], counted=(True, False), **MONEY)
-    lattice = small.lattice()
-    assert [lattice.utility(lattice.index(g))[0] for g in ((0, 0), (0, 1), (1, 0), (1, 1))] == [1, 1, 0.5, 0.5]
-    both = GeneralizationLattice(lattice.hierarchies, lattice.codes)
-    # log 2 + log 4 = 3 log 2 in total; suppressing sex loses one log 2.
-    assert both.utility(both.index((0, 1)))[0] == pytest.approx(2 / 3)
-    assert both.utility(both.index((1, 0)))[0] == pytest.approx(2 / 3)
-
-
-def test_nothing_is_left_of_a_suppressed_record_not_even_a_rounding_error():
-    for sizes in itertools.product(range(2, 9), range(2, 9), range(2, 9)):
-        hierarchies = [(tuple(range(size)), (0,) * size) for size in sizes]
-        lattice = game_of(hierarchies, [(0, 0, 0)], [(0, 0, 0)], **MONEY).lattice()
-        assert lattice.utility(lattice.size - 1).tolist() == [0.0]
-
-
-def test_the_loss_depends_on_the_size_of_the_records_own_group():
-    uneven = ((0, 1, 2, 3, 4), (0, 1, 0, 0, 2))
-    lattice = game_of([uneven], [(0,)], [(0,), (1,), (2,), (4,)], **MONEY).lattice()
-    expected = [1 - math.log(3) / math.log(5), 1, 1 - math.log(3) / math.log(5), 1]
-    assert lattice.utility(1).tolist() == pytest.approx(expected)
-    assert lattice.average_utility(1) == pytest.approx(np.mean(expected))
-
-
-@given(small=small_games())
-def test_average_utility_is_the_mean_over_records(small):
-    lattice = small.lattice()
-    for strategy in range(lattice.size):
-        assert lattice.average_utility(strategy) == pytest.approx(lattice.utility(strategy).mean(), abs=1e-12)

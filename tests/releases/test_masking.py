@@ -1,15 +1,21 @@
 """The space of masking strategies: numbers, order, utility and weights."""
 
-import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from contract_worlds import SMALL, masking_world
 from hypothesis import given
 from hypothesis import strategies as st
+from masking_worlds import small_worlds
+from tiers import examples
 from wan2021_oracle import supported_weights
 
 from reidsim.errors import InputError
-from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.record_game import Constraint
+from reidsim.releases.focused import FocusedSpace, space_of_all
+from reidsim.releases.masking import MaskingSpace, minority_weights
 
 
 @st.composite
@@ -25,16 +31,6 @@ def spaces(draw):
     row = st.lists(weight, min_size=n, max_size=n)
     weights = draw(row | st.lists(row, min_size=n_records, max_size=n_records))
     return MaskingSpace(tuple(f"a{j}" for j in range(n)), np.array(weights), n_records, tuple(kept), tuple(groups))
-
-
-@given(spaces())
-def test_numbers_are_the_order_of_levels(space):
-    levels = list(itertools.product(*(range(size) for size in space.shape)))
-    assert space.size == len(levels)
-    for number, expected in enumerate(levels):
-        assert tuple(space.levels(number).tolist()) == expected
-        assert space.number(np.array(expected)) == number
-    assert space.most_specific == 0
 
 
 @given(spaces())
@@ -97,25 +93,6 @@ def test_masking_and_describe():
         space.generalized(0, 1, np.array([100]))
 
 
-def test_entropy_of_known_columns():
-    assert entropy(np.array([3, 3, 3])) == 0
-    assert entropy(np.arange(8)) == pytest.approx(np.log(8))
-    assert entropy(np.array(["a", "b", "b", "b"])) == pytest.approx(-0.25 * np.log(0.25) - 0.75 * np.log(0.75))
-
-
-def test_minority_support_favours_rare_values():
-    """Of 8 people 6, 1 and 1 have the values 0, 1 and 2, none 9: log2(8 / (3 c) + 1)."""
-    reference = np.array([0, 0, 0, 0, 0, 0, 1, 2])
-    values = np.array([[0], [1], [9]])
-    for alpha in (0.0, 1.0, 2.5, -1.0):
-        found = minority_weights(np.array([2.0]), values, (reference,), alpha)
-        beta = np.log2(np.array([8 / 18, 8 / 3, 9 / 4]) + 1)
-        np.testing.assert_allclose(found[:, 0], 2.0 * beta**alpha)
-        assert np.sign(found[1, 0] - found[0, 0]) == np.sign(alpha)
-    even = minority_weights(np.array([3.0]), np.array([[0], [1]]), (np.array([0, 1, 0, 1]),), 5.0)
-    np.testing.assert_allclose(even, 3.0)
-
-
 @given(st.data())
 def test_minority_weights_of_several_columns_are_those_of_plain_counting(data):
     """Columns of different lengths and numbers of values, some with missing alleles."""
@@ -135,28 +112,41 @@ def test_minority_weights_of_several_columns_are_those_of_plain_counting(data):
     assert (found >= 0).all()
 
 
-def test_utility_of_minorities_is_capped():
-    weights = np.array([[1.0, 1.0], [8.0, 1.0]])
-    space = MaskingSpace(("a", "b"), weights, 2, total_weight=2.0)
-    np.testing.assert_allclose(space.utility(0), [1.0, 1.0])
-    np.testing.assert_allclose(space.utility(1), [0.5, 1.0])
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"weights": np.ones(3)}, "weights have another shape"),
         ({"weights": np.array([1.0, -1.0])}, "weight out of range"),
         ({"weights": np.array([[0.0, 0.5], [-1.0, 1.0]])}, "weight out of range; found -1.0"),
-        ({"weights": np.array([1.0, np.nan])}, "weight out of range; found nan"),
-        ({"weights": np.array([1.0, np.inf])}, "weight out of range; found inf"),
         ({"weights": np.zeros(2)}, "no attribute has a weight"),
         ({"kept": (np.array([1.0, 0.0]),)}, "levels do not fit attributes"),
         ({"kept": (np.array([1.0, 0.0]), np.array([1.0, 0.4, 0.5, 0.0]))}, "b: levels out of order"),
-        ({"kept": (np.array([1.0]), np.array([1.0, 0.0]))}, "a: levels out of order"),
         ({"kept": (np.array([1.0, 0.5, 0.0]), np.array([1.0, 0.0]))}, "a: groups of values do not fit"),
     ],
 )
 def test_bad_input_is_named(change, message):
     with pytest.raises(InputError, match=message):
         MaskingSpace(**({"attributes": ("a", "b"), "weights": np.ones(2), "n_records": 2} | change))
+
+
+# Searches over the adversary's attributes equal searches of the whole space.
+
+
+@pytest.mark.parametrize("no_attack", [False, True])
+@given(world=small_worlds(chain="two-stage", levels=True))
+@examples(30)
+def test_the_best_reply_is_that_of_the_whole_space(no_attack, world):
+    game = world.game.one_stage().record_game
+    focused = replace(game, space=FocusedSpace(game.space, ("age", "state", "surname")))
+    constraint = Constraint(no_attack=no_attack)
+    found, expected = branch_and_bound(focused, constraint), branch_and_bound(game, constraint)
+    np.testing.assert_array_equal(found.strategies, expected.strategies)
+    assert (found.evaluated <= expected.evaluated).all()
+
+
+def test_who_plans_against_several_looks_at_what_any_of_them_does():
+    space, lattice = masking_world().space, SMALL.lattice()
+    one, other = FocusedSpace(space, ("age", "state")), FocusedSpace(space, ("state", "locus0"))
+    assert space_of_all([one, other]).attributes == ("age", "state", "locus0")
+    assert space_of_all([one, space]) is space
+    assert space_of_all([lattice, lattice]) is lattice

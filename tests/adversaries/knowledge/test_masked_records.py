@@ -14,7 +14,6 @@ from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
-from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.searches import best_first, masking_backward_induction
 from reidsim.releases.masking import MaskingSpace
@@ -119,39 +118,6 @@ def test_subjects_best_respond_whatever_the_solver(case, no_attack):
     assert solvers == ["branch-and-bound", "backward-induction"]
 
 
-@given(case=small_games())
-@examples(30)
-def test_one_strategy_for_all_has_the_highest_mean(case):
-    game = case[0]
-    means = [
-        np.mean([oracle(case, i, strategy)[3] for i in range(game.n_records)]) for strategy in range(game.space.size)
-    ]
-    choice = SameForm().choose(game)
-    if max(means) < 0:
-        assert set(choice.strategies) == {-1}
-    else:
-        assert set(choice.strategies) == {min(s for s, mean in enumerate(means) if mean > max(means) - 1e-9)}
-
-
-@given(case=small_games())
-@examples(20)
-def test_knowing_more_never_helps_the_subject_and_masking_what_nobody_links_on_never_does(case):
-    game = case[0]
-    knows_all = PartialKnowledgeGame(
-        game.space, game.attack, game.world, 100.0, 150.0, knowledge=everything(LINKED, game.n_records)
-    )
-    for strategy in range(game.space.size):
-        ours = game.record_game.outcome(strategy).response.believed_success
-        theirs = knows_all.record_game.outcome(strategy).response.believed_success
-        registered = game.world.registered
-        assert (theirs >= ours - 1e-12)[registered].all()
-        # The third attribute is not in the register.
-        without = strategy | 2 if game.space.levels(strategy)[2] == 0 else strategy
-        np.testing.assert_allclose(game.record_game.outcome(without).response.believed_success, ours, atol=1e-15)
-    chosen = best_first(game).strategies
-    assert all(s < 0 or game.space.levels(s)[2] == 0 or game.space.weights[2] == 0 for s in chosen)
-
-
 def test_what_is_refused():
     world = MultistageWorld(
         PersonTable.from_array("subjects", NAMES, np.array([[0, 0, 0, 0]])),
@@ -164,14 +130,3 @@ def test_what_is_refused():
     elsewhere = MultistageAttack((Identify(("a",), "register"),), 1.0, 0.0)
     with pytest.raises(InputError, match="the knowledge is about other attributes"):
         PartialKnowledgeGame(space, elsewhere, world, knowledge=knowledge)
-    names = tuple(f"x{j}" for j in range(21))
-    many = MultistageWorld(
-        PersonTable.from_array("subjects", names, np.zeros((1, 21), dtype=int)),
-        {"register": PersonTable.from_array("register", ("x0",), np.array([[0]]))},
-    )
-    attack = MultistageAttack((Identify(("x0",), "register"),), 1.0, 0.0)
-    large = PartialKnowledgeGame(MaskingSpace(names, np.ones(21), 1), attack, many, knowledge=everything(("x0",), 1))
-    with pytest.raises(InputError, match=r"too many strategies for .*; found 2097152; expected at most 1,048,576"):
-        masking_backward_induction(large)
-    with pytest.raises(InputError, match="too many releases to compare; found 2097152; expected at most 1,000,000"):
-        SameForm().choose(large)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
 from small_knowledge import cases
 from tiers import examples
@@ -12,8 +12,6 @@ from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.sets import count_sets, draw_sets
-from reidsim.adversaries.knowledge.uniqueness import KnownPopulation
-from reidsim.errors import InputError
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 
 NETWORK = Network(p_m=0.4, p_fm=0.7, p_cu=0.3, p_c=0.6)
@@ -48,29 +46,17 @@ def test_standard_errors_are_the_spread_of_many_estimates():
     codes, knowledge = seven_groups(40, 3)
     runs = [
         assess(codes, knowledge, HALF, method="monte-carlo", trials=50, rng=np.random.default_rng([4, run])).risks
-        for run in range(300)
+        for run in range(150)
     ]
     for risk in ("prosecutor", "marketer", NETWORK):
         estimates = np.array([run.overall(NETWORK) if risk is NETWORK else getattr(run, risk) for run in runs])
         claimed = np.sqrt(np.mean([run.standard_error(risk) ** 2 for run in runs], axis=0))
-        # A standard deviation over 300 runs is within 5 / sqrt(2 x 300) of the truth for each of 40 persons.
+        # A standard deviation over 150 runs is within 5 / sqrt(2 x 150) of the truth for each of 40 persons.
         ratio = estimates.std(axis=0, ddof=1)[claimed > 0.005] / claimed[claimed > 0.005]
-        assert (np.abs(ratio - 1) < 0.3).all(), risk
+        assert (np.abs(ratio - 1) < 0.35).all(), risk
 
 
 RISKS = ("prosecutor", "journalist", "marketer", NETWORK)
-
-
-def test_the_error_of_the_mean_over_one_person_is_that_persons():
-    knowledge = Knowledge(NAMES, (Source("s", seven_groups(1, 20)[1].sources[0].profiles, np.zeros(1, dtype=np.intp)),))
-    released = np.array([[0] * 7], dtype=np.int32)
-    for uniqueness in (HALF, KnownPopulation(np.array([[0] * 7, [0] * 6 + [1]], dtype=np.int32), np.array([1, 3]))):
-        rng = np.random.default_rng(21)
-        drawn = assess(released, knowledge, uniqueness, method="monte-carlo", trials=60, rng=rng)
-        for risk in RISKS:
-            own = float(drawn.risks.standard_error(risk)[0])
-            assert drawn.standard_error_of_mean(risk) == pytest.approx(own, abs=1e-12), risk
-        assert assess(released, knowledge, uniqueness).standard_error_of_mean("journalist") == 0
 
 
 @given(case=cases(max_persons=6), seed=st.integers(0, 100))
@@ -119,16 +105,6 @@ def _told_always(knowledge: Knowledge) -> Knowledge:
     return Knowledge(NAMES, (Source("s", profiles, knowledge.sources[0].profile_of_person),))
 
 
-@given(case=cases())
-@examples(20)
-def test_sets_that_cannot_be_are_never_drawn(case):
-    rng = np.random.default_rng(5)
-    possible = assess(case.codes, case.knowledge, HALF).sets
-    drawn = assess(case.codes, case.knowledge, HALF, method="monte-carlo", trials=20, rng=rng)
-    event(drawn.risks.method)
-    assert set(drawn.sets) <= set(possible)
-
-
 @pytest.mark.parametrize("limit", ["_MOST_SETS", "_MOST_WORK"])
 def test_the_choice_is_made_from_the_size(limit, monkeypatch):
     codes, knowledge = seven_groups(30, 8)
@@ -137,16 +113,3 @@ def test_the_choice_is_made_from_the_size(limit, monkeypatch):
     drawn = assess(codes, knowledge, HALF, trials=20, rng=np.random.default_rng(9)).risks
     assert (drawn.method, drawn.trials) == ("monte-carlo", 20)
     assert assess(codes, knowledge, HALF, method="exact").risks.method == "exact"
-
-
-def test_many_groups_are_drawn():
-    names = tuple(f"a{j}" for j in range(40))
-    rng = np.random.default_rng(10)
-    codes = rng.integers(0, 2, (100, 40)).astype(np.int32)
-    groups = tuple(AttributeGroup((name,), 0.1) for name in names)
-    knowledge = Knowledge(names, (Source("s", (SourceProfile(groups),), np.zeros(100, dtype=np.intp)),))
-    risks = assess(codes, knowledge, HALF, trials=500, rng=rng).risks
-    assert risks.method == "monte-carlo"
-    assert 0 < risks.marketer.mean() < 1
-    with pytest.raises(InputError, match=r"too many knowledge sets to list; found 'up to 1.1e\+12 for a person'"):
-        assess(codes, knowledge, HALF, method="exact")

@@ -5,15 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from full_domain_oracle import SmallDataset, datasets, game_of, permutations, variants
+from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
-from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.games.full_domain import best_splits
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.prices import Prices
-from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 
 
@@ -21,14 +19,6 @@ def forms(small, game, regions):
     """Return the form of each record: its region's node and values."""
     nodes = [game.lattice.levels(region) for region in regions.tolist()]
     return [(node, small.generalized(row, node)) for node, row in zip(nodes, small.records, strict=True)]
-
-
-@given(variants(datasets()))
-def test_no_other_way_of_splitting_pays_more(small):
-    best = multi_dimensional(game_of(replace(small, limit=1.0)))
-    assert best.exact
-    assert best.gap == 0
-    assert best.payout == pytest.approx(max(small.recodings().values()), abs=1e-7)
 
 
 @given(variants(datasets()))
@@ -47,26 +37,6 @@ def test_within_a_suppression_limit(small):
     assert best.payout + best.gap * best.best_case >= max(allowed) - 1e-7
 
 
-@pytest.mark.parametrize(
-    ("limit", "payout", "bound", "suppressed"), [(0.2, 800, 800, 2), (0.1, 500, 650, 0), (0.0, 500, 500, 0)]
-)
-def test_a_limit_leaves_a_gap_or_closes_it(limit, payout, bound, suppressed):
-    """Two suppressed records give 800, none 500.
-
-    No recoding suppresses one (bound 650).
-    """
-    hierarchies = (((0, 1), (0, 0)), ((0, 1), (0, 0)))
-    records = ((0, 0),) * 2 + ((1, 0),) * 8
-    small = SmallDataset(hierarchies, records, None, *[(amount,) * 10 for amount in (100, 1000, 20, 4)], limit=limit)
-    assert {number: paid for number, paid in small.recodings().items() if paid} == {2: 800, 0: 500}
-    best = multi_dimensional(game_of(small))
-    assert best.payout == pytest.approx(payout)
-    assert best.bound == pytest.approx(bound)
-    assert best.gap == pytest.approx((bound - payout) / 1000)
-    assert best.exact == (bound == payout)
-    assert (best.strategies == -1).sum() == suppressed
-
-
 @given(variants(datasets(risk="prosecutor")))
 def test_records_get_in_the_release_what_was_planned(small):
     """Regions are disjoint: a form's records are all records that the form fits."""
@@ -82,34 +52,6 @@ def test_records_get_in_the_release_what_was_planned(small):
         assert not (best.strategies[i] >= 0 and not kept)
         payout += pays if best.strategies[i] >= 0 else 0
     assert best.payout == pytest.approx(payout, abs=1e-7)
-
-
-@given(datasets())
-def test_it_pays_between_full_domain_and_record_level(small):
-    game = game_of(small)
-    payout = multi_dimensional(game).payout
-    assert payout >= search(game).payout[0] - 1e-7
-    assert payout <= record_level(game).payoff[0].sum() + 1e-7
-
-
-@given(variants(datasets()), st.data())
-def test_order_of_records_and_attributes_does_not_matter(small, data):
-    small = replace(small, limit=1.0)
-    turned = small.permuted(*data.draw(permutations(small)))
-    assert multi_dimensional(game_of(turned)).payout == pytest.approx(multi_dimensional(game_of(small)).payout)
-
-
-def test_a_region_is_split_where_that_pays():
-    """Ages 0 and 1 are frequent among women only: ages of men are suppressed."""
-    records = ((0, 0),) * 6 + ((0, 1),) * 6 + ((1, 0),) * 3 + ((1, 1),) * 3
-    hierarchies = (((0, 1), (0, 0)), ((0, 1), (0, 0)))
-    small = SmallDataset(hierarchies, records, None, (10,) * 18, (100,) * 18, (20,) * 18, (4,) * 18)
-    game = game_of(small)
-    best = multi_dimensional(game)
-    assert [game.lattice.levels(node) for node in best.strategies.tolist()] == [(0, 0)] * 12 + [(0, 1)] * 6
-    assert best.payout == 12 * 10 + 6 * 5
-    assert search(game).payout[0] == 12 * 10
-    assert best.evaluated == 4
 
 
 def test_cells_without_records_and_several_points():

@@ -4,19 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from full_domain_oracle import AMOUNTS, datasets, game_of, permutations, variants
-from hypothesis import given
+from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, variants
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.full_domain.anytime import anytime_search
+from reidsim.adversaries.simple_behaviours import RandomAttacks
+from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
+from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
-from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
 
@@ -33,44 +34,6 @@ def test_each_record_gets_its_best_payout_over_all_nodes(small):
             assert solution.sizes[0, i] == max(small.class_size(small.records[i], node), 1)
 
 
-@given(datasets())
-def test_record_level_is_the_record_game_of_the_package(small):
-    """Strategies are equal, but worthless records are withheld, not suppressed."""
-    game = game_of(small)
-    people = game.population or Population.from_records(game.lattice.domain, game.lattice.codes)
-    linker = PopulationLinker(GroupSizes(people, game.lattice))
-    adversary = OneShotAdversary(np.array(small.gain, dtype=float), np.array(small.cost, dtype=float))
-    record_game = RecordGame(game.lattice, linker, adversary, np.array(small.benefit), np.array(small.loss))
-    choice = backward_induction(record_game, {"basic": Constraint()})["basic"]
-    payoffs = evaluate(record_game, choice).publisher_payoff
-    solution = record_level(game)
-    assert solution.payoff[0] == pytest.approx(np.maximum(payoffs, 0), abs=1e-9)
-    pays = payoffs > 1e-9
-    assert (solution.strategies[0][pays] == choice.strategies[pays]).all()
-    assert (solution.strategies[0][~pays] == -1).all()
-
-
-@given(datasets(most_records=1))
-def test_full_domain_is_record_level_when_the_record_is_alone(small):
-    game = game_of(small)
-    best, alone = search(game), record_level(game)
-    assert best.payout[0] == pytest.approx(alone.payoff[0, 0], abs=1e-9)
-
-
-@given(datasets())
-def test_record_level_pays_at_least_as_much_as_full_domain(small):
-    game = game_of(small)
-    assert record_level(game).payoff[0].sum() >= search(game).payout[0] - 1e-7
-
-
-@given(variants(datasets()), st.data())
-def test_order_of_records_and_attributes_does_not_matter(small, data):
-    records, attributes = data.draw(permutations(small))
-    straight = record_level(game_of(small)).payoff[0]
-    turned = record_level(game_of(small.permuted(records, attributes))).payoff[0]
-    assert turned.tolist() == pytest.approx(straight[list(records)].tolist(), abs=1e-7)
-
-
 @given(datasets(same_prices=True), st.lists(st.tuples(*[AMOUNTS] * 4), min_size=2, max_size=5), st.booleans())
 def test_many_points_are_the_points_one_by_one(small, rows, no_attack):
     prices = Prices(*np.array(rows, dtype=float).T)
@@ -80,9 +43,6 @@ def test_many_points_are_the_points_one_by_one(small, rows, no_attack):
         alone = record_level(replace(game, prices=prices.point(point)))
         assert together.payoff[point] == pytest.approx(alone.payoff[0], abs=1e-9)
         assert (together.strategies[point] == alone.strategies[0]).all()
-
-
-# Local recoding.
 
 
 def paid(small, rounds):
@@ -142,23 +102,54 @@ def test_sizes_in_rounds_count_who_is_left(small):
         left = [i for i in left if recoded.strategies[i] != node]
 
 
-@given(datasets(), st.integers(1, 5))
-def test_rounds_within_a_budget(small, budget):
+def test_attacks_made_now_and_then_count_as_often_as_they_are_made():
+    """Four records attacked with probability 1/2: alone worth 8 of 10, as one class 0."""
+    small = SmallDataset(
+        (((0, 1, 2, 3), (0, 0, 0, 0)),), ((0,), (1,), (2,), (3,)), None, (10,) * 4, (4,) * 4, (5,) * 4, (1,) * 4
+    )
     game = game_of(small)
-    recoded = local_recoding(game, solve=lambda part: anytime_search(part, nodes=budget))
-    assert all(solution.evaluated <= budget for solution in recoded.rounds)
-    rounds = [game.lattice.levels(int(solution.nodes[0])) for solution in recoded.rounds]
-    assert recoded.payout == pytest.approx(paid(small, rounds)[0], abs=1e-7)
+    linker = PopulationLinker(
+        GroupSizes(Population.from_records(game.lattice.domain, game.lattice.codes), game.lattice)
+    )
+    random = RandomAttacks(np.full(4, 5.0), np.full(4, 1.0), rate=0.5)
+    played = AnyAdversaryGame.of(game, RecordGame(game.lattice, linker, random, np.full(4, 10.0), np.full(4, 4.0)))
+    found = every_node(played)
+    assert found.payout.tolist() == [32.0, 0.0]
+    assert found.attacked.tolist() == [2, 0]
+    assert found.suppressed.tolist() == [0, 4]
+    assert found.adversary_payoff.tolist() == [8.0, 0.0]
 
 
-@given(datasets())
-def test_local_recoding_pays_at_least_as_much_and_no_more_in_fewer_rounds(small):
+@given(
+    variants(datasets(same_prices=True)),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 8), st.integers(0, 4)), min_size=1, max_size=3),
+    st.sampled_from(["one-of", "all", "worst"]),
+)
+def test_types_who_reply_to_sizes_of_classes_are_searched_by_classes(small, amounts, together):
+    """The result equals a search that replies to every record at every node."""
     game = game_of(small)
-    whole = search(game).payout[0]
-    one, several = local_recoding(game, rounds=1), local_recoding(game)
-    assert one.payout == pytest.approx(whole, abs=1e-9)
-    assert several.payout >= whole - 1e-9
-    # The remaining records cannot be released profitably.
-    if several.suppressed(game.released):
-        remaining = np.where(several.strategies == -1, game.released, 0)
-        assert search(replace(game, released=remaining, suppression_limit=1.0)).payout[0] == 0
+    assume(game.by_class)
+    weights = np.array([weight for _, _, weight in amounts], dtype=float)
+    weights = weights / weights.sum() if weights.any() else np.full(len(weights), 1 / len(weights))
+    people = game.population or Population(game.lattice.domain, game.lattice.codes, game.released)
+    linker = PopulationLinker(GroupSizes(people, game.lattice))
+    types = [
+        AdversaryType(f"{number}", float(weight), linker, OneShotAdversary(gain, cost))
+        for number, ((gain, cost, _), weight) in enumerate(zip(amounts, weights, strict=True))
+    ]
+    n = game.lattice.n_records
+    benefit, loss = (np.full(n, float(array[0, 0])) for array in (game.prices.benefit, game.prices.loss))
+    record_game = TypesGame(game.lattice, types, benefit, loss, together)
+    one_by_one = AnyAdversaryGame.of(game, record_game)
+    by_class = AnyAdversaryGame.of(game, record_game, by_size=True)
+    assert by_class.outcomes_of_classes
+    assert not one_by_one.outcomes_of_classes
+    expected, found = every_node(one_by_one), every_node(by_class)
+    assert found.payout.tolist() == pytest.approx(expected.payout.tolist(), abs=1e-9)
+    assert found.suppressed.tolist() == expected.suppressed.tolist()
+    assert found.attacked.tolist() == expected.attacked.tolist()
+    assert found.adversary_payoff.tolist() == pytest.approx(expected.adversary_payoff.tolist(), abs=1e-9)
+    best, solution = search(one_by_one), search(by_class)
+    assert solution.nodes.tolist() == best.nodes.tolist()
+    assert solution.payout.tolist() == pytest.approx(best.payout.tolist(), abs=1e-9)
+    assert solution.exact

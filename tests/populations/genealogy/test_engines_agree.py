@@ -21,7 +21,7 @@ from reidsim.populations.genealogy.genealogy import MAN
 
 pytest.importorskip("simuOpt", reason="simuPOP is not installed (extra simupop)")
 
-REPLICATES = {"vectorised": 90, "simupop": 30}
+REPLICATES = {"vectorised": 60, "simupop": 20}
 
 
 def figures(genealogy):
@@ -112,6 +112,7 @@ GROUPS = (
 )  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_engines_agree(by_vectorised, by_simupop, group):
     assert set(by_simupop) == set(GROUPS)

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 import pytest
-from genealogy_figures import transmitted
 from pyarrow import parquet
 
 from reidsim.errors import InputError
@@ -27,9 +26,6 @@ def changed(genealogy, column, row, value):
     return dataclasses.replace(genealogy, **{column: array})
 
 
-# People
-
-
 def test_men_of_generations(genealogy):
     men = {row for row in range(len(genealogy)) if genealogy.sex[row] == MAN}
     of = {g: {row for row in men if genealogy.generation[row] == g} for g in range(5)}
@@ -42,22 +38,7 @@ def test_men_of_generations(genealogy):
     assert (np.diff(genealogy.males_of(range(5))) > 0).all()
 
 
-def test_transmitted_haplotypes(genealogy):
-    men = genealogy.males_of(range(4))
-    asked = np.concatenate([men[::-1], men[:3]])
-    expected = genealogy.haplotypes[asked].copy()
-    for at, row in enumerate(asked):
-        for k in np.flatnonzero(genealogy.mutations.individual == row):
-            assert expected[at, genealogy.mutations.locus[k]] == genealogy.mutations.before[k]
-            expected[at, genealogy.mutations.locus[k]] = genealogy.mutations.after[k]
-    np.testing.assert_array_equal(transmitted(genealogy, asked), expected)
-    assert (expected != genealogy.haplotypes[asked]).any()
-
-
 # Invariants
-
-
-# Files
 
 
 def same(first, second):
@@ -72,43 +53,11 @@ def same(first, second):
             assert a == b, field.name
 
 
-def test_table(genealogy):
-    table = to_table(genealogy)
-    assert table.column_names == [
-        "individual", "father", "mother", "sex", "generation", "subpopulation", "surname", "birth_year", "state",
-        "wealth", "rank", "A", "B", "C", "mutations",
-    ]  # fmt: skip
-    rows = table.to_pylist()
-    assert [row["individual"] for row in rows] == list(range(len(genealogy)))
-    assert {row["sex"] for row in rows} == {"F", "M"}
-    at = 0
-    for number, row in enumerate(rows):
-        assert row["surname"] == genealogy.surnames[genealogy.surname[number]]
-        assert row["state"] == genealogy.states[genealogy.state[number]]
-        assert [row[locus] for locus in "ABC"] == genealogy.haplotypes[number].tolist()
-        assert (row["A"] == 0) == (row["sex"] == "F")
-        for mutation in row["mutations"]:
-            assert genealogy.mutations.individual[at] == number
-            assert mutation["locus"] == genealogy.loci[genealogy.mutations.locus[at]]
-            assert (mutation["before"], mutation["after"]) == (
-                genealogy.mutations.before[at],
-                genealogy.mutations.after[at],
-            )
-            at += 1
-    assert at == len(genealogy.mutations) > 0
-
-
 def test_a_file_brings_back_the_same(genealogy, one_village, tmp_path):
     for number, each in enumerate([genealogy, simulate(one_village(10, 1), 1)]):
         path = tmp_path / "new" / f"{number}.parquet"
         write_table(path, to_table(each))
         same(read_genealogy(path), each)
-
-
-def test_the_same_genealogy_gives_the_same_bytes(genealogy, villages, parameters_of, tmp_path):
-    write_table(tmp_path / "first", to_table(genealogy))
-    write_table(tmp_path / "second", to_table(simulate(parameters_of(villages), 3)))
-    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"individual,father\n0,-1\n"])

@@ -6,7 +6,6 @@ import pytest
 from genealogy_figures import check_pedigree
 
 from reidsim import memory
-from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.populations.genealogy import vectorised
 from reidsim.populations.genealogy.make import make_genealogy
@@ -17,12 +16,6 @@ def test_options_replace_those_of_the_recipe(villages):
     assert (genealogy.seed, len(genealogy), genealogy.n_generations) == (9, 144, 3)
     check_pedigree(genealogy)
     assert make_genealogy(str(villages)).content_digest() == make_genealogy(villages, seed=5).content_digest()
-
-
-def test_progress(villages):
-    heard = []
-    make_genealogy(villages, progress=lambda *step: heard.append(step))
-    assert heard[-1] == ("making the genealogy", 5, 5)
 
 
 def test_simupop_without_simupop(villages, monkeypatch):
@@ -60,12 +53,6 @@ def test_more_people_than_memory_holds(monkeypatch):
     said = r"small\.toml: people: 30,000,000 people are too many for memory: about 2\.3 GB are needed; expected"
     with pytest.raises(InputError, match=said):
         make_genealogy("ystr-genealogy-small", people=3_000_000)
-
-
-def test_recipe_of_another_kind():
-    with pytest.raises(InputError) as caught:
-        make_genealogy("tennessee-2010")
-    assert caught.value.source == str(bundled_folder("populations") / "tennessee-2010.toml")
 
 
 DIGESTS = {

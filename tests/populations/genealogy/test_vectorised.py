@@ -35,22 +35,6 @@ def children_of(genealogy):
 # Reproducibility
 
 
-def test_the_seed_decides_every_byte(villages, parameters_of):
-    p = parameters_of(villages)
-    assert simulate(p, 7).content_digest() == simulate(p, 7).content_digest()
-    assert simulate(p, 7).content_digest() != simulate(p, 8).content_digest()
-
-
-def test_rates_of_mutation_change_nothing_but_haplotypes(one_village):
-    still, mutating = simulate(one_village(200, 5), 1), simulate(one_village(200, 5, rate=0.3), 1)
-    np.testing.assert_array_equal(still.father, mutating.father)
-    np.testing.assert_array_equal(still.state, mutating.state)
-    assert (still.haplotypes != mutating.haplotypes).any()
-
-
-# Shape
-
-
 @examples(40)
 @given(
     sizes=st.lists(st.integers(2, 40), min_size=1, max_size=4),
@@ -95,9 +79,6 @@ def test_pedigrees_of_any_size_hold(
     assert men.size == 0 or (men.min() >= 9 and men.max() <= 11)
 
 
-# Founders
-
-
 def test_founders(published):
     founders = simulate(published.resized(generations=1), 4)
     n = len(founders)
@@ -118,9 +99,6 @@ def test_founders(published):
         assert counts[~possible].sum() == 0
         assert_shares(counts[possible], shares[possible])
     assert len(founders.mutations) == 0
-
-
-# Marriage
 
 
 def people_to_marry(sexes, birth_years, wealth, ranks, room):
@@ -205,9 +183,6 @@ def test_nobody_can_marry(one_village):
         simulate(one_village(2, 3, wealth_shares=np.full(1000, 1 / 1000), rank_starts=np.arange(1, 1000)), 1)
 
 
-# Migration
-
-
 def test_migrants(villages, parameters_of):
     """Shares of 60, 80 and 100 people; the parents of children reveal migration."""
     genealogy = simulate(parameters_of(villages), 6)
@@ -222,9 +197,6 @@ def test_migrants(villages, parameters_of):
         # Generations 0 and 2 move before their marriages; no person moves from the third village to the first.
         moved = {(0, 1), (0, 2), (1, 0), (1, 2), (2, 1)}
         assert moves == (stayed | moved if generation in (1, 3) else stayed)
-
-
-# Mutation
 
 
 def test_mutations_are_as_many_as_their_rates_say(published):
@@ -248,9 +220,6 @@ def test_sons_share_their_fathers_mutations(one_village):
         different.setdefault(genealogy.father[son], set()).add(tuple(genealogy.haplotypes[son]))
     assert max(map(len, different.values())) == 1
     assert len({haplotype for haplotypes in different.values() for haplotype in haplotypes}) == 27
-
-
-# Children
 
 
 def test_birth_years(one_village):
