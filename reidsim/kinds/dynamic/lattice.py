@@ -147,7 +147,7 @@ _ALL, _ROUNDING = slice(None), 1e-9
 
 
 def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) -> float:
-    """Return PK: the share of records in equivalence classes of fewer than `k` records.
+    """Return PK, the share of records in equivalence classes of under `k` records.
 
     It is 0 for a table without records.
 

@@ -142,7 +142,7 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
 
 
 def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a warning for each policy that releases a table coarser than an earlier one.
+    """Yield a warning for each policy with a table coarser than an earlier one.
 
     A table is coarser if an attribute has a higher level than in some earlier table; withheld tables are skipped. An
     adversary who keeps the earlier tables may know more than the model assumes. Only cumulative tables, which contain
