@@ -83,6 +83,11 @@ def choose_all(
         Game against the adversaries that the publisher expects.
     progress : callable, optional
         Called with the number of steps done and the total.
+
+    Raises
+    ------
+    InputError
+        If a policy cannot be played in this game, or ignores limits on sensitive columns that the scenario sets.
     """
     publisher, report_all = study.scenario.publisher, progress or (lambda done, total: None)
     for name in policies:

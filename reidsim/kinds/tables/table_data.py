@@ -147,7 +147,10 @@ class TableData(Study[TablesScenario]):
 
     @property
     def outside(self) -> int:
-        """Number of data subjects in excess of the people with equal values."""
+        """Number of data subjects that have no person in the population.
+
+        If more data subjects than people have the same values, the excess counts. Without a population, it is 0.
+        """
         if self.population is None:
             return 0
         counts = self.dataset.counts.astype(np.int64)

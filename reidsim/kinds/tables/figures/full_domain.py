@@ -37,7 +37,8 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     ----------
     curves : DataFrame
         One row per value, policy and planned risk, with columns ``parameter`` (only the first parameter is drawn),
-        ``value``, ``policy``, ``risk`` (empty for rules) and ``relative_payout`` (share of the best case).
+        ``value``, ``policy``, ``risk`` (with which the publisher plans; empty for rules) and ``relative_payout`` (share
+        of the best case, in which all records are unchanged and none is attacked).
 
     Returns
     -------

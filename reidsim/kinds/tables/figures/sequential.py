@@ -300,7 +300,7 @@ def log_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
 
 
 def whole_ticks(axis: Axis) -> None:
-    """Set at most eight tick numbers on a linear axis of counts."""
+    """Set whole-number ticks, at most eight, on a linear axis of counts."""
     axis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
     write_out(axis)
 
