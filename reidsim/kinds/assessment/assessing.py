@@ -155,7 +155,7 @@ def _tables_of(
     knowledge: Mapping[str, Knowledge],
     found: Mapping[str, Assessment],
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows that one release adds to each table."""
+    """Yield the name of each table and the rows that one release adds to it."""
     size = release.n_records
     records = record_table(study, release, found)
     yield "runs", _run_rows(study, release, records, found, sample)

@@ -107,8 +107,8 @@ class RiskStudy(Study[RiskScenario]):
     def uniqueness(self) -> UniquenessModel:
         """Return the model of population uniqueness behind journalist risk.
 
-        It gives the probability that a sample unique is a population unique: a fixed value, the population's own, or an
-        estimate.
+        The model gives the probability that a sample unique is a population unique: a fixed value, a count in the known
+        population, or an estimate.
         """
         section = self.scenario.uniqueness
         if section.method == "fixed":

@@ -103,7 +103,7 @@ def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
 
 
 def columns_of(scenario: DynamicScenario) -> dict[str, str]:
-    """Return the column of the file for each attribute."""
+    """Return the column of the file for each attribute; by default, its name."""
     return {name: section.column or name for name, section in scenario.attributes.items()}
 
 
@@ -157,7 +157,10 @@ def _periods(frame: pd.DataFrame, column: str, path: Path) -> tuple[tuple[str, .
 
 
 def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64], n_periods: int, path: Path) -> Floats:
-    """Return the benefit of each period's forecast, in money, shape (n_periods,)."""
+    """Return the benefit per record of each period's forecast, shape (n_periods,).
+
+    Amounts are in currency units; 0 without a column.
+    """
     if column is None:
         return np.zeros(n_periods)
     require_columns(frame, [column], path)

@@ -36,7 +36,7 @@ from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 # Sections that affect only the games: people and tables do not depend on them.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
-# Minimum memory of a row of a drawn table, bytes.
+# Lower bound on the memory of a row of a drawn table, bytes: refuses only tables that certainly do not fit.
 _ROW_BYTES = 200
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",

@@ -58,7 +58,7 @@ class DemographicsOnly(Baseline):
 
 @POLICIES.register("random-opt-in")
 class RandomOptIn(Baseline):
-    """Share everything, or withhold the record, at random."""
+    """Share everything with probability ``opt_in_rate``; else withhold the record."""
 
     label, description, row = "Random opt-in", "all attributes or none are shared, at random", 8
     look = Look(ORANGE, "<")
@@ -66,7 +66,7 @@ class RandomOptIn(Baseline):
 
 @POLICIES.register("random-masking")
 class RandomMasking(Baseline):
-    """Share each attribute at random."""
+    """Share each attribute independently with probability ``sharing_rate``."""
 
     label, description, row = "Random masking", "each attribute is shared or masked at random", 9
     masks = True

@@ -215,7 +215,10 @@ def _figure_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def _direction_faults(scenario: Any) -> Iterator[InputError]:
-    """Yield the errors about sections that are incompatible with person lookups."""
+    """Yield the errors of scenarios in which an adversary looks persons up.
+
+    All adversaries must have the same direction and risk, and some sections cannot be used.
+    """
     if not scenario.looks_up:
         return
     sections = scenario.every_adversary
@@ -271,7 +274,7 @@ def _release_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def _columns(scenario: Any) -> set[str]:
-    """Return the columns of the records with quasi-identifiers."""
+    """Return the columns of the records' file that hold quasi-identifiers."""
     return {attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw}
 
 

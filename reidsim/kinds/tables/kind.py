@@ -109,7 +109,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         return study.row_of_record
 
     def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the game row of each person."""
+        """Return the game row of each data subject: person, or record if it is a person."""
         return study.row_of_subject
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
@@ -176,7 +176,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         return tuple(dict.fromkeys((*with_each_k(names, section.k), *own)))
 
     def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
-        """Return a player of the table with some quasi-identifiers dropped."""
+        """Return an object that plays the study without some of its quasi-identifiers."""
         return DroppedColumns(study)
 
     def play_released(

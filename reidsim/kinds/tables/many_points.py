@@ -46,10 +46,10 @@ class TablesPoints(ManyPoints):
         return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
 
     def largest_group(self, study: TablesStudy) -> int | None:
-        """Return an upper bound on group sizes; None unless the adversary is one-shot.
+        """Return an upper bound on group sizes; None unless attacks depend on these alone.
 
-        The bound is the number of people plus the number of records. It is also None if group sizes are not whole
-        numbers, or if the adversary does not link with all people.
+        The bound is the number of people plus the number of records. It is None without a single plain adversary (see
+        `TablesScenario.plain_adversary`) that links with all people, and if group sizes are not whole numbers.
         """
         scenario, adversary = study.scenario, study.scenario.plain_adversary
         if adversary is None or not study.own.links_with_everybody or "sample" in scenario.risks:

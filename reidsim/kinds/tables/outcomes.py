@@ -38,7 +38,8 @@ _warm = threading.local()
 class TablesOutcome(PolicyOutcome):
     """Choice of a policy for a table, and its outcome.
 
-    See `PolicyOutcome` for the other parameters. The equilibrium is over the distinct cells.
+    See `PolicyOutcome` for the other parameters. The equilibrium is over the game rows: the distinct cells or, with a
+    key of people, the row sets.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def _everywhere(study: TablesStudy, node: int) -> Strategies:
 
 @POLICIES.register("safe-harbor")
 class SafeHarbor(Rule):
-    """Least generalization that HIPAA Safe Harbor accepts."""
+    """Least generalization of each record that HIPAA Safe Harbor accepts."""
 
     label, description = (
         "Safe Harbor",
@@ -125,7 +125,7 @@ class BestOfUnit(SolvedPolicy):
 
 @POLICIES.register("basic")
 class Basic(BestOfUnit):
-    """Basic game of Wan et al. 2015."""
+    """Basic game of Wan et al. 2015: the best generalization, attacked or not."""
 
     label = "Basic game"
     description = (

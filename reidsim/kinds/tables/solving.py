@@ -130,7 +130,11 @@ def choose_all(
 
 
 def constraint_of(study: TablesStudy, policy: str) -> Constraint:
-    """Return the constraint of a policy on the generalization of each record."""
+    """Return the constraint of a policy on the generalization of each record.
+
+    It combines the policy's own constraint (no attack, or Safe Harbor) with the minimum levels of attributes and the
+    limits on sensitive columns.
+    """
     rule, lowest = study.policy(policy), study.lattice.index(study.minimum)
     minimum = study.safe_harbor_strategies if rule.within_safe_harbor else None
     if lowest:
