@@ -278,7 +278,10 @@ class TableData(Study[TablesScenario]):
 
     @property
     def safe_harbor_minimum(self) -> tuple[int, ...]:
-        """Lowest common levels that satisfy Safe Harbor; see `safe_harbor_strategies`."""
+        """Lowest levels, equal for all records, that Safe Harbor and `minimum` allow.
+
+        There is one level per attribute; see `safe_harbor_strategies`.
+        """
         return tuple(np.maximum(self.minimum, common_levels(self.lattice, self.safe_harbor_strategies)).tolist())
 
     def lattice_of(self, codes: Codes) -> GeneralizationLattice:

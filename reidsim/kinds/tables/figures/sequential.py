@@ -36,8 +36,9 @@ def risk_by_group_size(attacks: pd.DataFrame) -> Figure:
     Parameters
     ----------
     attacks : DataFrame
-        One row per setting, planner and group size, with columns ``setting``, ``planner`` (``"fmdp"`` or
-        ``"baseline"``), ``group_size`` (from 1) and ``risk`` (probability of re-identification).
+        One row per setting, planner and group size, with columns ``setting``, ``planner`` (``"fmdp"``, or
+        ``"baseline"`` for one random exploit), ``group_size`` (in the registry, from 1) and ``risk`` (probability of
+        re-identification).
 
     Returns
     -------
@@ -186,7 +187,7 @@ def _by_group_size(table: pd.DataFrame, column: str, label: str) -> tuple[Figure
 
 
 def _baselines(table: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
-    """Return the baseline's lines by label; a single line if all settings agree."""
+    """Return the baseline's rows by label; one item if all settings agree in `column`."""
     lines = {
         str(setting): rows.sort_values("group_size")
         for setting, rows in table.groupby("setting", sort=False, observed=True)
