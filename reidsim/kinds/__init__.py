@@ -1,6 +1,6 @@
-"""Kinds of scenario, a folder each: its schema, its study, its policies, its measures.
+"""Kinds of scenario: a folder for each, with schema, study, policies and measures.
 
-What a kind of one's own is made of can be imported from here.
+The base classes and functions for a user-defined kind can be imported from here.
 """
 
 from reidsim.adversaries.response import Linkage

@@ -1,4 +1,4 @@
-"""Draw release levels, payoffs and exposed cases of cases over time."""
+"""Draw release levels, payoffs and exposed records of tables of cases over time."""
 
 from __future__ import annotations
 

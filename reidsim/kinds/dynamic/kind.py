@@ -66,7 +66,7 @@ class DynamicKind(Kind):
         return study.row_of_case
 
     def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return mean outcomes over the records of all tables, and measures by period.
+        """Return mean outcomes over the records of all tables, and measures over periods.
 
         The index is the policy. For the columns on periods, see `measures_of_periods`.
         """

@@ -1,6 +1,6 @@
 """Generalize tables of cases and measure their utility; simulate tables.
 
-Utility is the mutual information of original and released values.
+Utility is the normalized mutual information of original and released values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evaluate a released file from any tool as a policy of a table."""
+"""Evaluate a file released by any tool, as if a policy had chosen it."""
 
 from __future__ import annotations
 
