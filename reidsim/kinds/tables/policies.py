@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
 
 Report = Callable[[], object]
-# Number of nodes that policy `anytime` evaluates unless the scenario gives a budget: more nodes can only improve the
-# choice, and take more time.
+# Number of nodes that policy `anytime` evaluates unless the scenario gives a budget: more nodes may improve the choice,
+# and take more time.
 FEW_NODES = 100
 
 
