@@ -1,7 +1,6 @@
-"""The kinds of scenario.
+"""Kinds of scenario: a folder for each, with schema, study, policies and measures.
 
-The folder of a kind contains its schema, study, policies and measures. The names that a user-defined kind needs can be
-imported from this module.
+The base classes and functions for a user-defined kind can be imported from here.
 """
 
 from reidsim.adversaries.response import Linkage

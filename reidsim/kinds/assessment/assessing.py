@@ -42,15 +42,19 @@ class RiskAnalysis(AnalysisTables):
     Parameters
     ----------
     reductions : DataFrame
-        Quartiles over persons of the reduction of each risk from the worst case, in percent.
+        Quartiles over persons of the reduction of each risk from the worst case, in percent, by release; see
+        `reduction_table`.
     settings : DataFrame
-        Quartiles of the reduction of overall risk, for all combinations of capabilities.
+        Quartiles of the reduction of overall risk, for all combinations of capabilities, by sample; see
+        `settings_table`.
     sources : DataFrame
-        Sources of each adversary: price, presence, payoff of an attack.
+        Sources of each adversary: price, presence, payoff of an attack; see `source_table`. Like `knowledge_sets`, from
+        the first sample of each size.
     knowledge_sets : DataFrame
-        Sets of known attributes, with their probability and the population uniqueness of sample uniques on the set.
+        Sets of known attributes, with their probability and the population uniqueness of sample uniques on the set; see
+        `set_table`.
     cohorts : DataFrame
-        Risk of each group of people relative to the accepted risk, by size of the cohort.
+        Risk of each group of people relative to the accepted risk, by release and simulated cohort; see `cohort_table`.
     """
 
     reductions: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -63,7 +67,8 @@ class RiskAnalysis(AnalysisTables):
 def assess_study(study: RiskStudy, report: Progress) -> Played:
     """Compute the risks of every person of every sample.
 
-    Risks are computed for every adversary and for the worst case.
+    Risks are computed for every adversary and for the worst case. The table of runs has one row per size, sample and
+    adversary; the table of records contains the first sample of each size.
     """
     tables: dict[str, list[pd.DataFrame]] = {}
     methods: dict[str, dict[str, Any]] = {}
@@ -111,7 +116,17 @@ def assess_release(
 ) -> dict[str, Assessment]:
     """Return the risks of all persons of a release, by adversary.
 
-    If given, `people` is the number of people that each row represents, shape (n_rows,).
+    Parameters
+    ----------
+    study : RiskStudy
+    release : Release
+    knowledge : mapping of str to Knowledge
+        Knowledge of each adversary about the persons of the records.
+    sample : int
+        Number of the sample or of the simulated cohort, which selects the random numbers.
+    report : Progress, optional
+    people : ndarray of int64, shape (n_records,), optional
+        Number of people that each record represents; 1 by default.
     """
     section = study.scenario.expectation
     found = {}
@@ -140,7 +155,7 @@ def _tables_of(
     knowledge: Mapping[str, Knowledge],
     found: Mapping[str, Assessment],
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows that one release adds to each table."""
+    """Yield the name of each table and the rows that one release adds to it."""
     size = release.n_records
     records = record_table(study, release, found)
     yield "runs", _run_rows(study, release, records, found, sample)
@@ -167,9 +182,9 @@ def _tables_of(
 def _run_rows(
     study: RiskStudy, release: Release, records: pd.DataFrame, found: Mapping[str, Assessment], sample: int
 ) -> pd.DataFrame:
-    """Return the means over the persons of a release, with standard errors.
+    """Return the mean risks over the persons of a release, one row per adversary.
 
-    There is one row per adversary.
+    Standard errors are of the mean over persons; they are 0 if the risks are exact.
     """
     averaged = [*RISKS_OF_PERSONS, JOURNALIST_LOW.column, JOURNALIST_HIGH.column]
     if release.person is not None:

@@ -57,10 +57,11 @@ class Pool:
         Knowledge of each adversary about the types.
     members : ndarray of int, shape (n_members,)
         Type of each member.
-    others : ndarray of int64, shape (n_kinds,), optional
+    others : ndarray of int64, shape (n_types,), optional
         Number of people of each type in the population, without the members; None if members are drawn repeatedly.
-    stratum : ndarray of int, shape (n_kinds,)
-        Stratum of each type; newcomers from the population have the members' shares of strata.
+    stratum : ndarray of int, shape (n_types,)
+        Stratum of each type, from 0: types with equal released values of ``threshold.like_members``. The stratum of a
+        newcomer from the population is that of a member drawn at random.
     """
 
     release: Release
@@ -88,7 +89,10 @@ class Pool:
         return np.concatenate([kept, joined])
 
     def cohort(self, order: Positions) -> Cohort:
-        """Return the cohort of people of the given types."""
+        """Return the cohort of people of the given types.
+
+        `order` contains the type of each person, shape (n_people,); see the method `order`.
+        """
         kinds, people = np.unique(order, return_counts=True)
         release = replace(
             self.release, codes=self.release.codes[kinds],
@@ -97,7 +101,10 @@ class Pool:
         return Cohort(release, _about(self.knowledge, kinds), people)
 
     def _of_strata(self, rng: np.random.Generator, others: NDArray[np.int64], wanted: Positions) -> Positions:
-        """Return the type of each newcomer, drawn from the wanted stratum."""
+        """Return the type of each newcomer, drawn without replacement from its stratum.
+
+        `others` is as in `Pool`; `wanted` is the stratum of each newcomer, shape (n_newcomers,).
+        """
         drawn = np.empty(len(wanted), dtype=np.intp)
         by_stratum, places = np.argsort(self.stratum, kind="stable"), np.argsort(wanted, kind="stable")
         present, start, number = np.unique(wanted[places], return_index=True, return_counts=True)
@@ -118,7 +125,10 @@ class Pool:
 def grown_cohorts(
     study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]
 ) -> Iterator[tuple[int, Cohort]]:
-    """Yield the draw's number and the cohort, for each draw and size."""
+    """Yield the number of the draw, from 0, and the cohort, for each draw and size.
+
+    Sizes are those of ``threshold.sizes``, ascending, without the size of the release itself.
+    """
     sizes = sorted(set(section.sizes) - {release.n_records})
     if not sizes:
         return

@@ -45,7 +45,7 @@ class AssessmentKind(Kind):
         return f"{counted(study.n_samples, 'release')} of {sizes} records{people}, {attributes}, {adversaries}"
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
-        """Return the risks of all persons."""
+        """Return the tables of risks; see `assess_study`."""
         return assess_study(study, report)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:

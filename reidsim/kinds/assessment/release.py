@@ -35,6 +35,7 @@ class Release:
     codes : ndarray of int32, shape (n_records, n_attributes)
         Code of each value; for an attribute with a value tree, the node of the tree.
     trees : dict of str to ValueTree
+        Tree of the values and groups of each attribute that has groups or suppressed values.
     persons : ndarray of int32, shape (n_records, n_attributes), optional
         True values of the persons of the records; None if unknown, in which case the released values replace them.
     weights : ndarray of float64, shape (n_records,), optional
@@ -75,7 +76,7 @@ class Release:
 
 
 def population_over(population: Population, attributes: tuple[str, ...]) -> Population:
-    """Return the population by the released attributes; by all if none is named.
+    """Return the population by the released attributes; by all if none are named.
 
     Raises
     ------

@@ -27,15 +27,17 @@ _QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 
 
 def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessment]) -> pd.DataFrame:
-    """Return one row per person and adversary, with the released values.
+    """Return one row per record and adversary: the person's risks and released values.
 
     Returns
     -------
     DataFrame
-        Columns: record (from 0, in the order of the release), records, knowledge, prosecutor, journalist with
-        journalist_low and journalist_high, marketer, overall, the standard error of each of the four (0 if exact), and
-        the attributes. If people have several records, there is also the number of the ``person``, and each risk is the
-        largest among the person's records, equal in all of them. With households, there is also ``household_risk``.
+        Columns: ``record`` (from 0, in the order of the release), ``records`` (number of records of the release),
+        ``knowledge`` (the adversary), ``prosecutor``, ``journalist`` with ``journalist_low`` and ``journalist_high``
+        (ends of its confidence interval), ``marketer``, ``overall``, the standard error of each of the four (0 if
+        exact), and the attributes. With a key of people, there is also the number of the ``person``, and each risk is
+        the largest among the person's records, equal in all of them. With households, there is also
+        ``household_risk``, the largest overall risk in the person's household.
     """
     released, asked = _released(release), risks_asked(study)
     parts = []
@@ -64,9 +66,24 @@ def threshold_risks(
     found: Mapping[str, Assessment],
     people: NDArray[np.int64],
 ) -> pd.DataFrame:
-    """Return the risk to check and the groups, one row per person and adversary.
+    """Return the risk and group attributes of each person, by adversary.
 
-    `people` is the number of people of each record, shape (n_records,).
+    Parameters
+    ----------
+    study : RiskStudy
+    section : ThresholdSection
+    release : Release
+    found : mapping of str to Assessment
+        Risks of the release's records, by adversary.
+    people : ndarray of int64, shape (n_records,)
+        Number of people that each record represents.
+
+    Returns
+    -------
+    DataFrame
+        Columns: the released values of the attributes ``section.groups``, the risk ``section.risk`` under its name, and
+        ``knowledge``, the adversary. A record is repeated for each of its `people`; all rows of an adversary come
+        before those of the next.
     """
     groups, asked = _released(release)[list(section.groups)], risks_asked(study)[section.risk]
     parts = []
@@ -79,9 +96,9 @@ def threshold_risks(
 
 
 def risks_asked(study: RiskStudy) -> dict[str, RiskName | Network]:
-    """Return the arguments that select each risk, by name of the risk.
+    """Return the argument that selects a risk in an `Assessment`, by name of the risk.
 
-    The overall risk needs the network.
+    The overall risk is selected by the adversary's capabilities, the others by their name.
     """
     return {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer", "overall": study.network}
 
@@ -105,7 +122,10 @@ def reduction(worst: Floats, risk: Floats) -> Floats:
 
 
 def quartiles(values: Floats) -> dict[str, float]:
-    """Return the quartiles of the values, without missing values."""
+    """Return the quartiles of the values as ``q1``, ``median`` and ``q3``.
+
+    Missing values are ignored; without any values, the quartiles are missing.
+    """
     present = values[~np.isnan(values)]
     found = np.quantile(present, list(_QUARTILES.values())).tolist() if len(present) else [np.nan] * len(_QUARTILES)
     return dict(zip(_QUARTILES, found, strict=True))
@@ -116,10 +136,16 @@ def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
 
     Reductions are in percent of the worst-case risk.
 
+    Parameters
+    ----------
+    records : DataFrame
+        One row per person and adversary, with the worst case among the adversaries; see `record_table`.
+
     Returns
     -------
     DataFrame
-        Columns knowledge, risk, persons (number with a positive risk in the worst case), q1, median and q3.
+        One row per adversary other than the worst case and risk: ``knowledge``, ``risk``, ``persons`` (number with a
+        positive risk in the worst case, over which quartiles are taken), ``q1``, ``median`` and ``q3``.
     """
     by_adversary = {str(name): rows for name, rows in records.groupby("knowledge", sort=False, observed=True)}
     worst = by_adversary.pop(WORST_CASE)
@@ -135,7 +161,7 @@ def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
 def settings_table(
     section: SettingsSection, release: Release, found: Mapping[str, Assessment], rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return quartiles of risk reductions by capabilities (Table 4).
+    """Return quartiles of risk reductions by capabilities (Xia et al. 2021, Table 4).
 
     The reduction of overall risk is computed for all combinations of capabilities. With ``trials``, the outcome of each
     person is simulated that many times, and the share of re-identifications replaces the risk, as in the published
@@ -144,8 +170,9 @@ def settings_table(
     Returns
     -------
     DataFrame
-        Columns p_m, p_c, p_fm, p_cu, knowledge; q1, median, q3 of the reduction in percent; and risk_q1, risk_median,
-        risk_q3 of the risk itself.
+        One row per combination and adversary, with the worst case among the adversaries: ``p_m``, ``p_c``, ``p_fm``,
+        ``p_cu`` (capabilities, see `NetworkSection`), ``knowledge``; ``q1``, ``median``, ``q3`` over persons of the
+        reduction in percent; and ``risk_q1``, ``risk_median``, ``risk_q3`` of the risk itself.
     """
     rows = []
     for p_m, p_c, p_fm, p_cu in product(section.p_m, section.p_c, section.p_fm, section.p_cu):
@@ -168,8 +195,9 @@ def source_table(
     Returns
     -------
     DataFrame
-        Columns knowledge, source, price, presence (mean probability that the source contains a person). With the
-        scenario's section ``attack``, also persons_attacked and payoff for all sources of the adversary together: the
+        One row per adversary and source: ``knowledge``, ``source``, ``price`` (in currency units), ``presence`` (mean
+        probability that the source contains a person of the release). With the scenario's section ``attack``, also
+        ``persons_attacked`` and ``payoff``, equal in all rows of an adversary: with all its sources together, the
         adversary attacks each person whose expected gain exceeds the cost, and pays once for the sources.
     """
     attack = study.scenario.attack
@@ -195,9 +223,11 @@ def set_table(found: Mapping[str, Assessment]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns knowledge, attributes (names separated by commas), probability (mean over persons), sample_uniques
-        (number of records that are unique on the set, where uniqueness is estimated), unique (probability that a sample
-        unique is a population unique), unique_low and unique_high.
+        One row per adversary and set: ``knowledge``, ``attributes`` (names separated by commas), ``probability`` (of
+        knowing exactly this set, mean over persons), ``sample_uniques`` (number of records that are unique on the set;
+        missing where uniqueness is not estimated), ``unique`` (probability that a sample unique on the set is a
+        population unique), ``unique_low`` and ``unique_high`` (ends of its confidence interval). The last three are
+        missing if the population is known.
     """
     rows = []
     for name, assessment in found.items():
@@ -233,9 +263,11 @@ def cohort_table(section: ThresholdSection, records: pd.DataFrame) -> pd.DataFra
     Returns
     -------
     DataFrame
-        Columns knowledge, attribute ("everybody" or a member of ``threshold.groups``), value (of the group), persons,
-        percentile_risk (the smallest risk that the share ``threshold.percentile`` of persons does not exceed),
-        mean_risk, share_above (share of persons above the threshold), threshold and percentile.
+        One row per adversary and group of people: ``knowledge``, ``attribute`` (``everybody`` for the whole cohort, or
+        an attribute of ``threshold.groups``), ``value`` (of the attribute), ``persons`` (number), ``percentile_risk``
+        (the smallest risk that the share ``threshold.percentile`` of persons does not exceed), ``mean_risk``,
+        ``share_above`` (share of persons whose risk exceeds the accepted risk), ``threshold`` (the accepted risk) and
+        ``percentile``.
     """
     rows = []
     for knowledge, people in records.groupby("knowledge", sort=False, observed=True):

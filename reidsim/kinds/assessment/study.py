@@ -49,12 +49,12 @@ class RiskStudy(Study[RiskScenario]):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of records of each release size."""
+        """Numbers of records of the releases: of each sample size, or of the file."""
         return self.scenario.release.sizes if self.file is None else (self.file.n_records,)
 
     @property
     def n_samples(self) -> int:
-        """Number of releases of each size."""
+        """Number of releases of each size; 1 for a file."""
         return self.scenario.release.samples
 
     @cached_property
@@ -105,7 +105,11 @@ class RiskStudy(Study[RiskScenario]):
         return found
 
     def uniqueness(self) -> UniquenessModel:
-        """Return the uniqueness model behind journalist risk."""
+        """Return the model of population uniqueness behind journalist risk.
+
+        The model gives the probability that a sample unique is a population unique: a fixed value, a count in the known
+        population, or an estimate.
+        """
         section = self.scenario.uniqueness
         if section.method == "fixed":
             assert section.value is not None  # noqa: S101 - the schema guarantees it; for the type checker
@@ -123,7 +127,10 @@ class RiskStudy(Study[RiskScenario]):
         raise InputError("nobody decides what is shared", source=self.loaded.path, where="game", found="risk")
 
     def stream(self, what: str, size: int, sample: int) -> np.random.Generator:
-        """Return the random generator of a draw for one sample."""
+        """Return a random generator by purpose, size of the release and sample number.
+
+        `what` names the purpose of the draw, so that draws for different purposes are independent.
+        """
         key = (*f"risk {what}".encode(), size, sample)
         return np.random.default_rng(np.random.SeedSequence(self.scenario.seed, spawn_key=key))
 
@@ -134,7 +141,8 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
     Raises
     ------
     InputError
-        If a recipe or file cannot be used, or a sample is larger than the population.
+        If a recipe or file cannot be used, a sample is larger than the population, an attribute has the name of a
+        column of the results, or the scenario names an attribute that is not released.
     """
     scenario = loaded.scenario
     with locating(loaded.path):

@@ -31,21 +31,23 @@ from reidsim.tables import numbers, read_table, require_columns
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """The cases of a scenario, and the populations to link them to.
+    """The cases of a scenario, and the people to link them to.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (n_cases, n_attributes)
-        Category codes over the domain of the hierarchies; cases in the order of the file.
+        Category codes over the domain of the hierarchies; one row per case, in the order of the file or, if simulated,
+        of the periods.
     period : ndarray of int64, shape (n_cases,)
         Number of each case's period, from 0.
     periods : tuple of str
         Labels of the periods, in order; each period has at least one case.
     forecast : ndarray of float64, shape (n_periods,)
-        Benefit that a forecast adds to each record of the period, in money.
+        Benefit that a forecast adds to each record of the period, in currency units.
     hierarchies : tuple of Hierarchy
+        Hierarchy of each attribute, in the order of the columns of `codes`.
     population, voters : Population, optional
-        Population and list of the adversary, over the same domain.
+        People who may become a case, and people in the adversary's list, over the same domain.
     """
 
     codes: Codes
@@ -58,10 +60,10 @@ class Cases:
 
 
 def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
-    """Read or simulate the cases.
+    """Read or simulate the cases, and read the people of `population` and `voters`.
 
     The categories of an attribute are the categories of the population; without one, of the list; without either, the
-    values in the file.
+    values in the file. Periods without a simulated case are left out; the other periods keep their labels.
 
     Raises
     ------
@@ -101,12 +103,15 @@ def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
 
 
 def columns_of(scenario: DynamicScenario) -> dict[str, str]:
-    """Return the column of the file for each attribute."""
+    """Return the column of the file for each attribute; by default, its name."""
     return {name: section.column or name for name, section in scenario.attributes.items()}
 
 
 def _people(key: str, recipe: str, loaded: LoadedScenario[DynamicScenario]) -> Population:
-    """Return the people of a recipe, counted by the attributes."""
+    """Return the people of a recipe, counted by combination of attribute values.
+
+    Counts that are not whole numbers are refused; the message names the section `key`.
+    """
     with locating(where=f"{key}.recipe"):
         people = people_named(recipe, loaded).marginal(tuple(loaded.scenario.attributes))
         if not np.issubdtype(people.counts.dtype, np.integer):
@@ -152,7 +157,10 @@ def _periods(frame: pd.DataFrame, column: str, path: Path) -> tuple[tuple[str, .
 
 
 def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64], n_periods: int, path: Path) -> Floats:
-    """Return the benefit of each period's forecast, in money, shape (n_periods,)."""
+    """Return the benefit per record of each period's forecast, shape (n_periods,).
+
+    Amounts are in currency units; 0 without a column.
+    """
     if column is None:
         return np.zeros(n_periods)
     require_columns(frame, [column], path)
@@ -171,7 +179,15 @@ def _epidemic(
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Draw distinct people as cases, and draw the period of each.
 
-    Within an area, every person is equally likely to become a case.
+    The numbers of cases by area and period are multinomial, in proportion to the area's people times a normal curve
+    around the area's peak. Within an area, every person is equally likely to become a case.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (n_cases, n_attributes)
+        Category codes of the cases, in the order of periods.
+    period : ndarray of int64, shape (n_cases,)
+        Number of each case's period, from 0.
     """
     where = "epidemic.level"
     if section.level >= len(groups):

@@ -1,4 +1,4 @@
-"""Draw release levels, payoffs and exposed cases of cases over time."""
+"""Draw release levels, payoffs and exposed records of tables of cases over time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     -------
     Figure
         One heat map per attribute, with one row of cells per policy and one cell per period; grey where nothing is
-        released. All attributes share one colour scale, with one colour per level.
+        released. All attributes share one colour scale, with one colour per level. The last panel has a bar per period:
+        the records of its table.
     """
     attributes = [column for column in periods.columns if column.startswith(_LEVEL)]
     levels = periods[attributes].apply(pd.to_numeric).set_axis(periods.index)
@@ -82,7 +83,8 @@ def cumulative_payoff(periods: pd.DataFrame) -> Figure:
     Parameters
     ----------
     periods : DataFrame
-        One row per policy and period: ``policy``, ``number`` and ``publisher_payoff``, money for the whole table.
+        One row per policy and period: ``policy``, ``number`` and ``publisher_payoff``, the sum over the table in
+        currency units.
     """
     figure, ((axes,),) = style.new_figure(1, 1, panel=(6.4, 3.6))
     _lines_so_far(axes, periods, "publisher_payoff")
@@ -94,14 +96,15 @@ def cumulative_payoff(periods: pd.DataFrame) -> Figure:
 
 
 def exposed_cases(periods: pd.DataFrame) -> Figure:
-    """Draw cumulative numbers of attacked and re-identified cases, by policy.
+    """Draw cumulative numbers of attacked and re-identified records, by policy.
 
-    Attacked cases are cases released in attacked records; the number of re-identified cases is an expectation.
+    A case counts in each table in which it is released, so more than once with cumulative tables.
 
     Parameters
     ----------
     periods : DataFrame
-        One row per policy and period: ``policy``, ``number``, ``attacked`` and ``reidentified``, numbers of records.
+        One row per policy and period: ``policy``, ``number``, ``attacked`` and ``reidentified``, expected numbers of
+        records.
     """
     columns = {"attacked": "Attacked so far", "reidentified": "Expected re-identified so far"}
     figure, (row,) = style.new_figure(1, 2, panel=(4.4, 3.4))

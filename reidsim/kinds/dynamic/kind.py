@@ -45,7 +45,7 @@ class DynamicKind(Kind):
     amount_keys = MONEY_KEYS
 
     def build(self, loaded: LoadedScenario[Any]) -> DynamicStudy:
-        """Read or simulate the cases; read the people."""
+        """Read or simulate the cases, read the people, and return the study."""
         return build_study(loaded)
 
     def describe(self, study: DynamicStudy) -> str:
@@ -62,11 +62,14 @@ class DynamicKind(Kind):
         return shared_content(loaded.content)
 
     def row_of_record(self, study: DynamicStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each case in the last table that contains it."""
+        """Return the row of each case in the games: its row in its last table."""
         return study.row_of_case
 
     def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return mean outcomes over the records of all tables, and mean PK over periods."""
+        """Return mean outcomes over the records of all tables, and measures over periods.
+
+        The index is the policy. For the columns on periods, see `measures_of_periods`.
+        """
         return super().summarise(study, draw, equilibria).join(measures_of_periods(study, equilibria))
 
     def reidentified(
@@ -74,7 +77,7 @@ class DynamicKind(Kind):
     ) -> dict[str, Reidentified]:
         """Return the distribution of the number of re-identified people, by policy.
 
-        With cumulative tables, each person counts once, with the table in which the person's risk is largest.
+        With cumulative tables, each person counts once, in the first table in which the person's risk is largest.
         """
         if study.scenario.release.table == "period":
             return super().reidentified(study, draw, equilibria)
@@ -85,7 +88,10 @@ class DynamicKind(Kind):
         return people
 
     def records(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return cases with period and values as released in the last table with them."""
+        """Return one row per case and policy, as released in the last table with the case.
+
+        Columns are those of `record_table`, ``period`` (the case's own), and the released value of each attribute.
+        """
         row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
         table = super().records(study, draw, equilibria)
         codes = np.tile(study.cases.period, len(equilibria))
@@ -111,13 +117,19 @@ class DynamicKind(Kind):
         }
 
     def cross_play_policies(self, study: DynamicStudy) -> tuple[str, ...]:
-        """Return the policies whose parameters the scenario specifies, and its own."""
+        """Return the policies of cross-play: of the kind, then user-defined ones.
+
+        Policy ``fixed`` is left out if the scenario sets no levels, and ``pk`` if it has no population.
+        """
         said = {FIXED: bool(study.scenario.publisher.fixed), PK: study.cases.population is not None}
         names = super().cross_play_policies(study)
         return tuple(name for name in names if said.get(name, True))
 
     def warnings(self, study: DynamicStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield warnings about information in earlier tables that the model ignores."""
+        """Yield warnings about information in earlier tables that the model ignores.
+
+        See `warnings_of`.
+        """
         return warnings_of(study, outcomes)
 
     def release_file(self, scenario: DynamicScenario) -> str | None:

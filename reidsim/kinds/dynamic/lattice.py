@@ -1,6 +1,6 @@
 """Generalize tables of cases and measure their utility; simulate tables.
 
-Utility is the mutual information of original and released values.
+Utility is the normalized mutual information of original and released values.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from reidsim.releases.strategy_space import Floats
 
 @dataclass(frozen=True, eq=False)
 class PeriodLattice(GeneralizationLattice):
-    """The lattice of the distinct cases of each period's table.
+    """The generalizations of the tables of cases, and their utility.
 
-    The rows of a period are contiguous.
+    A row stands for the equal cases of one period's table; the rows of a period are contiguous.
 
     A released value is a function of the original value, so their mutual information is the entropy of the released
     values. Its normalized form is ``2 H(Y) / (H(X) + H(Y))`` for an attribute's original values X and released values Y
-    in the table. It is 1 if all X are equal, and 0 if the level maps every value of the domain to one group. Utility is
-    its mean over attributes, weighted by the entropy of each attribute among all cases (Gourabathina et al. 2023,
-    following their program).
+    in the table. It is 0 at a level above 0 that maps every value of the domain to one group; otherwise it is 1 if all
+    X are equal. Utility is its mean over attributes, weighted by the entropy of each attribute among all cases
+    (Gourabathina et al. 2023, following their program).
 
     Parameters
     ----------
@@ -74,14 +74,17 @@ class PeriodLattice(GeneralizationLattice):
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
-        """Utility loss: per attribute, shape (n_levels, n_rows)."""
+        """Utility loss of each row at each level, by attribute, shape (n_levels, n_rows).
+
+        It is the attribute's weight times (1 - information), equal for all rows of a period.
+        """
         return tuple(
             np.ascontiguousarray((weight * (1.0 - shares))[:, self.period])
             for weight, shares in zip(self.attribute_weights, self.information, strict=True)
         )
 
     def utilities(self, period: int) -> Floats:
-        """Return the utility of every strategy in a period, shape (n_strategies,)."""
+        """Return the utility of every strategy for a period's table, (n_strategies,)."""
         levels, lost = self.all_levels(np.arange(self.size)), np.zeros(self.size)
         for position, (weight, shares) in enumerate(zip(self.attribute_weights, self.information, strict=True)):
             lost += weight * (1.0 - shares[levels[:, position], period])
@@ -97,16 +100,16 @@ class PeriodLattice(GeneralizationLattice):
 def class_sizes(
     starts: NDArray[np.int64], group: NDArray[np.int32], counts: NDArray[np.int64], n_groups: int
 ) -> NDArray[np.int64]:
-    """Return the class size of each row within its table, shape (n_rows,).
+    """Return the number of cases in each row's group within its table, (n_rows,).
 
-    The class size includes the cases of the row itself.
+    The cases of the row itself are included.
 
     Parameters
     ----------
     starts : ndarray of int64, shape (n_tables + 1,)
         First row of each table (its rows are contiguous), and the number of rows.
     group : ndarray of int32, shape (n_rows,)
-        Group of each row, below `n_groups`.
+        Group of each row, from 0 and below `n_groups`: rows of a group have equal released values.
     counts : ndarray of int64, shape (n_rows,)
         Number of cases of each row.
     n_groups : int
@@ -137,15 +140,16 @@ def entropy(counts: NDArray[np.number]) -> Floats:
     return np.asarray(np.maximum(-(shares * logs).sum(axis=1), 0.0))
 
 
-# Number of simulated tables to process at once.
+# Number of simulated tables evaluated per call: larger batches need fewer calls, but more memory, and a search that
+# stops early has then evaluated more tables than necessary.
 _AT_ONCE = 16
 _ALL, _ROUNDING = slice(None), 1e-9
 
 
 def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) -> float:
-    """Return PK: the share of records in classes of fewer than `k` records.
+    """Return PK, the share of records in equivalence classes of under `k` records.
 
-    The share of zero records is 0.
+    It is 0 for a table without records.
 
     Parameters
     ----------
@@ -197,14 +201,15 @@ class SimulatedTables:
     def keep(self, strategy: int, size: int, k: int, threshold: float, quantile: float) -> bool:
         """Return whether a quantile of PK over the simulated tables is within a threshold.
 
-        The quantile is the smallest PK that the share `quantile` of the tables does not exceed. The loop stops as soon
-        as too many tables exceed the threshold.
+        PK is the share of a table's records in equivalence classes of fewer than `k` records. The quantile is the PK at
+        position ``quantile * (n_simulations - 1)``, rounded up, of the PKs in ascending order, counted from 0.
 
         Parameters
         ----------
         strategy : int
+            Generalization of all tables.
         size : int
-            Number of records of each table.
+            Number of records of each table, at most the largest size.
         k : int
         threshold : float
             Largest permitted PK.
@@ -223,7 +228,7 @@ class SimulatedTables:
     def shares_below(self, strategy: int, size: int, k: int, some: slice = _ALL) -> Floats:
         """Return PK of simulated tables of `size` records, shape (n_simulations,).
 
-        With `some`, return PK of only these tables.
+        For PK, see `share_below`. With `some`, return PK of only these tables.
         """
         cells, classes = self._cells[some, :size], self._groups.table(strategy)
         starts, n = np.arange(len(cells) + 1) * size, cells.size

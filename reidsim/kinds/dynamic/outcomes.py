@@ -46,10 +46,11 @@ def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> 
     Returns
     -------
     DataFrame
-        Columns ``policy``, ``period``, ``number`` (of the period, from 1), ``records`` (number in the table),
-        ``strategy``, ``utility`` (mean over records), ``publisher_payoff`` and ``adversary_payoff`` (sums over the
-        table), ``attacked`` and ``reidentified`` (expected numbers of records), ``pk``, and ``level ATTRIBUTE``,
-        missing where nothing is released.
+        Columns ``policy``, ``period`` (its label), ``number`` (of the period, from 1), ``records`` (number in the
+        table), ``strategy`` (description, or ``withheld``), ``utility`` (mean over records), ``publisher_payoff`` and
+        ``adversary_payoff`` (sums over the table, in currency units), ``attacked`` and ``reidentified`` (expected
+        numbers of records), ``pk`` (see `pk_by_period`), and ``level ATTRIBUTE`` (0 if unchanged), missing where
+        nothing is released.
     """
     lattice, periods, parts = study.lattice, study.cases.periods, []
     starts, sizes, names = lattice.starts[:-1], lattice.sizes, lattice.domain.names
@@ -85,7 +86,8 @@ def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> 
 def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]:
     """Return PK of each period's released table, shape (n_periods,).
 
-    PK is 0 where nothing is released.
+    PK is the share of the table's records in equivalence classes of fewer than ``publisher.k`` records; 0 where nothing
+    is released.
     """
     lattice, k, shares = study.lattice, study.scenario.publisher.k, np.zeros(len(study.cases.periods))
     for period, start in enumerate(lattice.starts[:-1]):
@@ -96,7 +98,11 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
 
 
 def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return the measures over periods, indexed by policy."""
+    """Return the measures over periods, indexed by policy.
+
+    Columns are the mean of PK over periods, the share of periods whose PK is at most the scenario's threshold, and the
+    number of periods in which the generalization differs from the previous period's.
+    """
     rows = {}
     for policy, found in equilibria.items():
         shares, forms = pk_by_period(study, found), found.strategies[study.lattice.starts[:-1]]
@@ -109,7 +115,7 @@ def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibriu
 
 
 def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
-    """Return the row of each case in its table of largest risk, shape (n_cases,).
+    """Return each case's row in the table in which its risk is largest, (n_cases,).
 
     Of tables with equal risk, the first counts. A case is in one table or, with cumulative tables, in all tables from
     its own period on.
@@ -136,9 +142,11 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
 
 
 def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a warning for policies whose later tables are coarser than earlier ones.
+    """Yield a warning for each policy with a table coarser than an earlier one.
 
-    An adversary who keeps the earlier tables may know more than the model assumes.
+    A table is coarser if an attribute has a higher level than in some earlier table; withheld tables are skipped. An
+    adversary who keeps the earlier tables may know more than the model assumes. Only cumulative tables, which contain
+    the earlier cases again, have warnings.
     """
     if study.scenario.release.table != "cumulative":
         return

@@ -44,7 +44,9 @@ class FixedLevels(Policy):
 class KeepsPk(Policy):
     """Release the most useful generalization with simulated PK within a threshold.
 
-    Without such a generalization, every attribute is released at the last level of its hierarchy.
+    PK is the share of records in equivalence classes of fewer than k records; see `SimulatedTables.keep`. The choice is
+    made at the first of every ``review`` periods, for its table's utilities and number of cases, and kept until the
+    next review. If no generalization qualifies, every attribute is released at the last level of its hierarchy.
     """
 
     label = "PK-driven"
@@ -69,9 +71,17 @@ class KeepsPk(Policy):
 
 
 def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
-    """Return the chosen generalization and the number of simulated generalizations.
+    """Return the generalization of policy ``pk``, and how many were simulated.
 
-    The choice is for tables of `size` cases.
+    Generalizations are tried in order of falling utility (rounded to 12 decimals; of equal utilities, the lowest number
+    first) until one is within the threshold in simulated tables of `size` cases. If none is, the last one is returned.
+
+    Parameters
+    ----------
+    study : DynamicStudy
+    utilities : ndarray of float64, shape (n_strategies,)
+        Utility of each generalization.
+    size : int
     """
     rule, lattice = study.scenario.publisher, study.lattice
     levels, refused, tried = lattice.all_levels(np.arange(lattice.size)), np.zeros(lattice.size, dtype=np.bool_), 0
@@ -88,7 +98,10 @@ def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
 
 @POLICIES.register("basic")
 class Basic(Policy):
-    """Release each period's table in the generalization with the largest payoff sum."""
+    """Release each period's table in the generalization with the largest payoff sum.
+
+    The table is withheld if every generalization pays less than withholding; see `SameForm`.
+    """
 
     label, description = (
         "Basic game",
@@ -109,7 +122,10 @@ class Basic(Policy):
 
 @POLICIES.register("no-attack")
 class NoAttack(Basic):
-    """Play the basic game under the constraint that no record is attacked."""
+    """Play the basic game under the constraint that no record is attacked.
+
+    The table is withheld if no generalization without an attack pays as much as withholding.
+    """
 
     label = "No-Attack game"
     description = (

@@ -167,7 +167,8 @@ class DynamicScenario(PublisherScenario):
     def refuse(self, section: AdversarySection, where: str) -> None:
         """Refuse an adversary section that this kind of scenario does not support.
 
-        The adversary must know all quasi-identifiers of all people in the list.
+        The adversary must know all quasi-identifiers of all people in the list. Its risk cannot be estimated from
+        weights, and ``journalist`` risk needs a list or a population.
 
         Raises
         ------

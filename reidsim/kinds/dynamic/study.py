@@ -44,7 +44,7 @@ class DynamicStudy(Study[DynamicScenario]):
         Row of each case in the table of the last period that contains it.
     group_sizes : GroupSizes or None
         Number of people who share the released values of each distinct case: people of the list, or without a list, of
-        the population.
+        the population. None without both.
     table_linker : TableLinker
         Linker of rows to their own tables.
     """
@@ -71,7 +71,9 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @property
     def fixed_form(self) -> int:
-        """Generalization at the levels of policy ``fixed``.
+        """Number of the generalization at the levels of policy ``fixed``.
+
+        Attributes that ``publisher.fixed`` does not name have level 0.
 
         Raises
         ------
@@ -103,7 +105,11 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @property
     def coverage(self) -> float:
-        """Probability that a person of a record is in the list."""
+        """Probability that the person of a record is in the adversary's list.
+
+        It is 1 without a list. By default it is the size of the list divided by the size of the population (at most 1),
+        or 1 without a population.
+        """
         section, people, voters = self.scenario.voters, self.cases.population, self.cases.voters
         if section is None or voters is None:
             return 1.0
@@ -113,7 +119,11 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @property
     def linker(self) -> Linker:
-        """The linker of records of all periods, by the adversary's type of risk."""
+        """The linker of the adversary, for the rows of all periods.
+
+        For prosecutor risk, and without list and population, candidates are the records of the row's own table.
+        Otherwise they are the people of the list or, without a list, of the population.
+        """
         groups, place = self.group_sizes, self.table_linker.place
         # Without a list and a population, every adversary counts candidates in the released table.
         if self.scenario.adversary.risk == "prosecutor" or groups is None:
@@ -122,7 +132,10 @@ class DynamicStudy(Study[DynamicScenario]):
         return LinkerByPlace(listed, place)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
-        """Return the game under the given economics."""
+        """Return the game with the given payoff parameters.
+
+        The benefit of a record includes the forecast benefit of its period.
+        """
         adversary = planner(self.scenario.adversary, economics.adversary_gain, economics.cost, loaded=self.loaded)
         benefit = economics.benefit + self.cases.forecast[self.lattice.period]
         return RecordGame(self.lattice, self.linker, adversary, benefit, np.array(economics.loss))
@@ -190,7 +203,7 @@ class LinkerByPlace:
 
 @dataclass(frozen=True, eq=False)
 class TableLinker:
-    """Linker to the records of a period's table that share the released values.
+    """Linker to the records of the row's own table that share the released values.
 
     The adversary knows that the person is in the table.
 
@@ -208,12 +221,18 @@ class TableLinker:
     place: NDArray[np.intp]
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return class sizes within the tables; see `Linker`."""
+        """Return the size of each row's equivalence class in its table; see `Linker`."""
         sizes = self.sizes(strategy, np.arange(self.lattice.n_records) if rows is None else rows)
         return Linkage(sizes, sizes)
 
     def sizes(self, strategy: int, rows: Rows) -> NDArray[np.int64]:
-        """Return the number of cases in each row's class of its table, shape (n,)."""
+        """Return the number of cases in each row's equivalence class of its table, (n,).
+
+        Parameters
+        ----------
+        strategy : int
+        rows : ndarray of int, shape (n,)
+        """
         lattice, node = self.lattice, self.groups.table(strategy)
         if not len(rows):
             return rows
@@ -242,7 +261,10 @@ def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
 
 
 def study_on(loaded: LoadedScenario[DynamicScenario], cases: Cases) -> DynamicStudy:
-    """Build the study of the given cases; every period has at least one case."""
+    """Build the study of the given cases.
+
+    With cumulative tables, a period's table contains the cases of this and all earlier periods.
+    """
     n_attributes = cases.codes.shape[1]
     first, cell = distinct_rows(list(cases.codes.T), len(cases.codes))
     counts = np.zeros((len(cases.periods), len(first)), dtype=np.int64)

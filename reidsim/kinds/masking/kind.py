@@ -36,7 +36,7 @@ from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 # Sections that affect only the games: people and tables do not depend on them.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
-# Minimum memory of a row of a drawn table, bytes.
+# Lower bound on the memory of a row of a drawn table, bytes: refuses only tables that certainly do not fit.
 _ROW_BYTES = 200
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
@@ -58,7 +58,10 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     numbers_draws = True
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
-        """Read the people or files that are the sources of the tables."""
+        """Read the people or files of the tables, and return the study.
+
+        Drawn tables that would not fit into memory are refused first.
+        """
         scenario = loaded.scenario
         sizes = (scenario.targets.size, *(resource.size for resource in scenario.resources.values()))
         needed = _ROW_BYTES * sum(size or 0 for size in sizes)
@@ -70,7 +73,10 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return build_masking_study(loaded, before.tables)
 
     def describe(self, study: MaskingStudy) -> str:
-        """Return a line on the size of the game of the first replication."""
+        """Check that the policies can be played; return one line on the game's size.
+
+        The numbers of subjects and rows are those of the first replication.
+        """
         game, _ = study.games(0)
         check_policies(study, game)
         resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
@@ -100,7 +106,11 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         check_policies(study, study.games(draw)[0])
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
-        """Return a function that returns the agents' world of a policy in a draw."""
+        """Return a function that makes the setting of repeated rounds.
+
+        Its arguments are the policy, the number of the draw of the tables, and the number of the repetition of all
+        rounds on these tables.
+        """
         agents = self.agents_of(study.scenario)
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
@@ -111,16 +121,20 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return setting
 
     def opponents(self, study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> tuple[MaskingStudy, Opponents]:
-        """Return the adversaries in a draw of the tables."""
+        """Return the study, and the adversaries of cross-play in a draw of the tables.
+
+        An attack recipe in the options is refused: a masking scenario has its own stages.
+        """
         if options.stages is not None:
             problem, expected = "a masking scenario has stages of its own", "adversary.stages of the scenario"
             raise InputError(problem, where="stages", found=options.stages, expected=expected)
         return study, opponents_of_subjects(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:
-        """Return the adversaries with their resources.
+        """Return the adversary types of rounds, with their resources; see `Kind`.
 
-        Their strategy space has only the attributes that a stage of an attack uses.
+        Their games enumerate only the levels of attributes that some stage of an attack uses. If there are too many
+        strategies (`MOST_FORMS`), the result contains only the reason why the types cannot play.
         """
         if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)
@@ -133,7 +147,11 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return types_of_setting(setting, FocusedSpace(space, looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
-        """Return the cross-play policies in the order of rows, then the scenario's own."""
+        """Return the policies of cross-play: of the kind, then of the scenario.
+
+        k-anonymity is left out, unless the scenario names it, if some attributes are always shared or k exceeds the
+        number of subjects.
+        """
         section, n = study.scenario.subjects, study.games(0)[0].n_records
         names = with_each_k(cross_play_policies(), section.k)
         anonymous = [name for name in names if name.startswith(K_ANONYMITY)]
@@ -182,7 +200,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
             yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
 
     def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
-        """Return planner and knowledge of an adversary.
+        """Return the planner and the knowledge recipe of an adversary; see `Faces`.
 
         One-shot adversaries without a knowledge recipe are multistage: they infer before they link.
         """

@@ -21,6 +21,7 @@ class KnowledgeOfSubjects:
     Parameters
     ----------
     recipe : str
+        Name or path of the recipe.
     tables : MaskingTables
     domain : Domain
         Attributes on which the adversary links. The values cover the whole population, or all files, so they are equal

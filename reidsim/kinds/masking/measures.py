@@ -1,4 +1,4 @@
-"""Define the measures of masking games: measures of every game, and fairness."""
+"""Define the measures of masking games: of every game, usefulness and fairness."""
 
 from __future__ import annotations
 

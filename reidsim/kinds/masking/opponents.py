@@ -41,9 +41,10 @@ Amount = float | Floats
 
 
 def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
-    """Return the adversaries of a masking scenario in a draw of its tables.
+    """Return the adversaries of cross-play in a draw of a scenario's tables.
 
-    The result also contains the reasons why other adversaries cannot play.
+    The result also contains the reasons why other adversaries cannot play. Named adversaries with resources for rounds
+    are not included; see `MaskingKind.opponent_types`.
     """
     if study.alone and are_equipped(study.scenario):
         # The named adversaries play with the resources they own and may buy; see `MaskingKind.opponent_types`.

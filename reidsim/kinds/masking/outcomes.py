@@ -34,19 +34,20 @@ class MaskingAnalysis(AnalysisTables):
     Parameters
     ----------
     search_path : DataFrame
-        Strategies of a greedy search for one record, in the first replication.
+        Strategies of a greedy search for one record, in the first replication; see `search_path_table`.
     """
 
     search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class MaskingResults(Kind):
-    """Tables and facts of masking games, as a part of their kind; see `Kind`."""
+    """Methods of the masking kind for tables, facts and warnings; see `Kind`."""
 
     def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return mean outcomes of each policy over subjects, with usefulness and fairness.
 
-        Fairness compares groups by age and state; it is missing without these attributes.
+        Fairness compares groups by birth decade and by state; it is missing unless subjects can share both ``age`` and
+        ``state``. See `reidsim.games.masking.measures`.
         """
         attributes, game = study.scenario.subjects.attributes, study.games(draw)[0]
         values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
@@ -72,7 +73,8 @@ class MaskingResults(Kind):
     def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per subject and policy with the released attributes.
 
-        Masked attributes are missing.
+        Columns are those of `record_table`, then ``gap`` (if the solver of some policy bounds the payoff that a better
+        strategy could add; missing for the other policies), then the attributes; see `released`.
         """
         game = study.games(draw)[0]
         bounded = any(each.gap is not None for each in equilibria.values())
@@ -121,7 +123,10 @@ class MaskingResults(Kind):
         return facts
 
     def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield warnings about unregistered targets and strategies not proved optimal."""
+        """Yield warnings about unregistered targets and strategies not proved optimal.
+
+        A target is unregistered if it is not in the resource of an attack's last stage.
+        """
         games = [game for game, _ in study.games_against_each(draw).values()]
         missing = {}
         for each in games:
@@ -142,9 +147,10 @@ class MaskingResults(Kind):
 
 
 def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibrium, game: MaskingGame) -> pd.DataFrame:
-    """Return every attribute as released, one row per subject.
+    """Return every attribute as released: a row per subject, a column per attribute.
 
-    A value is unchanged, ``group of VALUE`` at an intermediate level, or missing if masked.
+    A value is unchanged, ``group of VALUE`` at an intermediate level, or missing if masked. All values of a withheld
+    record are missing.
     """
     columns = {}
     levels = game.space.levels(np.maximum(equilibrium.strategies, 0))
@@ -186,8 +192,10 @@ def search_path_table(
     DataFrame
         One row per strategy of the search, in search order; then one row for each other outcome of a policy: strategies
         off the path, withholding the record, and strategies played against the adversary without inference. Columns:
-        record, step (missing off the path), strategy, masked, shared_loci, inferred_surname and confidence (missing
-        without an inference), attacked, utility, privacy, benefit, loss, payoff, recommended_by.
+        ``record``, ``step`` (from 0; missing off the path), ``strategy``, ``masked`` and ``shared_loci`` (numbers of
+        attributes), ``inferred_surname`` and ``confidence`` (missing without an inference), ``attacked``, ``utility``,
+        ``privacy`` (1 - probability of re-identification), ``benefit``, ``loss`` (expected) and ``payoff`` (in currency
+        units), and ``recommended_by`` (policies, separated by commas; empty if none).
     """
     path = greedy_path(believed, record)
     rows = {(strategy, True): {"step": n, **_row(game, record, strategy, label)} for n, strategy in enumerate(path)}

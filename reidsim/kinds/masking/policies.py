@@ -23,7 +23,7 @@ from reidsim.scenarios.policy import K_ANONYMITY, Look, k_of
 
 
 class Baseline(MaskingPolicy):
-    """A rule of the paper that ignores the adversary; see `fixed_choice`."""
+    """A fixed rule of Wan et al. 2021, not a best response; see `fixed_choice`."""
 
     is_rule = True
 
@@ -45,7 +45,10 @@ class NoProtection(Baseline):
 
 @POLICIES.register("demographics-only")
 class DemographicsOnly(Baseline):
-    """Share only the attributes on which an attack links."""
+    """Share only the attributes on which the last stage of an attack links.
+
+    With several adversaries, these are the attributes of all their attacks.
+    """
 
     label, description = "Demographics only", "only the attributes by which the adversary looks people up are shared"
     in_another_game = True
@@ -55,7 +58,7 @@ class DemographicsOnly(Baseline):
 
 @POLICIES.register("random-opt-in")
 class RandomOptIn(Baseline):
-    """Share everything or nothing, at random."""
+    """Share everything with probability ``opt_in_rate``; else withhold the record."""
 
     label, description, row = "Random opt-in", "all attributes or none are shared, at random", 8
     look = Look(ORANGE, "<")
@@ -63,7 +66,7 @@ class RandomOptIn(Baseline):
 
 @POLICIES.register("random-masking")
 class RandomMasking(Baseline):
-    """Share each attribute at random."""
+    """Share each attribute independently with probability ``sharing_rate``."""
 
     label, description, row = "Random masking", "each attribute is shared or masked at random", 9
     masks = True
@@ -97,7 +100,10 @@ class KAnonymous(MaskingPolicy):
 
 @POLICIES.register("opt-in")
 class OptInGame(MaskingPolicy):
-    """Share everything or nothing, whichever has the larger payoff."""
+    """Share everything, or withhold the record, whichever has the larger payoff.
+
+    With equal payoffs, the record is withheld.
+    """
 
     label, description, row = (
         "Opt-in game",
@@ -113,7 +119,7 @@ class OptInGame(MaskingPolicy):
 
 
 class SearchPolicy(MaskingPolicy):
-    """The best masking of each subject, found by a solver."""
+    """Choose the strategy with the largest payoff of each subject, by a solver."""
 
     search: ClassVar[Search] = "scenario"
 
@@ -165,7 +171,7 @@ class OneStageMasking(SearchPolicy):
 
 @POLICIES.register("same-strategy")
 class SameStrategy(MaskingPolicy):
-    """The best strategy that is common to all subjects."""
+    """The strategy, equal for all subjects, with the largest total payoff."""
 
     label, row = "Same strategy for all", 4
     description = "set of shared attributes, equal for all subjects, with the highest total payoff"
@@ -189,7 +195,7 @@ class GreedyMasking(SearchPolicy):
 
 @POLICIES.register("anytime-masking")
 class AnytimeMasking(SearchPolicy):
-    """The masking game, with a limited number of evaluated strategies."""
+    """The masking game, with at most ``most_evaluated`` strategies per subject."""
 
     label, description, row = (
         "Anytime masking",

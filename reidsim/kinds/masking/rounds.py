@@ -1,4 +1,4 @@
-"""Build the agents' world of a masking scenario: data subjects and adversaries."""
+"""Build the setting in which a masking scenario is played in repeated rounds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ from reidsim.scenarios.several_adversaries import named
 
 @dataclass(eq=False)
 class _MaskingEquip:
-    """Equip an adversary of a masking scenario; see `reidsim.agents.profile.Equip`."""
+    """Callable that returns an adversary's linker and planner, given its resources.
+
+    See `reidsim.agents.profile.Equip`. Without the resource of the attack's last stage, the adversary cannot attack.
+    """
 
     study: MaskingStudy
     truth: MaskingGame
@@ -71,7 +74,7 @@ class _MaskingEquip:
     def lists(self, holds: Holdings, used: int) -> tuple[str, ...]:
         """Return the resources that an attack used: of inferences, then of the last stage.
 
-        Bit i of `used` is set if the attack used the inference of stage i.
+        Bit i of `used` is set if the attack used the inference of stage i, from 0, of the stages that `holds` allows.
         """
         held = holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
         stages = stages_with(self.truth.attack, held)
@@ -80,7 +83,17 @@ class _MaskingEquip:
         )
 
     def adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
-        """Return the planner under the given economics, limited to feasible stages."""
+        """Return the adversary's planner with the gain and cost of the payoff parameters.
+
+        Parameters
+        ----------
+        attack : MultistageAttack
+            Attack with only the stages for which the adversary has the resources.
+        game : MaskingGame
+            True or believed game, for the prior that a target is in the last stage's resource.
+        economics : EconomicsSection
+            True or believed payoff parameters.
+        """
         adversary = self.study.scenario.adversary
         own = economics_of(self.section, economics, self.agents, sequential=adversary.plans_sequentially)
         drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
@@ -123,7 +136,7 @@ def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
 def masking_profiles(
     study: MaskingStudy, agents: AgentsSection, games: Mapping[str | None, tuple[MaskingGame, MaskingGame]]
 ) -> tuple[AdversaryProfile, ...]:
-    """Return the adversaries of a masking scenario.
+    """Return the profile of each adversary type in repeated rounds.
 
     Parameters
     ----------
@@ -167,7 +180,7 @@ def setting_of(
     replication: int = 0,
     draw: int = 0,
 ) -> Setting:
-    """Return the world in which data subjects follow a policy.
+    """Return the setting of repeated rounds in which data subjects follow a policy.
 
     Parameters
     ----------
@@ -183,7 +196,8 @@ def setting_of(
     Raises
     ------
     InputError
-        For the reasons given in `masking_profiles`, or if memory requires nested levels; the message names the file.
+        As for `masking_profiles`, or if adversaries remember earlier releases whose levels are not nested; names the
+        file.
     """
     if study.policy(policy).without_inference:
         games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}

@@ -1,4 +1,4 @@
-"""Schema of a masking scenario: one section class per table of the file."""
+"""Schema of a masking scenario: one class per section of the file."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class MaskingStudy(Study[MaskingScenario]):
     _drawn: dict[int, dict[str | None, Games]] = field(default_factory=dict, init=False, repr=False)
 
     def policy(self, name: str) -> MaskingPolicy:
-        """Return a policy of this kind by its name."""
+        """Return a policy by name; see `policy_named`."""
         return policy_named(name)
 
     @property
@@ -178,9 +178,15 @@ class MaskingStudy(Study[MaskingScenario]):
         return MaskingSpace(section.attributes, weights, n, kept, groups, total)
 
     def weights(self, world: MultistageWorld) -> Floats:
-        """Return the weight of each attribute, shape (n_attributes,).
+        """Return the weight of each attribute in the utility, shape (n_attributes,).
 
-        By default, it is the attribute's entropy in the first resource with the attribute.
+        By default, it is the entropy of the attribute's known values in the first resource with the attribute. The
+        scenario may set equal weights (1), or a weight for each attribute.
+
+        Raises
+        ------
+        InputError
+            If no resource has an attribute, or the scenario's weights do not fit the attributes.
         """
         section = self.scenario.subjects
         if section.weights == "uniform":

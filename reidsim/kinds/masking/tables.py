@@ -42,7 +42,7 @@ class MaskingTables:
     lists : ListsOfPeople, optional
         Resources that are lists drawn from the population.
     rows : ndarray of int64, shape (n_people,)
-        Row of each person in the population.
+        Row of each person in the population; empty if tables are files.
     """
 
     loaded: LoadedScenario[MaskingScenario]
@@ -65,7 +65,7 @@ class MaskingTables:
 
     @property
     def prices(self) -> dict[str, float]:
-        """Price of each resource for its buyers."""
+        """Price of each resource for its buyers, in currency units; 0 without a price."""
         given = {name: section.price or 0.0 for name, section in self.loaded.scenario.resources.items()}
         return given if self.lists is None else {**given, **self.lists.prices}
 
@@ -135,9 +135,10 @@ class MaskingTables:
     def _rows(
         self, order: NDArray[np.intp], anyone: Mapping[str, NDArray[np.intp]], sizes: Mapping[str, int]
     ) -> dict[str, NDArray[np.intp]]:
-        """Return the people in the targets and in each sampled resource.
+        """Return the people in the targets and in each sampled resource, by table.
 
-        `order` and `anyone` contain the people in random order.
+        People are numbered as in `values`. `order` contains all of them in random order, and `anyone` an own order for
+        each resource that holds anyone; `sizes` replaces sizes of the scenario.
         """
         scenario = self.loaded.scenario
         samples = {name: section for name, section in scenario.resources.items() if not section.is_list}

@@ -64,6 +64,7 @@ class TableSection(Section):
         Raises
         ------
         InputError
+            If both or neither of `size` and `file` are set.
         """
         if (self.size is None) == (self.file is None):
             raise InputError("nobody is in the table, or two say who", expected="either size or file")

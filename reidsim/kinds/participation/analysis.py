@@ -14,10 +14,11 @@ from reidsim.games.participation.game import Flags, outcome
 from reidsim.kinds.participation.study import ParticipationStudy
 from reidsim.scenarios.study import AnalysisTables, Progress
 
-# Number of participation shares at which best replies are computed, and relative tolerance for a return to equilibrium.
+# Number of shares of participants at which best responses are computed for a curve: more make a smoother figure.
 _DRAWN = 200
+# A random population has returned to an equilibrium if its share of participants differs by at most this fraction.
 _BACK = 1e-4
-# Enumerate the profiles of at most this many families.
+# Enumerate the profiles of at most this many families: each takes 2 ** (number of people) evaluations.
 _MOST_FAMILIES = 200
 
 
@@ -28,16 +29,23 @@ class ParticipationAnalysis(AnalysisTables):
     Parameters
     ----------
     equilibria : DataFrame
-        One row per equilibrium: ``equilibrium``, ``participation``, ``publisher_payoff``, ``risk`` and ``starts``, the
-        number of starts from which best replies reach it (missing for a random population).
+        One row per equilibrium, in order of rising participation: ``equilibrium`` (number, from 0), ``participation``
+        (share of people who join), ``publisher_payoff`` (mean payoff per person), ``risk`` (mean probability of being
+        identified) and ``starts``, the number of starts from which best responses reach it (missing for a random
+        population).
     survival : DataFrame
-        One row per equilibrium and share of members who drop out: ``returned``, the share of draws that return to the
-        equilibrium, and ``participation_after``.
+        One row per equilibrium and share of participants who drop out: ``equilibrium``, ``participation``, ``lost``
+        (the share), ``returned``, the share of draws whose best responses return to the equilibrium, and
+        ``participation_after``, the mean participation that they reach. A random population is not drawn: ``returned``
+        is 0 or 1.
     replies : DataFrame
-        For a random population, by ``participation``: ``would_join``, the share of people who would join; ``selfish``,
-        the same share without concern for relatives.
+        Only for a random population, one row per ``participation`` from 0.01 % to 100 %: ``would_join``, the share of
+        people who gain by being in; ``selfish``, the same share without concern for relatives.
     families : DataFrame
-        One row per small family and number of members who join: ``equilibria``, the number of equilibria.
+        Only with known relatives, one row per family and number of participants that occurs in its equilibria:
+        ``family`` (number, from 0), ``people``, ``joined`` (number of participants) and ``equilibria`` (number of
+        equilibria with as many). Families have at least two and at most ``figures.equilibria.largest`` people; only the
+        first 200 are included.
     """
 
     equilibria: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -47,7 +55,10 @@ class ParticipationAnalysis(AnalysisTables):
 
 
 def analyse_participation(study: ParticipationStudy, report: Progress) -> ParticipationAnalysis:
-    """Return the tables of a study."""
+    """Return the equilibria of a study and their stability against drop-outs.
+
+    Starts from which best responses do not converge are listed in `left_out`.
+    """
     game = study.game
     return _of_crowd(study, game) if isinstance(game, Crowd) else _of_families(study, game, report)
 

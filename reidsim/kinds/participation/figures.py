@@ -45,9 +45,11 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
     Parameters
     ----------
     runs : DataFrame
-        Columns ``policy``, the key, ``participation`` and ``publisher_payoff``.
+        One row per run and policy: ``policy``, the key, ``participation`` and ``publisher_payoff``.
     key : str
+        Key path of the swept number, the horizontal axis.
     measures : sequence of Measure
+        Measures that give the panels their titles.
     """
     columns = ("participation", "publisher_payoff")
     look = style.looks(list(dict.fromkeys(runs["policy"])))
@@ -68,15 +70,13 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
 def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
     """Draw the share who would join against the share who have joined.
 
-    Equilibria are marked. The axes are logarithmic from the smallest computed share, and linear between 0 % and that
-    share.
+    Equilibria are marked on the diagonal. A curve without concern for relatives is added if it differs. The axes are
+    logarithmic from the smallest computed share, and linear between 0 % and that share.
 
     Parameters
     ----------
-    replies : DataFrame
-        Columns ``participation``, ``would_join`` and ``selfish``.
-    equilibria : DataFrame
-        Column ``participation``.
+    replies, equilibria : DataFrame
+        See `ParticipationAnalysis`.
     """
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.6, 3.4))
     shares = [0.0, *replies["participation"]]
@@ -130,7 +130,7 @@ def survival_of_losses(survival: pd.DataFrame) -> Figure:
     Parameters
     ----------
     survival : DataFrame
-        One row per equilibrium and share lost: ``equilibrium``, ``participation``, ``lost`` and ``returned``.
+        See `ParticipationAnalysis`; there is a line per equilibrium, against the share of participants who drop out.
     """
     names = {
         number: f"{part['participation'].iloc[0]:.2%} in"

@@ -44,7 +44,10 @@ class ParticipationKind(Kind):
         return build_participation_study(loaded)
 
     def describe(self, study: ParticipationStudy) -> str:
-        """Return the number of people who decide, and of relatives, as text."""
+        """Return a line on the number of people who decide.
+
+        It includes their mean number of relatives or, for a random population, their number of types.
+        """
         if study.relatives is None:
             couples = study.scenario.population.couples
             return f"{2 * (couples or 0):,.0f} people of {counted(study.n_people, 'type')}"
@@ -57,11 +60,15 @@ class ParticipationKind(Kind):
         return {key: content[key] for key in ("game", "population", "matching") if key in content}
 
     def outcome(self, study: ParticipationStudy, world: World, defender: Defender, choice: Choice) -> Equilibrium:
-        """Return the outcome of a participation profile."""
+        """Return the outcome of the people's decisions to join or stay out."""
         return _equilibrium(study, choice)
 
     def summarise(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return the mean outcomes of each policy over all people."""
+        """Return the mean outcomes of each policy over all people.
+
+        ``exposed_by_relatives`` is the mean risk of the people who stay out, missing if all join; ``unsettled`` is the
+        share of people who would gain by changing their decision.
+        """
         rows = []
         for found in equilibria.values():
             out = found.withheld
@@ -79,7 +86,10 @@ class ParticipationKind(Kind):
         return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))
 
     def records(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return one row per person and policy."""
+        """Return one row per person (or type of people) and policy; see `record_table`.
+
+        The strategy is ``joined`` or ``withheld``. There is no adversary's payoff and no generalization intensity.
+        """
         table = record_table(equilibria, np.arange(study.n_people), lambda strategy: "joined")
         return table.drop(columns=["adversary_payoff", "generalization_intensity"])
 
@@ -132,9 +142,10 @@ class ParticipationKind(Kind):
 
 
 def _equilibrium(study: ParticipationStudy, choice: Choice) -> Equilibrium:
-    """Return the outcome of a participation profile in the terms of all games.
+    """Return the outcome of the people's decisions in the terms of all games.
 
-    A person who joins shares the whole record.
+    A person who joins shares the whole record. Every person counts as attacked; the success probability is the
+    probability of being identified. Utility is the probability of being in the database and finding a relative there.
     """
     joined = choice.strategies >= 0
     found, n = outcome(study.game, joined), len(joined)

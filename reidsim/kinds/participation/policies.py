@@ -14,14 +14,20 @@ POLICIES: Policies[Policy] = Policies()
 
 
 class Joining(Policy):
-    """A rule or process that determines the members."""
+    """A rule or process that determines who joins; by default, best-reply dynamics."""
 
     by_agents = False
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return the members, shape (n_people,), and whether the result is proved.
+        """Return whether each person joins, shape (n_people,), and whether this is proved.
 
-        For best replies, "proved" means that they converge.
+        For best-reply dynamics, "proved" means that they converge to an equilibrium.
+
+        Parameters
+        ----------
+        game : JoiningGame
+        starts : dict of str to ndarray of bool, shape (n_people,)
+            Sets of participants to start from, by name; see `ParticipationStudy.starts`.
         """
         joined, settled = game.replies(starts[self.name.removeprefix("from-")])
         return joined, settled
@@ -40,7 +46,7 @@ class Nobody(Joining):
     label, description, look, is_rule = "Nobody", "no person joins", Look(GREY, "s"), True
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return the fixed set of members."""
+        """Return the set of participants that the policy's name fixes, and True."""
         return starts[self.name], True
 
 
@@ -71,7 +77,7 @@ class FromEverybody(Joining):
 
 @POLICIES.register("planner")
 class SocialPlanner(Joining):
-    """The set of members with the largest welfare."""
+    """The set of participants with the largest sum of payoffs over all people."""
 
     label, description, look = (
         "Planner",
@@ -80,6 +86,9 @@ class SocialPlanner(Joining):
     )
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return the set of members with the largest sum of payoffs."""
+        """Return the participants with the largest sum of payoffs found.
+
+        The second result is whether no other set can have a larger sum.
+        """
         joined, proved = game.best_plan(list(starts.values()))
         return joined, proved

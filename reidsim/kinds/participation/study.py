@@ -23,7 +23,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.study import Study, World, digest_of
 from reidsim.tables import read_table, require_columns
 
-# Maximum number of people who decide: all their relatives are in memory at once.
+# Maximum number of people who decide. More people could be studied, but all pairs of relatives are in memory at once.
 _MOST_PEOPLE = 20_000
 _STREAM = "participation"
 
@@ -56,7 +56,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
 
     @cached_property
     def game(self) -> Families | Crowd:
-        """The game that the people play."""
+        """The joining game: `Crowd` for a random population, otherwise `Families`."""
         scenario = self.scenario
         section, values, largest = scenario.matching, self._values(), scenario.figures.equilibria.largest
         matching = Matching(section.genome, section.segment, section.segments)
@@ -80,13 +80,16 @@ class ParticipationStudy(Study[ParticipationScenario]):
         return Values(drawn(section.benefit), drawn(section.services), drawn(section.harm), section.concern)
 
     def stream(self, number: int) -> np.random.Generator:
-        """Return a random generator: 0 for values, 1 for starts, 2 for drop-outs."""
+        """Return a random generator by number.
+
+        0 draws the payoff parameters of people, 1 the starts of best replies, 2 drop-outs.
+        """
         return nested_stream(self.scenario.seed, _STREAM, (0, number))
 
     def starts(self) -> dict[str, Flags]:
-        """Return the starting profiles of best replies by name, each of shape (n_people,).
+        """Return the sets of participants from which best replies start, by name.
 
-        They are: no members, all members, and random sets of members, mostly small.
+        Each has shape (n_people,), True for participants: ``nobody``, ``everybody``, and random sets, mostly small.
         """
         n, rng = self.n_people, self.stream(1)
         found = {"nobody": np.zeros(n, dtype=np.bool_), "everybody": np.ones(n, dtype=np.bool_)}
@@ -95,7 +98,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
         return found
 
     def world(self, draw: int = 0) -> World:
-        """Return the game: beliefs are correct, and each person represents one person."""
+        """Return the game twice: beliefs are correct. Each row represents one person."""
         game = cast("Any", self.game)
         return World(game, game, np.ones(self.n_people, dtype=np.int64))
 
@@ -137,12 +140,22 @@ _ANSWERS = {"yes": True, "no": False}
 
 
 def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
-    """Return the rows of fathers, of mothers (-1 if unknown) and of deciding people.
+    """Read a pedigree from a file with the columns person, father and mother.
+
+    An optional column ``decides`` contains yes or no; without it, all people decide.
+
+    Returns
+    -------
+    father, mother : ndarray of int64, shape (n_rows,)
+        Row of each person's parent, from 0; -1 if unknown.
+    deciding : ndarray of int64, shape (n_deciding,)
+        Rows of the people who decide, ascending.
 
     Raises
     ------
     InputError
-        If a column is missing, a person occurs twice, a parent has no row, or a person is their own ancestor.
+        If a column or name is missing, a person occurs twice, a parent has no row, a person is their own ancestor, a
+        value of ``decides`` is not allowed, or no person decides.
     """
     table = read_table(path)
     require_columns(table, ["person", *_PARENTS], path)

@@ -107,6 +107,8 @@ def safe_harbor_minimum(
 ) -> Strategies | None:
     """Return the least generalization of each record that Safe Harbor accepts.
 
+    The result has shape (n_records,), in the order of the lattice's records.
+
     Parameters
     ----------
     section : SafeHarborSection or None
@@ -167,7 +169,10 @@ def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> Floats:
 
 
 def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the distinct rows of `amounts`, (n, 4), and the index of each row."""
+    """Return the kinds of record by payoff parameters, and the kind of each record.
+
+    Kinds are the distinct rows of `amounts`, shape (n_records, 4).
+    """
     if (amounts == amounts[0]).all():
         return amounts[:1], np.zeros(len(amounts), dtype=np.int64)
     kinds, kind = np.unique(amounts, axis=0, return_inverse=True)
@@ -182,7 +187,10 @@ def _households(records: ReleasedRecords) -> Keys | None:
 
 
 def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
-    """Return the scenario content that determines cells, hierarchies and people."""
+    """Return the scenario content that determines cells, hierarchies and people.
+
+    Two scenarios with equal content can share these data.
+    """
     content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
     scenario = loaded.scenario
     # By default, the unit decides whether records must be people of the population.

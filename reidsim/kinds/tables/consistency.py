@@ -62,14 +62,14 @@ def check_consistent(scenario: Any) -> None:
 
 
 class _Lack(NamedTuple):
-    """Missing capability of a scenario: key for the message, and entry that lacks it."""
+    """Missing capability of a scenario: key to change, and entry that lacks it."""
 
     where: str
     provider: str
 
 
 def _lacks(scenario: Any) -> Iterator[tuple[str, _Lack]]:
-    """Yield each capability that a scenario does not provide, with its source."""
+    """Yield each capability that policies may need and the scenario does not provide."""
     agents, release = scenario.agents, scenario.release
     sections = scenario.every_adversary
     if scenario.safe_harbor is None:
@@ -94,9 +94,9 @@ def _lacks(scenario: Any) -> Iterator[tuple[str, _Lack]]:
 
 
 def _check_policies(scenario: Any) -> None:
-    """Check that the scenario has the capabilities that its policies need.
+    """Check that the scenario provides everything that its policies need.
 
-    In a scenario with rounds, also check that the policies can be played in rounds.
+    With rounds, policies must be playable in rounds. With the anytime search, no policy may evaluate the whole lattice.
     """
     lacks = dict(_lacks(scenario))
     for name in scenario.publisher.policies:
@@ -215,7 +215,10 @@ def _figure_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def _direction_faults(scenario: Any) -> Iterator[InputError]:
-    """Yield the errors about sections that are incompatible with person lookups."""
+    """Yield the errors of scenarios in which an adversary looks persons up.
+
+    All adversaries must have the same direction and risk, and some sections cannot be used.
+    """
     if not scenario.looks_up:
         return
     sections = scenario.every_adversary
@@ -271,7 +274,7 @@ def _release_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def _columns(scenario: Any) -> set[str]:
-    """Return the columns of the records with quasi-identifiers."""
+    """Return the columns of the records' file that hold quasi-identifiers."""
     return {attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw}
 
 
@@ -317,7 +320,11 @@ def _list_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def walks_whole_lattice(scenario: Any) -> dict[str, str]:
-    """Return the key and value that require a search of the whole lattice, or {}."""
+    """Return the key and the policy that require a search of the whole lattice.
+
+    The result is empty if no policy does. With the anytime search, only policies that evaluate every node count; with
+    the exact search, also policies that search for the best node.
+    """
     publisher = scenario.publisher
     walks = ("always", "search") if publisher.search == "exact" else ("always",)
     walking = [name for name in publisher.policies if policy_named(name).walks(publisher.unit) in walks]
@@ -325,7 +332,10 @@ def walks_whole_lattice(scenario: Any) -> dict[str, str]:
 
 
 def lists_every_form(scenario: Any) -> bool:
-    """Return whether every generalization of each record is computed."""
+    """Return whether some policy computes every generalization of each record.
+
+    Policies that optimize each record do so with backward induction.
+    """
     publisher = scenario.publisher
     exhaustive = publisher.unit == "record" and publisher.solver == "backward-induction"
     return exhaustive and any(policy_named(name).picks_each(publisher) for name in publisher.policies)

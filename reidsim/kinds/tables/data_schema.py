@@ -97,7 +97,7 @@ class TablesResourceSection(DrawnResourceSection):
 
     @property
     def share(self) -> float:
-        """Probability that a resource without a `kind` covers a person."""
+        """Probability that a resource without a `kind` covers a person; by default 1."""
         return self.coverage if isinstance(self.coverage, float) else 1.0
 
 

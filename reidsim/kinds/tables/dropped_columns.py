@@ -15,10 +15,10 @@ from reidsim.kinds.tables.study import TablesStudy
 
 
 class DroppedColumns:
-    """Player of a study's policies with any set of quasi-identifiers dropped.
+    """Plays a study's policies with any set of quasi-identifiers dropped.
 
-    A dropped column is at the highest level of its hierarchy. A policy that optimizes chooses among the remaining
-    generalizations. The generalization of a rule is joined with the highest levels of the dropped columns.
+    A dropped column is at the highest level of its hierarchy in all records. A policy that optimizes chooses among the
+    remaining generalizations. A rule keeps its levels of the other columns.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class TablesFaces(Faces):
         return follows_loss or getattr(economics.columns, price) is not None
 
     def decision(self, scenario: TablesScenario) -> str:
-        """Describe the joint decision for all records; empty if records differ."""
+        """Describe the decision on the whole table; empty if each record has its own."""
         publisher = scenario.publisher
         if publisher.unit == "record" or any(policy_named(name).by_class for name in publisher.policies):
             return ""

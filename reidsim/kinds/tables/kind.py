@@ -58,7 +58,11 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         return build_study(loaded)
 
     def describe(self, study: TablesStudy) -> str:
-        """Describe the numbers of records, cells, strategies and people."""
+        """Check the payoff parameters; return one line on the size of the study.
+
+        It contains the numbers of records, distinct cells, strategies and people, and a warning if the search may take
+        long.
+        """
         # Raises an error for unusable payoff parameters before a long computation starts.
         for name, each in study.each.items():
             with named(name):
@@ -105,11 +109,15 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         return study.row_of_record
 
     def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the game row of each person."""
+        """Return the game row of each data subject: person, or record if it is a person."""
         return study.row_of_subject
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
-        """Return a function that makes the agents' setting of a policy and a draw."""
+        """Return a function that makes the setting of repeated rounds.
+
+        Its arguments are the policy, the number of the study's draw (without effect, as all draws are equal) and the
+        number of the repetition of all rounds.
+        """
         world = setting_of(study, self.agents_of(study.scenario))
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
@@ -156,7 +164,10 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         return study, with_adversaries(others, alone, study.world(draw))
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
-        """Return the policies of cross-play: by the publisher's unit, then the scenario's."""
+        """Return the policies of cross-play: of the publisher's unit, then the scenario's.
+
+        Policies for several releases are left out, and so are policies that need a missing section ``safe_harbor``.
+        """
         usual = policies_of_unit(study.scenario.publisher.unit)
         names = [name for name in usual if study.safe_harbor is not None or SAFE_HARBOR not in POLICIES[name].needs]
         section = study.scenario.publisher
@@ -165,15 +176,16 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         return tuple(dict.fromkeys((*with_each_k(names, section.k), *own)))
 
     def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
-        """Return a player of the table with some quasi-identifiers dropped."""
+        """Return an object that plays the study without some of its quasi-identifiers."""
         return DroppedColumns(study)
 
     def play_released(
         self, study: TablesStudy, path: Path, key: str | None = None
     ) -> tuple[Equilibrium, tuple[str, ...]]:
-        """Return the outcome of a released file, and notes on missing columns.
+        """Return the outcome of a released file by data subject, and notes on its columns.
 
-        Each cell of the file represents a set of values of its attribute.
+        Each cell of the file represents a set of values of its attribute. A quasi-identifier without a column counts as
+        suppressed, with a note.
         """
         read = read_released(study, path, key)
         lacking = tuple(f"the file has no column for {name}: suppressed in every row" for name in read.suppressed)

@@ -27,10 +27,10 @@ def choose_looked_up(
 ) -> Choice:
     """Return a policy's choice against adversaries who look people up.
 
-    A policy that optimizes each record starts from its choice in direction "record" and changes records until no change
-    improves the release. A no-attack policy with one generalization for the table withholds the records that are still
-    attacked; it withholds all records if this exceeds the suppression limit. Rules and the lattice search of the paper
-    ignore the direction.
+    A policy that optimizes each record starts from its choice in direction "record", in which the adversary looks for
+    the person of a record, and changes records until no change improves the release. A no-attack policy with one
+    generalization for the table withholds the records that are still attacked; it withholds all records if this exceeds
+    the suppression limit. Rules and the lattice search of Wan et al. 2015 ignore the direction.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def choose_looked_up(
     constraint : Constraint
         Constraint of the policy; used if the policy optimizes each record.
     alone : callable
-        Function that returns the choice of the policy in a game of direction "record".
+        Function that returns the choice of the policy in a game with direction "record".
     """
     chosen, publisher = study.policy(policy), study.scenario.publisher
     separate = chosen.separates_records(publisher)

@@ -27,11 +27,11 @@ class TablesPoints(ManyPoints):
     """Points of table scenarios that need no full run each; see `ManyPoints`."""
 
     def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
-        """Return whether strategies that are best at no payoff parameters can be dropped."""
+        """Return whether `OneShotPoints` can evaluate points of these keys."""
         return is_thinnable(scenario, keys)
 
     def plans_under_amounts(self, scenario: TablesScenario) -> bool:
-        """Return whether the publisher plans each record separately."""
+        """Return whether the publisher's unit is the record, as `amount_points` needs."""
         return scenario.publisher.unit == "record"
 
     def amount_points(self, study: TablesStudy) -> AmountPoints | None:
@@ -46,10 +46,10 @@ class TablesPoints(ManyPoints):
         return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
 
     def largest_group(self, study: TablesStudy) -> int | None:
-        """Return an upper bound on group sizes; None unless the adversary is one-shot.
+        """Return an upper bound on group sizes; None unless attacks depend on these alone.
 
-        The bound is the number of people plus the number of records. It is also None if group sizes are not whole
-        numbers, or if the adversary does not link with all people.
+        The bound is the number of people plus the number of records. It is None without a single plain adversary (see
+        `TablesScenario.plain_adversary`) that links with all people, and if group sizes are not whole numbers.
         """
         scenario, adversary = study.scenario, study.scenario.plain_adversary
         if adversary is None or not study.own.links_with_everybody or "sample" in scenario.risks:
@@ -65,7 +65,13 @@ _MOST_THINNED = 200_000
 
 
 def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
-    """Return whether `OneShotPoints` can play all points of these scenario keys."""
+    """Return whether `OneShotPoints` can play all points of these scenario keys.
+
+    The keys must be payoff parameters. The publisher must optimize each record exactly, with policies that allow
+    dominated strategies to be dropped (`TablesPolicy.thins`), ``safe_class = "at-least"``, no limits on sensitive
+    columns and no rounds. There must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without
+    stages, whose linkage the publisher knows.
+    """
     publisher, adversary = scenario.publisher, scenario.plain_adversary
     return (
         publisher.unit == "record"
@@ -112,7 +118,7 @@ class SolvedPoints:
 
 @dataclass(frozen=True, eq=False)
 class SolvedPlan:
-    """Strategies that are evaluated separately at each true payoff parameter."""
+    """Strategies that are evaluated in the game at each set of payoff parameters."""
 
     study: TablesStudy
     choice: Choice

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainGame:
-    """Return the full-domain game against the adversaries of a record-level game."""
+    """Return the full-domain game of a policy, with the adversaries of a record game.
+
+    Compiled searches can solve it if there is a single one-shot adversary that links with all people, losses are the
+    publisher's believed losses, and there are neither sample risk nor limits on sensitive columns; otherwise it is an
+    `AnyAdversaryGame`.
+    """
     risk, prices = study.scenario.planned_risk, study.believed(study.prices)
     # Compiled searches need one count of people per class; sample risk estimates it from two counts.
     own = None if risk == "sample" else _prices_against(study, game, prices)

@@ -38,7 +38,8 @@ _warm = threading.local()
 class TablesOutcome(PolicyOutcome):
     """Choice of a policy for a table, and its outcome.
 
-    See `PolicyOutcome` for the other parameters. The equilibrium is over the distinct cells.
+    See `PolicyOutcome` for the other parameters. The equilibrium is over the game rows: the distinct cells or, with a
+    key of people, the row sets.
 
     Parameters
     ----------
@@ -51,7 +52,10 @@ class TablesOutcome(PolicyOutcome):
 
     @property
     def found(self) -> TablesChoice:
-        """Choice with its search details; default details for other choices."""
+        """The choice as a `TablesChoice`, with details of its search.
+
+        A choice of another class gets the default details: no nodes, gap 0, and an unknown planned payout.
+        """
         if isinstance(self.choice, TablesChoice):
             return self.choice
         choice = self.choice
@@ -91,7 +95,10 @@ def play(
 
 
 def play_one_by_one(study: TablesStudy, policies: Sequence[str] | None = None) -> dict[str, TablesOutcome]:
-    """Play each policy separately and record its run time in seconds."""
+    """Play each policy separately and record its run time in seconds.
+
+    The first call in a thread plays all policies once before, so that run times exclude the loading of compiled code.
+    """
     names = study.scenario.publisher.policies if policies is None else tuple(policies)
     if not getattr(_warm, "solved", False):
         play(study, names)
@@ -105,7 +112,10 @@ def play_one_by_one(study: TablesStudy, policies: Sequence[str] | None = None) -
 
 
 def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame) -> TablesOutcome:
-    """Return the outcome of a choice in the true game."""
+    """Return the outcome of a choice in the true game.
+
+    Payoffs are those of the policy's own game where it defines one; see `Policy.paid_in`.
+    """
     game = record_game_of(study.policy(policy).paid_in(study, truth, choice))
     people = None
     if isinstance(choice, TablesChoice) and choice.classes is not None:
@@ -123,8 +133,15 @@ def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGam
 def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
     """Return one row per policy: chosen node, payouts and search details.
 
-    Payouts are sums over all records, in currency units. If people have several records, column ``people`` holds their
-    number, and ``suppressed`` and ``attacked`` count people.
+    Returns
+    -------
+    DataFrame
+        Columns ``policy``, ``node`` (levels of the table's generalization, or of one per round of local recoding; empty
+        for other policies), ``payout`` and ``adversary_payout`` (true payoffs, sums over all records, in currency
+        units), ``relative_payout`` (payout as a share of the best case: all records unchanged, none attacked),
+        ``planned_payout`` (sum that the publisher expects), ``records``, ``suppressed`` and ``attacked`` (numbers of
+        records), ``nodes_evaluated``, ``gap`` (see `TablesChoice`) and ``proved_optimal`` (always true for rules). With
+        a key of people, ``people`` is their number, and ``suppressed`` and ``attacked`` count people.
     """
     weights = study.weights
     best_case = dot(study.of_cells(study.prices.benefit), weights)
@@ -288,9 +305,9 @@ class FullDomainTables(AnalysisTables):
     optima, classes, released : DataFrame
         Results of `optima_table`, `class_table` and `release_table`.
     top_nodes : DataFrame
-        The nodes with the largest payouts, by policy.
+        The nodes with the largest payouts, by policy; see `node_tables`.
     front : DataFrame
-        The Pareto front of payout against share attacked, by policy.
+        The Pareto front of payout against share attacked, by policy; see `node_tables`.
     """
 
     optima: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -312,8 +329,10 @@ def node_tables(
     Returns
     -------
     top, front : DataFrame
-        Columns policy, node, payout, relative_payout, suppressed, attacked, share_attacked (of all records or people)
-        and adversary_payout.
+        One row per policy and node: ``policy``, ``node`` (levels), ``payout`` and ``adversary_payout`` (planned, sums
+        over all records, in currency units), ``relative_payout`` (payout as a share of the best case), ``suppressed``,
+        ``attacked`` (numbers of records or people) and ``share_attacked`` (of all records or people). Both are empty
+        without a policy that searches for one node, and if ``figures.nodes.top`` is 0.
     left_out : tuple of str
         Notes on tables that are not listed, with the reason.
     """

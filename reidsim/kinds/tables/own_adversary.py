@@ -179,7 +179,10 @@ def _of_each(study: TablesStudy) -> TablesStudy:
 
 
 def alone(study: TablesStudy, name: str, own: OwnAdversary) -> TablesStudy:
-    """Return the study against a single adversary of the scenario."""
+    """Return the study against a single named adversary of the scenario.
+
+    `own` holds the resources with which this adversary links; its own gain and cost replace the scenario's.
+    """
     section = study.scenario.adversaries[name]
     amounts = {price: np.asarray(amount) for price, amount in section.amounts.items()}
     loaded, prices = loaded_alone(study.loaded, name), replace(study.prices, **amounts)

@@ -31,6 +31,8 @@ from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require
 class ReleasedPeople:
     """People behind the records of a release, if a person may have several records.
 
+    A row set tells how many records a person has in each cell. People with equal row sets share a game row.
+
     Parameters
     ----------
     of_record : ndarray of int, shape (n_records,)
@@ -144,7 +146,8 @@ class ReleasedPeople:
     def split(self, sets: Keys) -> ReleasedPeople:
         """Return the people with a separate row set for each item of `sets`, (n,).
 
-        With the row set of each person as `sets`, each person has its own row set.
+        Items are numbers of row sets and may repeat; each new row set has one person. With the row set of each person
+        as `sets`, each person has its own row set.
         """
         entries, start = self.row_sets.entries_of(sets)
         row_sets = RowSets(
@@ -155,7 +158,9 @@ class ReleasedPeople:
         )
 
     def among(self, people: NDArray[np.int64]) -> tuple[ReleasedPeople, Keys]:
-        """Return the participants and the cells of their records.
+        """Return the participants, and the cell of each of their records.
+
+        Participants are in the order of their row sets, and records in the order of their participants.
 
         Parameters
         ----------
@@ -226,6 +231,8 @@ _NAME = "the people whom the records stand for"
 def sampling_weights(section: ReleaseSection, frame: pd.DataFrame, source: str | Path) -> Floats | None:
     """Return the sampling weight of each record, (n_records,); None without weights.
 
+    With a sampling fraction, each weight is its inverse.
+
     Raises
     ------
     InputError
@@ -239,7 +246,9 @@ def sampling_weights(section: ReleaseSection, frame: pd.DataFrame, source: str |
 
 
 def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRecords) -> SampledPeople | None:
-    """Return the people that the records represent; None without sample risk.
+    """Return the people whom the records represent; None without sample risk.
+
+    They are estimated from the sampling weights or by a log-linear model; see ``release.estimator``.
 
     Raises
     ------

@@ -51,12 +51,17 @@ if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
 
 Report = Callable[[], object]
-# Number of nodes that policy `anytime` evaluates unless the scenario gives a budget.
+# Number of nodes that policy `anytime` evaluates unless the scenario gives a budget: more nodes may improve the choice,
+# and take more time.
 FEW_NODES = 100
 
 
 class SolvedPolicy(TablesPolicy):
-    """Policy of the package: `pick` searches, `choose` plays it in any game."""
+    """Base class of the package's policies for tables.
+
+    A subclass defines `pick`, for games in which the success probability of a record does not depend on the
+    generalizations of the others. `choose` also plays the policy against adversaries who look people up.
+    """
 
     def choose(self, study: TablesStudy, game: Game, draw: int) -> Choice:
         """Return the generalization of each game row, shape (n_rows,)."""
@@ -87,7 +92,7 @@ def _everywhere(study: TablesStudy, node: int) -> Strategies:
 
 @POLICIES.register("safe-harbor")
 class SafeHarbor(Rule):
-    """Least generalization that HIPAA Safe Harbor accepts."""
+    """Least generalization of each record that HIPAA Safe Harbor accepts."""
 
     label, description = (
         "Safe Harbor",
@@ -120,7 +125,7 @@ class BestOfUnit(SolvedPolicy):
 
 @POLICIES.register("basic")
 class Basic(BestOfUnit):
-    """Basic game of Wan et al. 2015."""
+    """Basic game of Wan et al. 2015: the best generalization, attacked or not."""
 
     label = "Basic game"
     description = (
@@ -131,7 +136,7 @@ class Basic(BestOfUnit):
 
 @POLICIES.register("no-attack")
 class NoAttack(BestOfUnit):
-    """Basic game limited to generalizations that are not attacked."""
+    """Basic game limited to generalizations under which no record is attacked."""
 
     label = "No-Attack game"
     description = (
@@ -181,7 +186,11 @@ class SuppressAll(Rule):
 
 @POLICIES.register("record-level")
 class RecordLevel(SolvedPolicy):
-    """Best generalization of each record, with group sizes of the whole table."""
+    """Best generalization of each record, with group sizes of the whole table.
+
+    The group of a record is counted as if all records had its generalization. A record is withheld unless a
+    generalization pays more than withholding.
+    """
 
     label = "Record-level"
     description = (
@@ -259,7 +268,8 @@ class FullDomainNoAttack(FullDomain):
 class LocalRecodingPolicy(SolvedPolicy):
     """Full-domain generalization repeated for the suppressed records.
 
-    Group sizes of a round are counted among the records that are left for this round.
+    Under prosecutor risk, group sizes of a round are counted among the records that are left for this round. Rounds end
+    when no generalization of the remaining records pays, or after ``publisher.rounds``.
     """
 
     label = "Local recoding"
@@ -347,7 +357,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
     rows = Rows(record=4, table=5)
 
     def takes_best(self, publisher: Any) -> bool:
-        """Return whether the number of suppressed records is unlimited."""
+        """Return whether suppression is unlimited, so that the best recoding is found."""
         return bool(publisher.suppression_limit == 1.0)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
@@ -405,7 +415,10 @@ class LatticeSearch(SolvedPolicy):
 
 @POLICIES.register("anytime")
 class Anytime(SolvedPolicy):
-    """Search for one generalization of the table with a budget of nodes."""
+    """Best generalization of the table found with a budget of nodes.
+
+    The budget is ``publisher.nodes``, or `FEW_NODES`.
+    """
 
     label, description = "Anytime", "for the table, the best generalization found within a budget of nodes"
     of_whole_table = True
@@ -421,7 +434,10 @@ class Anytime(SolvedPolicy):
 
 @POLICIES.register("opt-in")
 class OptInPolicy(SolvedPolicy):
-    """Release of each record unchanged, or no release."""
+    """Release each record unchanged or withhold it, whichever pays more.
+
+    With equal payoffs, the record is withheld.
+    """
 
     label, description = (
         "Opt-in game",
@@ -432,7 +448,7 @@ class OptInPolicy(SolvedPolicy):
     rows = Rows(record=7, table=10)
 
     def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
-        """Return the two permitted strategies: unchanged and withheld."""
+        """Return the limits to two strategies: the unchanged record, and withholding."""
         unchanged = np.arange(study.lattice.size) == study.lattice.most_specific
         limits = Constraint(admissible=constraint.admissible)
         return {"constraint": limits, "may_withhold": True, "forms": unchanged}
@@ -444,7 +460,11 @@ class OptInPolicy(SolvedPolicy):
 
 @POLICIES.register(K_ANONYMITY)
 class KAnonymityPolicy(SolvedPolicy):
-    """k-anonymous generalization of the whole table with the largest utility."""
+    """k-anonymous generalization of the whole table with the largest utility.
+
+    If the publisher's unit is the table, records in smaller classes may be suppressed, up to the suppression limit;
+    otherwise none.
+    """
 
     label, description = (
         "k-anonymity",
@@ -478,7 +498,7 @@ class KAnonymityPolicy(SolvedPolicy):
 
 @POLICIES.register("independent")
 class Independent(BestOfUnit):
-    """Best responses that ignore earlier releases."""
+    """Best generalizations at each release, as if it were the only one."""
 
     label = "Independent replies"
     description = (
@@ -492,7 +512,7 @@ class Independent(BestOfUnit):
 
 @POLICIES.register("hold-first")
 class HoldFirst(BestOfUnit):
-    """Best responses at the first release, repeated in later ones."""
+    """Best generalization at a record's first release, kept in its later ones."""
 
     label = "First release held"
     description = (
@@ -532,7 +552,7 @@ class Random(Rule):
     rows = Rows(record=12, table=15)
 
     def form(self, study: TablesStudy) -> Strategies:
-        """Return nodes drawn uniformly with the scenario's seed."""
+        """Return a node for each game row, drawn uniformly with the scenario's seed."""
         drawn = random_stream(study.scenario.seed, "cross-play")
         return drawn.integers(study.lattice.size, size=study.space.n_records)
 

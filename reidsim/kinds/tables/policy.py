@@ -109,9 +109,10 @@ class TablesPolicy(Policy):
         return "never" if self.of_unit and unit == "record" else self.walk
 
     def improves_each(self, publisher: Any) -> bool:
-        """Return whether records improve in turn against person lookups.
+        """Return whether the policy improves record by record against person lookups.
 
-        Under person lookups, the success probability of a record depends on the generalizations of the others.
+        Under person lookups, the success probability of a record depends on the generalizations of the others, so that
+        the best generalizations are searched by changing one record after the other; see `choose_looked_up`.
         """
         return self.improves or self.picks_each(publisher)
 
@@ -134,7 +135,10 @@ class TablesPolicy(Policy):
         return {"constraint": constraint}
 
     def form(self, study: Any) -> Strategies:
-        """Return the node that a rule prescribes for each cell, shape (n_cells,)."""
+        """Return the node that a rule prescribes for each game row, shape (n_rows,).
+
+        Policies that are no rules raise a `ValueError`.
+        """
         raise ValueError(f"{self.name} prescribes no release")
 
     def pick(self, study: Any, game: RecordGame, report: Any) -> Choice:
@@ -156,12 +160,15 @@ POLICIES: Policies[TablesPolicy] = Policies("reidsim.kinds.tables.policies")
 
 
 def policy_named(name: str) -> TablesPolicy:
-    """Return a policy by name; a name that the package does not know is a user's."""
+    """Return a policy by name; a name outside the registry is a user-defined policy."""
     return policy_among(POLICIES, OwnTablesPolicy, name, WHERE)
 
 
 def policies_of_unit(unit: Unit) -> list[str]:
-    """Return the policies of cross-play for a publisher's unit, in row order."""
+    """Return the policies that cross-play compares, in the order of its rows.
+
+    They depend on the publisher's unit: one generalization per record, or one for the table.
+    """
     rows = {name: getattr(policy.rows, unit) for name, policy in POLICIES.items()}
     return sorted((name for name, row in rows.items() if row is not None), key=rows.__getitem__)
 

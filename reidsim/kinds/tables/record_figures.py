@@ -78,11 +78,18 @@ def _work(study: TablesStudy) -> dict[str, Callable[[], pd.DataFrame]]:
 def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFrame:
     """Evaluate every strategy for a single record (Wan et al. 2015, Fig. 5).
 
+    Parameters
+    ----------
+    study : TablesStudy
+    record : mapping of str to str
+        Value of each quasi-identifier.
+
     Returns
     -------
     DataFrame
-        One row per strategy in lattice order: record, strategy, generalization_intensity, utility,
-        publisher_payoff, adversary_payoff, attacked, success_probability and the quasi-identifiers as released.
+        One row per strategy in lattice order: ``record`` (its values, in every row), ``strategy``,
+        ``generalization_intensity``, ``utility``, ``publisher_payoff`` and ``adversary_payoff`` (in currency units),
+        ``attacked``, ``success_probability`` and the quasi-identifiers as released.
     """
     codes = coded_records(study.lattice.domain, [record], "figures.strategies")
     game, lattice = study.game_of(codes), study.lattice_of(codes)
@@ -105,7 +112,7 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
 
 
 def settings_of(study: TablesStudy, section: SequentialFiguresSection) -> dict[str, SequentialAttack]:
-    """Return the sequential attack under each setting of the comparison."""
+    """Return the sequential attack under each setting of the comparison, by name."""
     base = study.sequential_attack(study.scenario.economics)
     return {name: changed(base, changes) for name, changes in section.settings.items()}
 

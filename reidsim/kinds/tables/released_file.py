@@ -1,4 +1,4 @@
-"""Evaluate a released file from any tool as a policy of a table."""
+"""Evaluate a file released by any tool, as if a policy had chosen it."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ class ReleasedFile:
 
     @cached_property
     def _levels(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-        """Per attribute: two levels of each set in its hierarchy.
+        """Levels of each set of `sets`, as two arrays of shape (n_sets,) per attribute.
 
-        The first is the lowest level at which the set is a group, -1 without such a level. The second is the lowest
-        level at which a group contains the set; the highest level if there is none.
+        The first array holds the lowest level at which the set equals a group of the hierarchy; -1 if it equals none.
+        The second holds the lowest level at which one group contains the whole set; the highest level if none does.
         """
         return tuple(
             (
@@ -173,7 +173,10 @@ class ReleasedFile:
         return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
 
     def _people_fitting(self, rows: NDArray[np.int64]) -> dict[Risk, Floats]:
-        """Return the number of people who fit each row, by the risk of an adversary."""
+        """Return the number of people who fit each row, at least 1, by risk.
+
+        Arrays have shape (n_rows,); people are counted as each risk of the scenario defines.
+        """
         study = self.study
         return {
             risk: np.maximum(people_fitting(study.people(risk), study.lattice.domain.names, self.sets, rows), 1)

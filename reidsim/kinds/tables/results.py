@@ -306,8 +306,10 @@ def direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]
     Returns
     -------
     DataFrame
-        ``utility_price`` and ``exposed_by_record`` compare a policy with its choice in direction "record"; both are
-        missing for rules and for a user's policies. ``exposed_to_weighted`` is given for all policies.
+        ``utility_price`` and ``exposed_by_record`` compare a policy with its choice against an adversary who asks whose
+        record a row is (direction "record"): the mean utility that the policy loses, and the share of records that the
+        scenario's adversary would attack under that choice. Both are missing for rules and for user-defined policies.
+        For ``exposed_to_weighted`` of all policies, see the function.
     """
     truth, alone = study.truth, by_record(study.belief)
     rows = {}
@@ -336,7 +338,16 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
 
 
 def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
-    """Return the share of records attacked if guesses favour rows that fit few people."""
+    """Return the share of records attacked if guesses favour rows that fit few people.
+
+    The adversary looks a person up and picks one of the matching released rows, each with a weight of 1 / number of
+    people who match the row. Withheld records count in the denominator.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    strategies : ndarray of int64, shape (n_records,)
+    """
     truth = study.truth
     linker, shared = directed_linker(truth), np.flatnonzero(strategies != WITHHELD)
     assert linker is not None  # noqa: S101 - called only for scenarios with person lookups

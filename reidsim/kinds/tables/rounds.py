@@ -1,4 +1,4 @@
-"""Build the agents' setting of a table scenario: publisher, adversaries, subjects."""
+"""Build the setting in which a table scenario is played in repeated rounds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ _MOST_MADE = 64
 
 @dataclass(eq=False)
 class _Equip:
-    """Equipment factory of an adversary; see `reidsim.agents.profile.Equip`.
+    """Callable that returns an adversary's linker and planner, given its resources.
+
+    See `reidsim.agents.profile.Equip`.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ class _Equip:
         return Equipment(*self.study.of_people(linker, adversary))
 
     def adversary(self, economics: EconomicsSection) -> Adversary:
-        """Return the adversary's planner for an economics section."""
+        """Return the adversary's planner with the gain and cost of payoff parameters."""
         sequential = self.study.scenario.adversary.plans_sequentially
         own = economics_of(self.section, economics, self.agents, sequential=sequential)
         drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
@@ -112,7 +114,7 @@ class _Equip:
 
 
 def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
-    """Return the agents' setting of a study.
+    """Return the setting in which a study is played in repeated rounds.
 
     With one generalization for the table, or under prosecutor risk, records of data subjects who do not participate
     count neither in class sizes nor in the sum that the publisher maximizes.
@@ -183,7 +185,10 @@ def _releases_of(study: TablesStudy) -> dict[str, Any]:
 
 
 def planned_of(study: TablesStudy, policy: str) -> Callable[[str], PlannedReleases] | None:
-    """Return a function that plans all releases in advance; None for other policies."""
+    """Return a function that plans all releases of a policy before the first round.
+
+    The result is None for policies that choose in each round.
+    """
     if policy_named(policy).replies != "planned":
         return None
     return lambda name: _m_invariant_releases(study)
@@ -217,7 +222,7 @@ class _Solve:
 
 
 def require_playable(study: TablesStudy, policy: str) -> None:
-    """Check that a policy can be played with agents.
+    """Check that a policy can be played in repeated rounds.
 
     Raises
     ------
@@ -228,7 +233,7 @@ def require_playable(study: TablesStudy, policy: str) -> None:
 
 
 def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryProfile, ...]:
-    """Return the profiles of a study's adversaries.
+    """Return the profile of each adversary type in repeated rounds.
 
     Raises
     ------

@@ -369,7 +369,7 @@ class TablesScenario(ScenarioHead):
 
     @property
     def infers(self) -> bool:
-        """Whether inference of sensitive values is limited or profitable."""
+        """Whether the publisher limits, or an adversary gains from, inferred values."""
         gains = any(section.gains_from != "identity" for section in self.every_adversary.values())
         return gains or bool(self.publisher.attribute_limits)
 

@@ -83,6 +83,11 @@ def choose_all(
         Game against the adversaries that the publisher expects.
     progress : callable, optional
         Called with the number of steps done and the total.
+
+    Raises
+    ------
+    InputError
+        If a policy cannot be played in this game, or ignores limits on sensitive columns that the scenario sets.
     """
     publisher, report_all = study.scenario.publisher, progress or (lambda done, total: None)
     for name in policies:
@@ -125,7 +130,11 @@ def choose_all(
 
 
 def constraint_of(study: TablesStudy, policy: str) -> Constraint:
-    """Return the constraint of a policy on the generalization of each record."""
+    """Return the constraint of a policy on the generalization of each record.
+
+    It combines the policy's own constraint (no attack, or Safe Harbor) with the minimum levels of attributes and the
+    limits on sensitive columns.
+    """
     rule, lowest = study.policy(policy), study.lattice.index(study.minimum)
     minimum = study.safe_harbor_strategies if rule.within_safe_harbor else None
     if lowest:

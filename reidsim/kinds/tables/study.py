@@ -136,7 +136,7 @@ class TablesStudy(TableData):
         return self.linker(self.scenario.linked_risk).group_sizes
 
     def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
-        """Return the parameters of the sequential attack for an economics section."""
+        """Return the sequential attack with the gain and cost of payoff parameters."""
         return sequential_attack_of(self, economics.adversary_gain, economics.cost)
 
     def adversary(self, prices: Prices) -> Adversary:

@@ -147,7 +147,10 @@ class TableData(Study[TablesScenario]):
 
     @property
     def outside(self) -> int:
-        """Number of data subjects in excess of the people with equal values."""
+        """Number of data subjects that have no person in the population.
+
+        If more data subjects than people have the same values, the excess counts. Without a population, it is 0.
+        """
         if self.population is None:
             return 0
         counts = self.dataset.counts.astype(np.int64)
@@ -275,7 +278,10 @@ class TableData(Study[TablesScenario]):
 
     @property
     def safe_harbor_minimum(self) -> tuple[int, ...]:
-        """Lowest common levels that satisfy Safe Harbor; see `safe_harbor_strategies`."""
+        """Lowest levels, equal for all records, that Safe Harbor and `minimum` allow.
+
+        There is one level per attribute; see `safe_harbor_strategies`.
+        """
         return tuple(np.maximum(self.minimum, common_levels(self.lattice, self.safe_harbor_strategies)).tolist())
 
     def lattice_of(self, codes: Codes) -> GeneralizationLattice:

@@ -50,9 +50,10 @@ class Waves:
     labels : tuple of str
         Labels of the waves in order, as in the file.
     enters, leaves : ndarray of int64, shape (n,)
-        Indices of the first wave with the person or record, and of the first later wave without it.
+        Indices, from 0, of the first wave with the person or record, and of the first later wave without it; the number
+        of waves if it stays.
     sensitive : ndarray of int64, shape (n,), optional
-        Code of the sensitive value.
+        Code of the sensitive value of the person or record.
     """
 
     labels: tuple[str, ...]
@@ -87,6 +88,9 @@ def read_waves(
     sensitive: NDArray[np.int64] | None = None,
 ) -> Waves:
     """Read the waves in which each record or person is released.
+
+    The waves are the distinct numbers, or ISO dates, in the columns of ``enters`` and ``leaves``, in ascending order. A
+    record whose value of ``leaves`` is empty (or na, nan or none) stays to the end.
 
     Parameters
     ----------

@@ -127,8 +127,8 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One mark per replication and policy. Left: fairness of usefulness against usefulness. Right: fairness of privacy
-        against mean privacy (1 - risk).
+        One mark per replication and policy without a missing measure. Left: fairness of usefulness against usefulness.
+        Right: fairness of privacy against mean privacy (1 - risk).
     """
     complete = runs.dropna(subset=list(FAIRNESS_COLUMNS))
     table = complete.assign(privacy=1 - complete[RISK.column])

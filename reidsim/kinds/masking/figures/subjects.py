@@ -28,7 +28,7 @@ _DENSITY_POINTS = 200
 _ABOVE = 0.5
 # Pixels of a map: for each attribute, and at least for all subjects together.
 _FINER, _FINEST = 40, 2_000
-# Maximum number of subjects that a map shows.
+# Maximum number of subjects that a map shows: of more, evenly spaced ones are drawn, to limit the size of the image.
 _MOST_COLUMNS = 4_000
 _HALF_WIDTH = 0.42
 

@@ -37,7 +37,8 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     ----------
     curves : DataFrame
         One row per value, policy and planned risk, with columns ``parameter`` (only the first parameter is drawn),
-        ``value``, ``policy``, ``risk`` (empty for rules) and ``relative_payout`` (share of the best case).
+        ``value``, ``policy``, ``risk`` (with which the publisher plans; empty for rules) and ``relative_payout`` (share
+        of the best case, in which all records are unchanged and none is attacked).
 
     Returns
     -------
@@ -85,13 +86,15 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
     Parameters
     ----------
     runtimes : DataFrame
-        One row per value, policy and ``pruned``, with columns ``value``, ``policy``, ``pruned`` and ``seconds``.
+        One row per value, policy and ``pruned``, with columns ``value`` (of the loss), ``policy``, ``pruned`` (whether
+        the search skipped nodes that cannot be best) and ``seconds``.
 
     Returns
     -------
     Figure
         Up to three panels of run times in milliseconds: the basic game with and without pruning, full-domain against
-        record-level generalization, and the No-Attack game with and without pruning.
+        record-level generalization, and the No-Attack game with and without pruning. A panel without the runs of both
+        of its lines is left out.
     """
     panels = [panel for panel in _RUNTIME_PANELS if all(len(_runs(runtimes, *line[:2])) for line in panel[1])]
     figure, grid = style.new_figure(1, max(len(panels), 1), panel=(4.2, 3.0), sharey=True)
@@ -119,15 +122,16 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
     Parameters
     ----------
     front : DataFrame
-        One row per policy and node, with columns ``policy``, ``node``, ``relative_payout`` and ``share_attacked``.
+        One row per policy and node, with columns ``policy``, ``node``, ``relative_payout`` (planned, as a share of the
+        best case) and ``share_attacked``.
     chosen : DataFrame
         The chosen node of each policy, with columns ``policy`` and ``node``.
 
     Returns
     -------
     Figure
-        One panel per policy with at least two nodes: a step line of the payout against the share attacked, and a ring
-        around the chosen node.
+        One panel per policy with at least two nodes (per policy, if none has): a step line of the payout against the
+        share attacked, and a ring around the chosen node.
     """
     nodes_of = front["policy"].value_counts(sort=False)
     # The front of the No-Attack game is a single node, because no record is attacked.

@@ -36,8 +36,9 @@ def risk_by_group_size(attacks: pd.DataFrame) -> Figure:
     Parameters
     ----------
     attacks : DataFrame
-        One row per setting, planner and group size, with columns ``setting``, ``planner`` (``"fmdp"`` or
-        ``"baseline"``), ``group_size`` (from 1) and ``risk`` (probability of re-identification).
+        One row per setting, planner and group size, with columns ``setting``, ``planner`` (``"fmdp"``, or
+        ``"baseline"`` for one random exploit), ``group_size`` (in the registry, from 1) and ``risk`` (probability of
+        re-identification).
 
     Returns
     -------
@@ -186,7 +187,7 @@ def _by_group_size(table: pd.DataFrame, column: str, label: str) -> tuple[Figure
 
 
 def _baselines(table: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
-    """Return the baseline's lines by label; a single line if all settings agree."""
+    """Return the baseline's rows by label; one item if all settings agree in `column`."""
     lines = {
         str(setting): rows.sort_values("group_size")
         for setting, rows in table.groupby("setting", sort=False, observed=True)
@@ -300,7 +301,7 @@ def log_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
 
 
 def whole_ticks(axis: Axis) -> None:
-    """Set at most eight tick numbers on a linear axis of counts."""
+    """Set whole-number ticks, at most eight, on a linear axis of counts."""
     axis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
     write_out(axis)
 

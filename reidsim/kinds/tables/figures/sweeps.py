@@ -161,9 +161,10 @@ def _benefit(swept: Swept) -> float:
 
 
 def _runtimes(result: ShownSweep, swept: Swept) -> pd.DataFrame | None:
-    """Return run times with and without pruning along a payoff parameter.
+    """Return median run times with and without pruning along a payoff parameter.
 
-    Return None for sweeps of any other design.
+    There is one row per value, policy and ``pruned``, with the median ``seconds`` over replications. The result is None
+    for sweeps of any other design.
     """
     table = result.analysis.tables().get("runtimes", pd.DataFrame())
     if "nodes_evaluated" not in table or swept.others != ("publisher.prune",) or len(swept.along) != 1:
