@@ -7,8 +7,6 @@ from layout import misplaced
 
 import reidsim
 from reidsim.figures.agents import found_through_resources
-from reidsim.scenarios.load import load_scenario
-from reidsim.web.exploration import Explorer
 
 KEYS = ["replication", "draw", "policy", "round", "adversary"]
 # Every person is unique within the town; the directory has the correct surnames.
@@ -135,13 +133,3 @@ def test_the_figure_has_a_bar_for_each_and_means_over_draws():
     assert below.get_ylim()[1] > 20
     assert figure.get_suptitle() == "why"
     assert misplaced(figure) == []
-
-
-def test_the_page_shows_one_round_where_adversaries_are_of_rounds_alone(town):
-    """Weights that do not sum to 1, and resources, have no effect without rounds."""
-    explorer = Explorer(load_scenario(town))
-    one = reidsim.run(town, overrides={"agents.rounds": 1}).summary
-    pd.testing.assert_frame_equal(explorer.solve({}).measures, one)
-    wrong = explorer.solve({"economics.cost": -1.0})
-    assert "economics.cost" in wrong.problem
-    pd.testing.assert_frame_equal(wrong.measures, one)

@@ -99,7 +99,7 @@ def assert_game_of_those_who_stay(path, changes, rules):
     rounds=st.integers(1, 3),
     expected_risk=st.sampled_from([0.0, 0.2]),
 )
-@examples(10)
+@examples(4)
 def test_any_small_study_is_that_of_those_who_stay(small, solver, rounds, expected_risk):
     rule = {"reward": 1, "harm": 6, "expected_risk": expected_risk, "learning_rate": 0.5}
     with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +109,7 @@ def test_any_small_study_is_that_of_those_who_stay(small, solver, rounds, expect
         )
 
 
-@pytest.mark.parametrize("changes", [{}, {"beliefs.loss": 30.0, "beliefs.gain": 60.0}, UNKNOWN])
+@pytest.mark.parametrize("changes", [{"beliefs.loss": 30.0, "beliefs.gain": 60.0}, UNKNOWN])
 def test_the_release_is_that_of_those_who_stay(changes, town):
     stays = assert_game_of_those_who_stay(town, changes, LEAVING)
     assert 5 < stays["no-protection"].sum() < 55
