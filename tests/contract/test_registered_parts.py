@@ -189,11 +189,8 @@ def called(tmp_path, monkeypatch, capsys):
     ("part", "old", "new", "said"),
     [
         # Of another length: Python reuses byte code of a source with the same time and size.
-        ("planner", "attacks = expected > 0", "raise KeyError('no such key')", "persistent.py, line "),
         ("planner", "attacks = expected > 0", "return None", "persistent"),
         ("policy", "forms, kept = ", "raise KeyError('oops'); forms = ", "appetite.py, line "),
-        ("policy", "return forms", "return None", "appetite"),
-        ("kind", "        sizes = np", "        raise KeyError('oops'); sizes = np", "withholding.py, line "),
         ("kind", "return kinds.World(", "return (", "withholding"),
         ("kind", "import numpy", "import numpyy", "numpyy"),
         ("kind", "withholding:Withholding", "withholding:Gone", "Gone"),
