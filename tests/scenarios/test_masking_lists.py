@@ -102,6 +102,7 @@ def test_targets_outside_a_list_are_warned_of_and_never_found(town):
 NO_AGENTS = {"agents": {}, "adversaries": {"x": {}}}
 
 
+@pytest.mark.deep
 def test_a_type_holds_and_buys_lists_at_their_price(town):
     changes = {"adversary.stages": STAGES, "adversaries": TYPES, "agents.rounds": 2}
     cheap = reidsim.run(town, overrides=changes).analysis.adversaries

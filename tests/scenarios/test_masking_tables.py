@@ -55,7 +55,7 @@ def test_people_serve_again_where_a_scenario_says_the_same_of_them(study):
 # Draws.
 
 
-@examples(15)
+@examples(6)
 @given(
     n_targets=st.integers(1, 60),
     n_registry=st.integers(60, 2_000),
