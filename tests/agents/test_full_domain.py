@@ -10,7 +10,7 @@ import pytest
 from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
 from hypothesis import strategies as st
-from tiers import examples
+from tiers import cases, examples
 
 import reidsim
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -97,15 +97,15 @@ def assert_same_records(expected, found):
 # One publisher, one adversary, one round, expected outcomes: the analytic game.
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"adversary.risk": "journalist", "beliefs.risk": "prosecutor", "beliefs.cost": 20.0, "beliefs.loss": 30.0},
-        {"economics.columns": {"benefit": "worth"}, "publisher.suppression_limit": 0.2},
-        {"economics.columns": {"loss": "worth"}, "economics.gain": 50.0, "attributes.age.minimum_level": 1},
-        {"publisher.search": "anytime", "publisher.nodes": 5, "publisher.policies": ["basic", "safe-harbor"]},
-    ],
-)
+MISTAKEN = {"adversary.risk": "journalist", "beliefs.risk": "prosecutor", "beliefs.cost": 20.0, "beliefs.loss": 30.0}
+ANYTIME = {"publisher.search": "anytime", "publisher.nodes": 5, "publisher.policies": ["basic", "safe-harbor"]}
+BY_RECORD = [
+    {"economics.columns": {"benefit": "worth"}, "publisher.suppression_limit": 0.2},
+    {"economics.columns": {"loss": "worth"}, "economics.gain": 50.0, "attributes.age.minimum_level": 1},
+]
+
+
+@pytest.mark.parametrize("changes", cases([MISTAKEN, ANYTIME, *BY_RECORD], [MISTAKEN, ANYTIME]))
 def test_one_adversary_is_the_analytic_game(ward, changes):
     changes = {"publisher.policies": POLICIES, **changes}
     analytic = reidsim.run(ward, overrides=changes)
@@ -253,7 +253,7 @@ def test_adversaries_within_others_attack_when_indifferent_in_the_no_attack_game
 # Additional adversaries never increase the publisher's payoff.
 
 
-@pytest.mark.parametrize("together", ["one-of", "all"])
+@pytest.mark.parametrize("together", cases(["one-of", "all"], ["all"]))
 def test_more_adversaries_never_help_the_publisher(ward, together):
     """Each adversary is present with a probability; in one-of, none displaces another."""
     names = ["one", "two", "three"]

@@ -5,12 +5,10 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.agents.model import ReidentificationModel
 from reidsim.engine.run import describe
 from reidsim.engine.single_run import play_policies
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.rounds import setting_of
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
@@ -94,23 +92,6 @@ def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
     assert result.analysis.rounds["publisher_payoff"].iloc[1] == pytest.approx(rest["publisher_payoff"].sum() / 40)
 
 
-def test_leaving_lowers_class_sizes_under_prosecutor_risk_alone(town):
-    sizes, participants = {}, {}
-    for risk in ("prosecutor", "journalist"):
-        changes = {**ONE, **LEAVING, "adversary.risk": risk, "publisher.policies": ["no-protection"]}
-        study = build_study(load_scenario(town, changes))
-        model = ReidentificationModel(setting_of(study, study.scenario.agents), "no-protection")
-        sizes[risk] = []
-        for _ in range(2):
-            model.step()
-            linked = model.adversaries[0].equipment().linker.link(study.lattice.size - 1)
-            sizes[risk].append(set(linked.group_sizes.tolist()))
-        participants[risk] = int(model.participants.sum())
-        assert 0 < participants[risk] < 40
-    assert sizes["journalist"] == [{90}, {90}]
-    assert sizes["prosecutor"] == [{40}, {participants["prosecutor"]}]
-
-
 # Resources, enforcement and learning.
 
 
@@ -121,21 +102,6 @@ def test_resources_are_knowledge_of_those_in_the_table(town, folder):
     ages = pd.read_csv(folder / "records.csv")["age"]
     exact = 0.5 / ages.map(ages.value_counts()) + 0.5 / 40
     np.testing.assert_allclose(records["success_probability"], exact)
-
-
-def test_the_publisher_answers_what_was_bought(town):
-    """A list is bought in round 1; the publisher plans against its holder later."""
-    changes = {**LIST, "resources.list.coverage": 1, "resources.list.price": 1, "economics.cost": 1}
-    changes |= {
-        "adversaries": {"x": {"buys": ["list"], "gain": 80}},
-        "agents.rounds": 3,
-        "economics.loss": 300,
-        **FORGETTING,
-    }
-    rounds = reidsim.run(town, overrides={**changes, "publisher.policies": ["basic"]}).analysis.rounds
-    assert rounds["share_attacked"].iloc[0] > 0
-    assert rounds["changed"].iloc[1] > 0
-    assert rounds["publisher_payoff"].iloc[1] >= rounds["publisher_payoff"].iloc[0]
 
 
 def test_a_publisher_may_foresee_a_purchase(town):
@@ -149,27 +115,6 @@ def test_a_publisher_may_foresee_a_purchase(town):
     assert seeing.summary["publisher_payoff"]["basic"] > blind.summary["publisher_payoff"]["basic"]
     forms = seeing.records.groupby("policy", observed=True)["strategy"].agg(lambda each: set(each) - {"withheld"})
     assert forms.map(len).tolist() == [1, 0]
-
-
-def test_learning_changes_the_node(town):
-    """Only the lazy type is present; a publisher with an even prior learns this."""
-    types = {"keen": {"weight": 0.0, "gain": 120}, "lazy": {"weight": 1.0, "gain": 25}}
-    changes = {
-        "adversaries": types,
-        "agents.rounds": 12,
-        "publisher.policies": ["basic"],
-        "economics.loss": 300,
-        **FORGETTING,
-    }
-    known = reidsim.run(town, overrides=changes).analysis.rounds
-    learned = reidsim.run(town, overrides={**changes, "agents.learning": {}}).analysis
-    payoff = learned.rounds["publisher_payoff"]
-    assert (learned.rounds["changed"] > 0).any()
-    assert payoff.iloc[0] < payoff.iloc[-1]
-    assert payoff.iloc[-1] == pytest.approx(known["publisher_payoff"].iloc[-1])
-    beliefs = learned.adversaries.query("adversary == 'lazy'")["belief"]
-    assert beliefs.is_monotonic_increasing
-    assert beliefs.iloc[-1] > 0.8
 
 
 # Draws.

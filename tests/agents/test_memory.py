@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
-from small_games import small_games
 from tiers import examples
 
 import reidsim
@@ -17,7 +16,6 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
 from reidsim.agents.publishing import believed_game
 from reidsim.errors import InputError
-from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.defender import withholding
 from reidsim.games.defenders.fixed import OptIn
@@ -33,80 +31,33 @@ from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.load import load_scenario
 
-ROUNDS = 4
 
-
-@st.composite
-def histories(draw):
-    """Draw a small game, several subjects per record, and participation in each round."""
-    small = draw(small_games(max_attributes=2, max_strategies=12, max_records=3, same_money=True))
-    subjects = draw(st.lists(st.integers(0, small.n_records - 1), min_size=1, max_size=6))
-    # Every record has a subject.
-    subjects = np.array([*subjects, *range(small.n_records)])
-    shape = (ROUNDS, len(subjects))
-    schedule = np.array(draw(st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])))
-    return small, subjects, schedule.reshape(shape), draw(st.integers(0, 1000))
-
-
-def strategies_of_rounds(setting, small, schedule, beliefs, solver, no_attack, reply):
-    """Return the strategy of each subject's record in each round.
-
-    `beliefs` are the probabilities of the first type, by round.
-    """
+def strategies_of_rounds(setting, small, beliefs, reply):
+    """Return each record's strategy by round; `beliefs` are the first type's probabilities by round."""
     lattice, least = small.lattice(), small.minimum_numbers()
 
     def solve(policy, game):
         linker = linker_with_past(game)
-        minimum = least if linker is None else least[linker.cells]
-        constraint = Constraint(no_attack=no_attack, minimum=minimum)
-        if solver is branch_and_bound:
-            return branch_and_bound(game, constraint)
-        return backward_induction(game, {"": constraint})[""]
+        return branch_and_bound(game, Constraint(minimum=least if linker is None else least[linker.cells]))
 
     def split(cells, participants):
         return GeneralizationLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes), solve
 
-    setting = replace(setting, rounds=len(schedule), remembers=True, meet=lattice.meet)
-    setting = replace(setting, solve=solve, split=split, schedule=schedule, reply_of=lambda policy: reply)
-    model, found = ReidentificationModel(setting, "any"), []
-    for taking_part, belief in zip(schedule, beliefs, strict=True):
+    setting = replace(setting, rounds=len(beliefs), remembers=True, meet=lattice.meet, solve=solve, split=split)
+    model, found = ReidentificationModel(replace(setting, reply_of=lambda policy: reply), "any"), []
+    for belief in beliefs:
         model.publisher.parameters = np.array([belief, 1.0 - belief])
         model.step()
-        strategies = model.publisher.strategies[model.columns.cell]
-        found.append(np.where(taking_part, strategies, WITHHELD).tolist())
+        found.append(model.publisher.strategies[model.columns.cell].tolist())
     return found
-
-
-@examples(100)
-@given(
-    histories(),
-    st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=ROUNDS, max_size=ROUNDS),
-    st.sampled_from([backward_induction, branch_and_bound]),
-    st.booleans(),
-)
-def test_what_is_best_if_nothing_is_known_is_best_where_no_more_is_known(
-    setting_of_small, profile_of_small, history, beliefs, solver, no_attack
-):
-    """Beliefs vary by round, so some earlier releases are too specific, some not."""
-    small, subjects, schedule, _ = history
-    types = [profile_of_small(small), profile_of_small(small, "idle", gain=0.0)]
-    setting = setting_of_small(small, types, subjects)
-    each, every = (
-        strategies_of_rounds(setting, small, schedule, beliefs, solver, no_attack, reply)
-        for reply in ("each-to-past", "to-past")
-    )
-    assert each == every
 
 
 def test_where_more_is_known_each_record_is_solved_anew(town, setting_of_small, profile_of_small):
     setting = setting_of_small(profiles=[profile_of_small(town), profile_of_small(town, "idle", gain=0.0)])
-    everybody, beliefs = np.ones((2, 12), dtype=np.bool_), [0.0, 1.0]
     each, alone, every = (
-        strategies_of_rounds(setting, town, everybody, beliefs, branch_and_bound, no_attack=False, reply=reply)
-        for reply in ("each-to-past", "alone", "to-past")
+        strategies_of_rounds(setting, town, [0.0, 1.0], reply) for reply in ("each-to-past", "alone", "to-past")
     )
     assert each == every
     assert each[0] == alone[0]
@@ -200,14 +151,6 @@ def test_masked_records_show_whatever_was_shown_once(world, data):
         if chosen.strategies[record] == WITHHELD:
             got = payoff_of_withholding(remembering)[record]
         assert got == pytest.approx(best, abs=1e-9)
-
-
-def test_levels_that_are_not_nested_are_told():
-    kept, ages = np.array([1.0, 0.6, 0.3, 0.0]), np.arange(12)
-    for widths, nested in (((2, 4), True), ((3, 4), False)):
-        groups = tuple(ages // width for width in widths)
-        assert MaskingSpace(("age",), np.ones(1), 1, (kept,), (groups,)).is_nested is nested
-    assert MaskingSpace(("age",), np.ones(1), 1).is_nested
 
 
 # Full-domain releases, and groups by risk model.
@@ -341,22 +284,3 @@ def test_who_left_stays_exposed_and_records_tell_it(ward):
     assert result.analysis.rounds["risk"].iloc[-1] == pytest.approx(expected.mean())
     forgetting = reidsim.run(path, overrides={**changes, "agents.remembers": False})
     assert result.analysis.rounds["risk"].iloc[-1] > forgetting.analysis.rounds["risk"].iloc[-1]
-
-
-@pytest.mark.deep
-def test_draws_have_the_expected_means(ward):
-    """Within four standard errors over 100 draws; half of the people come and go."""
-    study = ward_study(ward, "prosecutor", "record")
-    world = setting_of(study, study.scenario.agents)
-    schedule = np.random.default_rng(1).random((3, study.n_subjects)) < 0.6
-    world = replace(world, rounds=3, schedule=schedule)
-    exact = ReidentificationModel(world, "basic").run().datacollector.get_model_vars_dataframe()
-    found = []
-    for draw in range(100):
-        model = ReidentificationModel(replace(world, mode="sampling", replication=draw), "basic").run()
-        found.append(model.datacollector.get_model_vars_dataframe()["breaches"].to_numpy())
-        model.release()
-    drawn = np.array(found)
-    bound = 4 * drawn.std(axis=0) / np.sqrt(100) + 1e-9
-    assert (np.abs(drawn.mean(axis=0) - exact["breaches"]) <= bound).all()
-    assert exact["breaches"].iloc[-1] > 0
