@@ -255,8 +255,6 @@ FEW_ERRING = [
 FEW = [
     ("records", "one-shot", "plain", "mistaken"),
     ("records", "fmdp", "stages", "informed"),
-    ("table", "random", "knowledge", "mistaken"),
-    ("table", "one-shot", "sample", "informed"),
     ("table-above", "fmdp", "sample-knowledge", "informed"),
     ("subjects", "fmdp", "knowledge", "mistaken"),
 ]
@@ -329,7 +327,6 @@ _EVERY_SEVERAL = list(itertools.product(["records", "table", "table-above"], SEV
 _FEW_SEVERAL = [
     ("records", "linkages", "mistaken"),
     ("table", "planners", "informed"),
-    ("table-above", "risks", "mistaken"),
 ]
 
 
@@ -390,8 +387,7 @@ _HELD = {
 _EVERY_HELD = [each for each in EVERY if each[2] in _HELD[each[0]]]
 _FEW_HELD = [
     ("subjects", "fmdp", "stages", "mistaken"),
-    ("records", "fmdp", "knowledge", "mistaken"),
-    ("table", "one-shot", "plain", "informed"),
+    ("records", "one-shot", "knowledge", "mistaken"),
 ]
 
 

@@ -81,7 +81,7 @@ def worlds(draw):
 
 
 @given(worlds())
-@examples(20)
+@examples(8)
 def test_every_day_gets_what_enumeration_of_its_lattice_gives(tmp_path_factory, drawn):
     path = write_world(tmp_path_factory.mktemp("world"), drawn["cases"], drawn["forecast"])
     overrides = {

@@ -42,10 +42,6 @@ BY_TABLE = {
         "local-recoding-no-attack", "multi-dimensional", "no-protection",
     ],
 }  # fmt: skip
-LEVELS = [
-    pytest.param(BY_RECORD, id="record"),
-    pytest.param(BY_TABLE, id="table"),
-]
 
 
 def summary(**sets):
@@ -132,7 +128,7 @@ def test_one_adversary_by_a_name_is_the_adversary_with_its_gain_and_cost():
 # Several adversaries.
 
 
-@pytest.mark.parametrize("sets", LEVELS)
+@pytest.mark.parametrize("sets", [BY_RECORD, BY_TABLE], ids=["record", "table"])
 def test_two_who_are_alike_are_one_whatever_their_weights(sets):
     alike = {"first": {"weight": 0.2, "gain": 90}, "second": {"weight": 0.8, "gain": 90}}
     assert_same(summary(**sets, adversaries=alike), summary(**sets, **{"economics.gain": 90}))
@@ -186,14 +182,7 @@ def test_weights_are_swept():
         assert_same(found, expected, ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"])
 
 
-def test_amounts_of_one_of_them_are_swept():
-    swept = {"adversaries": BOTH, "sweep": {"values": {"adversaries.broker.gain": [100, 400]}}}
-    runs = reidsim.run_batch(TOWN, overrides=swept, executor="serial").runs
-    found = runs[runs["adversaries.broker.gain"] == 100].set_index("policy")
-    expected = summary(adversaries={"curious": CURIOUS, "broker": {**BROKER, "gain": 100}})
-    assert_same(found, expected, ["publisher_payoff", "risk"])
-
-
+@pytest.mark.deep
 def test_cross_play_plans_against_their_average_and_the_worst_of_them():
     """The adversaries are tested with resources and a non-binding budget, and without."""
     several = {"curious": {"weight": 0.75, "gain": 10}, "broker": {"weight": 0.25, "gain": 400}}
@@ -227,14 +216,6 @@ def test_the_guarantee_holds_against_all_up_to_its_breaking_point_and_no_further
             changed = {"gain": economics.adversary_gain, parameter: breaking * (1 + share)}
             found = evaluate(study.game(economics.model_copy(update=changed)), choice).attacked
             assert (found & safe).any() == attacked
-
-
-def test_the_guarantee_against_one_by_a_name_is_that_against_the_adversary():
-    stress = {"stress": {"guarantee": True}}
-    one = reidsim.stress(TOWN, overrides=stress).tables["guarantee"]
-    other = reidsim.stress(TOWN, overrides={**stress, "adversaries": {"solo": {"weight": 1.0}}}).tables["guarantee"]
-    numbers = one.select_dtypes("number")
-    np.testing.assert_allclose(other[numbers.columns].to_numpy(), numbers.to_numpy(), rtol=1e-9)
 
 
 # Knowledge and risk model of each adversary.

@@ -73,14 +73,6 @@ def test_relative_paths_start_at_the_scenario_wherever_one_works(town):
     assert [len(h.attribute.categories) for h in study.lattice.hierarchies] == [4, 2, 4]
 
 
-def test_paths_of_a_recipe_start_at_the_recipe(town):
-    (town.parent / "people" / "counts").mkdir()
-    (town.parent / "people" / "people.csv").rename(town.parent / "people" / "counts" / "2024.csv")
-    recipe = town.parent / "people" / "people.toml"
-    recipe.write_text(recipe.read_text().replace("people.csv", "counts/2024.csv"))
-    assert build_study(load_scenario(town)).linked_population.total == 33
-
-
 def test_resolve_names_what_there_is():
     with pytest.raises(InputError, match=r"no bundled population of this name; found 'adlut'.*did you mean 'adult'"):
         resolve("adlut", "populations", "population")
@@ -122,17 +114,6 @@ def test_an_override_is_a_key_and_a_toml_value_or_else_text(text, key, value):
 def test_an_override_without_key_or_value_is_refused_with_an_example(text):
     with pytest.raises(InputError, match=r"--set: cannot be read.*expected KEY=VALUE, such as economics\.loss=600"):
         parse_override(text)
-
-
-@examples(100)
-@given(st.text())
-def test_any_text_is_an_override_or_an_input_error(text):
-    parsed, refusal = result_or_refusal(parse_override, text)
-    if refusal:
-        assert str(refusal).startswith("--set: ")
-        assert "\n" not in str(refusal)
-    else:
-        assert parsed[0] == text.partition("=")[0].strip()
 
 
 @examples(300)
@@ -324,15 +305,7 @@ def mutations(draw, content):
     return content
 
 
-WAN = tomllib.loads((bundled_folder("scenarios") / "wan2015.toml").read_text(encoding="utf-8"))
 SMALL = tomllib.loads((TOWN / "town.toml").read_text(encoding="utf-8"))
-
-
-@examples(300)
-@given(mutations(WAN))
-def test_a_mutated_scenario_is_a_scenario_or_an_input_error(scratch, content):
-    write_toml(scratch, content)
-    assert_scenario_or_input_error(scratch)
 
 
 @pytest.fixture(scope="module")
