@@ -119,19 +119,6 @@ def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, w
 # One round of agents, and two equal adversaries.
 
 
-def test_adversaries_are_types_of_one_round(tmp_path):
-    amounts = {"curious": {"weight": 0.7, "gain": 25}, "broker": {"weight": 0.3, "gain": 400, "cost": 60}}
-    several = town(tmp_path, [section(name, **each) for name, each in amounts.items()])
-    beliefs = {"beliefs.cost": 45, "beliefs.loss": 90}
-    run = reidsim.run(several, overrides=beliefs).summary
-    rounds = reidsim.run(several, overrides={**beliefs, "agents": {"rounds": 1}}).summary
-    stages = {"adversary.stages": [{"stage": "identify", "resource": "people", "on": ALL}]}
-    path = town(tmp_path, [])
-    defaults = reidsim.run(path, overrides={**stages, **beliefs, "adversaries": amounts}).summary
-    for other in (rounds, defaults):
-        np.testing.assert_allclose(other.loc[POLICIES, MEANS], run[MEANS], rtol=0, atol=1e-12)
-
-
 def test_amounts_of_one_of_them_are_swept_on_one_study(tmp_path):
     path = town(tmp_path, [section("a", 0.5), section("b", 0.5, gain=50)])
     swept = {"sweep": {"values": {"adversaries.b.gain": [50, 400]}}}

@@ -57,6 +57,7 @@ def test_a_family_joins_as_a_whole_or_not_at_all(family):
     }  # fmt: skip
 
 
+@pytest.mark.deep
 def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
     sweep = {"sweep.values": {"subjects.benefit": [0, 20]}, "figures.equilibria.starts": 1}
     result = reidsim.run_batch(family, overrides=sweep, executor="serial", folder=tmp_path / "out")
@@ -126,6 +127,7 @@ def test_a_pedigree_without_the_column_lets_everybody_decide(tmp_path):
     assert (father.tolist(), mother.tolist(), rows.tolist()) == ([-1, -1], [-1, 0], [0, 1])
 
 
+@pytest.mark.deep
 def test_seeds_draw_other_people_and_the_same_seed_the_same():
     few = {"population.types": 20}
     first, again, other = (reidsim.run("guo2023", overrides=few, seed=seed).analysis.equilibria for seed in (1, 1, 2))

@@ -71,9 +71,10 @@ def test_a_type_who_errs_alone_is_the_adversary_who_errs(tmp_path, world):
     assert reidsim.run(path, overrides=simple).summary.loc["no-protection", "share_attacked"] == 1
 
 
+@pytest.mark.deep
 def test_attacks_by_mistake_are_drawn_as_often_as_expected(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
-    rounds = 100
+    rounds = 200
     agents = {"rounds": rounds}
     policies = {"publisher.policies": ["no-protection"]}
     expected, drawn = (
