@@ -53,6 +53,7 @@ def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_
     )
 
 
+@pytest.mark.deep
 def test_the_kind_of_the_package_is_named_without_its_module_and_gives_the_same(installed):
     own = reidsim.run("few.toml", allow_code=True)
     named = reidsim.run("few.toml", overrides={"game": "withholding"})

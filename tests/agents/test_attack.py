@@ -112,17 +112,6 @@ def test_the_purchase_is_the_best_of_all(sizes, prices, budget, rounds):
     assert plan.spent == sum(named[name] for name in plan.buys)
 
 
-def test_nothing_is_bought_that_does_not_pay():
-    profile = buyer({"useless": 5.0})
-    plan = plan_for(
-        profile, np.zeros(1, dtype=np.int64), np.array([3]), 5,
-        lambda holds: Equipment(_Known([1], ()), OneShotAdversary(10.0, 1.0)),
-    )  # fmt: skip
-    assert plan.buys == frozenset()
-    assert plan.spent == 0
-    assert plan.targets.sum() == 3
-
-
 def test_nothing_is_bought_that_pays_just_its_price():
     """One in 4 gains 10 / 4 - 1 = 1.5 and one in 2 gains 4: for 3 records 7.5 more."""
     for price, bought in ((7.5, set()), (7.4, {"list"})):

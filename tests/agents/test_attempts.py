@@ -114,15 +114,6 @@ def test_two_budgets_that_cover_parts_of_a_cell_have_the_expected_number(town, p
     assert model.reidentified[0].people.mean == pytest.approx(model.measures["breaches"], abs=1e-9)
 
 
-def test_rounds_tell_their_measures(setting_of_small):
-    model = ReidentificationModel(setting_of_small(rounds=2), "no-protection").run()
-    rounds = model.datacollector.get_model_vars_dataframe()
-    assert len(model.reidentified) == len(rounds) == len(model.by_record) == len(model.shared) == 2
-    for found, (_, row) in zip(model.reidentified, rounds.iterrows(), strict=True):
-        for column, value in found.measures().items():
-            assert row[column] == value
-
-
 def test_nobody_there_finds_nobody(town, profile_of_small, setting_of_small):
     types = [profile_of_small(town, "keen", weight=0.5), profile_of_small(town, "lazy", weight=0.5)]
     setting = setting_of_small(profiles=types, mode="sampling", meeting="all")

@@ -54,11 +54,17 @@ on = ["town", "job"]
 HOLDS_ALL = {"adversaries.broker.holds": ["register", "directory"], "adversaries.broker.buys": []}
 
 
-@pytest.fixture
-def town_file(tmp_path):
+@pytest.fixture(scope="module")
+def town_file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("town")
     for name, text in TOWN.items():
-        (tmp_path / name).write_text(text)
-    return tmp_path / "town.toml"
+        (folder / name).write_text(text)
+    return folder / "town.toml"
+
+
+@pytest.fixture(scope="module")
+def town_run(town_file):
+    return reidsim.run(town_file)
 
 
 def two_types(town, profile_of_small, **poor):
@@ -81,15 +87,14 @@ def played(setting, policy="no-protection"):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("meeting", ["one-of", "all"])
-@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize(("meeting", "drawn"), [("one-of", False), ("all", True)])
 def test_expected_distinct_people_are_the_mean_over_draws(meeting, drawn, town, profile_of_small, setting_of_small):
-    """Within four standard errors over 250 draws of four rounds."""
+    """Within four standard errors over 120 draws of four rounds."""
     types = two_types(town, profile_of_small, draws_targets=drawn)
     rules = {"meeting": meeting, "rounds": 4, "profiles": types}
     expected = played(setting_of_small(**rules))[DISTINCT].to_numpy()
     counted = np.array(
-        [played(setting_of_small(mode="sampling", replication=draw, **rules))[DISTINCT] for draw in range(250)]
+        [played(setting_of_small(mode="sampling", replication=draw, **rules))[DISTINCT] for draw in range(120)]
     )
     assert (np.diff(counted, axis=1) >= 0).all()
     assert (counted == np.round(counted)).all()
@@ -125,9 +130,8 @@ def test_distinct_people_by_enumeration_of_who_is_there(town, profile_of_small, 
     assert found[DISTINCT].iloc[-1] < found["breaches"].sum() - 0.1
 
 
-def test_tables_have_distinct_people_over_all_rounds(town_file):
-    result = reidsim.run(town_file)
-    rounds = result.analysis.rounds
+def test_tables_have_distinct_people_over_all_rounds(town_run):
+    result, rounds = town_run, town_run.analysis.rounds
     own = rounds[rounds["policy"] == "no-protection"]
     assert set(own["subjects"]) == {5}
     # The broker is present in half of the rounds and re-identifies every subject.
@@ -146,7 +150,7 @@ def test_drawn_targets_share_the_budget_evenly_and_change_from_round_to_round(to
     [adversary] = expected.adversaries
     wanted = np.where(adversary.plan.replies.attacks, expected.participants, 0)
     np.testing.assert_allclose(adversary.plan.targets, wanted / wanted.sum())
-    setting = setting_of_small(profiles=[profile], mode="sampling", rounds=200)
+    setting = setting_of_small(profiles=[profile], mode="sampling", rounds=80)
     model = ReidentificationModel(setting, "no-protection")
     attacked = np.zeros(setting.n_subjects)
     for _ in range(setting.rounds):
@@ -157,7 +161,7 @@ def test_drawn_targets_share_the_budget_evenly_and_change_from_round_to_round(to
     share = 1 / wanted.sum()
     can = adversary.plan.replies.attacks[setting.cell_of_subject]
     assert not attacked[~can].any()
-    assert (np.abs(attacked[can] / 200 - share) <= 4 * np.sqrt(share / 200)).all()
+    assert (np.abs(attacked[can] / 80 - share) <= 4 * np.sqrt(share / 80)).all()
     best = profile_of_small(town, gain=60.0, cost=3.0, budget=3.5)
     same = ReidentificationModel(setting_of_small(profiles=[best]), "no-protection").run()
     assert sorted(same.adversaries[0].plan.targets)[-1] == 1
@@ -187,9 +191,8 @@ def test_drawn_targets_need_a_budget(town_file):
 # Guarantees.
 
 
-def test_a_purchase_that_the_publisher_misses_is_named_and_played_again(town_file):
-    result = reidsim.run(town_file)
-    table = result.analysis.broken_guarantees
+def test_a_purchase_that_the_publisher_misses_is_named_and_played_again(town_file, town_run):
+    result, table = town_run, town_run.analysis.broken_guarantees
     assert set(table["policy"]) == {"no-attack-masking"}
     as_played, informed = (row for _, row in table.iterrows())
     assert as_played[DISTINCT] == pytest.approx(result.summary.loc["no-attack-masking", DISTINCT])
@@ -204,18 +207,6 @@ def test_a_purchase_that_the_publisher_misses_is_named_and_played_again(town_fil
     assert informed["share_attacked"] == 0
 
 
-def test_a_mistaken_belief_is_named_and_played_again(town_file):
-    wrong = {**HOLDS_ALL, "beliefs.cost": 400.0}
-    as_played, informed = (
-        row for _, row in reidsim.run(town_file, overrides=wrong).analysis.broken_guarantees.iterrows()
-    )
-    assert as_played["share_attacked"] > 0
-    assert "beliefs.cost" in informed["corrected"]
-    right = reidsim.run(town_file, overrides=HOLDS_ALL).summary.loc["no-attack-masking"]
-    for measure in ("publisher_payoff", "utility", "share_attacked", DISTINCT):
-        assert informed[measure] == pytest.approx(right[measure], abs=1e-12)
-
-
 def test_two_wrong_beliefs_are_corrected_together_where_one_does_not_suffice(town_file):
     wrong = {"beliefs.cost": 400.0}
     table = reidsim.run(town_file, overrides=wrong).analysis.broken_guarantees
@@ -224,15 +215,3 @@ def test_two_wrong_beliefs_are_corrected_together_where_one_does_not_suffice(tow
     assert (table["share_attacked"].iloc[:-1] > 0).all()
     assert "directory" in last["corrected"]
     assert "beliefs.cost" in last["corrected"]
-
-
-def test_the_verdict_says_who_counts_once_and_why_a_guarantee_failed(town_file):
-    from reidsim.reports.verdict import told_by
-
-    result = reidsim.run(town_file)
-    told, table = told_by(result), result.analysis.broken_guarantees
-    assert table["corrected"].iloc[-1] in told
-    for row in (0, -1):
-        assert f"{table['publisher_payoff'].iloc[row]:,.2f}" in told
-        assert f"{table[DISTINCT].iloc[row]:,.1f}" in told
-    assert "the 5 people" in told

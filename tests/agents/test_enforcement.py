@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.agents.accuracy import AccuracyBelief
 from reidsim.agents.enforcement import detection_of_any, next_state, no_exclusion
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
@@ -57,36 +56,6 @@ def test_a_fine_that_is_expected_deters(mode, town, profile_of_small, setting_of
     # Groups of at most two people are worth 30 or more, groups of three 20: 60 / 3 < 24 < 60 / 2.
     sizes = np.array([3, 4, 30, 1, 2, 6])[answered.columns.cell]
     assert answered.measures["attacks"] == (sizes <= 2).sum()
-
-
-def test_an_adversary_learns_how_right_its_resources_are():
-    """The estimate is within four posterior standard deviations of the true accuracy."""
-    rng = np.random.default_rng(7)
-    success_if_right, truth = np.array([1.0, 0.5, 0.1]), 0.6
-    belief = AccuracyBelief(0.9, 10.0)
-    assert belief.mean == pytest.approx(0.9, abs=1e-3)
-    for _ in range(40):
-        attempts = np.array([20.0, 40.0, 40.0])
-        successes = rng.binomial(attempts.astype(int), truth * success_if_right).astype(float)
-        belief.learn(success_if_right, attempts, successes)
-    # Fisher information of each kind of attempt: p / (a (1 - a p)).
-    information = (40 * attempts * success_if_right / (truth * (1 - truth * success_if_right))).sum()
-    assert belief.mean == pytest.approx(truth, abs=4 / np.sqrt(information))
-
-
-@given(st.floats(0.2, 0.8), st.floats(3, 40), st.integers(0, 20), st.integers(0, 20))
-def test_certain_attempts_are_the_beta_update(expected, experience, hits, misses):
-    belief = AccuracyBelief(expected, experience)
-    belief.learn(np.array([1.0]), np.array([float(hits + misses)]), np.array([float(hits)]))
-    exact = (expected * experience + hits) / (experience + hits + misses)
-    assert belief.mean == pytest.approx(exact, abs=1e-3)
-
-
-def test_attempts_that_must_fail_tell_nothing():
-    belief = AccuracyBelief(0.7, 5.0)
-    before = belief.mean
-    belief.learn(np.array([0.0]), np.array([100.0]), np.array([0.0]))
-    assert belief.mean == before
 
 
 def test_an_overconfident_adversary_attacks_less_once_it_knows(town, profile_of_small, setting_of_small):

@@ -1,14 +1,9 @@
 """Re-identifications by resource: adversaries' accounts, and counts by hand."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from layout import misplaced
 
 import reidsim
-from reidsim.figures.agents import found_through_resources
-from reidsim.scenarios.load import load_scenario
-from reidsim.web.exploration import Explorer
 
 KEYS = ["replication", "draw", "policy", "round", "adversary"]
 # Every person is unique within the town; the directory has the correct surnames.
@@ -102,46 +97,3 @@ def test_it_adds_up_to_what_adversaries_did(town, mode):
     assert len(added)
     filled = added.reindex(of_adversaries.index, fill_value=0.0)
     np.testing.assert_allclose(filled, of_adversaries, rtol=1e-12)
-
-
-def test_the_figure_has_a_bar_for_each_and_means_over_draws():
-    table = pd.DataFrame(
-        {
-            "replication": 0,
-            "draw": [0, 1, 0, 1],
-            "policy": "masking",
-            "round": [1, 1, 2, 2],
-            "adversary": ["a", "a", "b", "b"],
-            "through": ["list", "list", "", ""],
-            "breaches": [4.0, 2.0, 1.0, 0.0],
-        }
-    )
-    rounds = pd.DataFrame(
-        {
-            "policy": "masking",
-            "draw": [0, 1, 0, 1],
-            "round": [1, 1, 2, 2],
-            "subjects": 20,
-            "distinct_reidentified": [4.0, 2.0, 5.0, 2.0],
-        }
-    )
-    figure = found_through_resources(table, rounds, "why")
-    above, below = figure.axes
-    assert [bar.get_height() for bar in above.patches] == [3.0, 0.0, 0.0, 0.5]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a: list", "b", "all data subjects"]
-    so_far, everybody = below.get_lines()
-    assert so_far.get_xydata().tolist() == [[1.0, 3.0], [2.0, 3.5]]
-    assert set(everybody.get_ydata()) == {20}
-    assert below.get_ylim()[1] > 20
-    assert figure.get_suptitle() == "why"
-    assert misplaced(figure) == []
-
-
-def test_the_page_shows_one_round_where_adversaries_are_of_rounds_alone(town):
-    """Weights that do not sum to 1, and resources, have no effect without rounds."""
-    explorer = Explorer(load_scenario(town))
-    one = reidsim.run(town, overrides={"agents.rounds": 1}).summary
-    pd.testing.assert_frame_equal(explorer.solve({}).measures, one)
-    wrong = explorer.solve({"economics.cost": -1.0})
-    assert "economics.cost" in wrong.problem
-    pd.testing.assert_frame_equal(wrong.measures, one)

@@ -5,12 +5,10 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.agents.model import ReidentificationModel
 from reidsim.engine.run import describe
 from reidsim.engine.single_run import play_policies
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.rounds import setting_of
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
@@ -75,8 +73,9 @@ def town(folder):
 # Participation.
 
 
-@pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
-@pytest.mark.parametrize("policy", ["no-protection", "basic", "record-level"])
+@pytest.mark.parametrize(
+    ("risk", "policy"), [("prosecutor", "basic"), ("prosecutor", "record-level"), ("journalist", "no-protection")]
+)
 def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
     """After departures, the game is the analytic game on the remaining records."""
     changes = {**ONE, "adversary.risk": risk, "publisher.policies": [policy]}
@@ -93,39 +92,6 @@ def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
     assert result.analysis.rounds["publisher_payoff"].iloc[1] == pytest.approx(rest["publisher_payoff"].sum() / 40)
 
 
-def test_leaving_lowers_class_sizes_under_prosecutor_risk_alone(town):
-    sizes, participants = {}, {}
-    for risk in ("prosecutor", "journalist"):
-        changes = {**ONE, **LEAVING, "adversary.risk": risk, "publisher.policies": ["no-protection"]}
-        study = build_study(load_scenario(town, changes))
-        model = ReidentificationModel(setting_of(study, study.scenario.agents), "no-protection")
-        sizes[risk] = []
-        for _ in range(2):
-            model.step()
-            linked = model.adversaries[0].equipment().linker.link(study.lattice.size - 1)
-            sizes[risk].append(set(linked.group_sizes.tolist()))
-        participants[risk] = int(model.participants.sum())
-        assert 0 < participants[risk] < 40
-    assert sizes["journalist"] == [{90}, {90}]
-    assert sizes["prosecutor"] == [{40}, {participants["prosecutor"]}]
-
-
-def test_everybody_may_leave_and_return(town):
-    """All subjects leave after the first round; without reported breaches they return."""
-    rule = {"reward": 1, "harm": 1000, "spread": 0, "learning_rate": 0.9}
-    changes = {
-        **ONE,
-        "publisher.policies": ["no-protection"],
-        "agents.rounds": 8,
-        "agents.participation": rule,
-        **FORGETTING,
-    }
-    participation = reidsim.run(town, overrides=changes).analysis.rounds["participation"]
-    assert participation[0] == 1
-    assert participation[1] < 0.1
-    assert participation.iloc[2:].max() == 1
-
-
 # Resources, enforcement and learning.
 
 
@@ -136,41 +102,6 @@ def test_resources_are_knowledge_of_those_in_the_table(town, folder):
     ages = pd.read_csv(folder / "records.csv")["age"]
     exact = 0.5 / ages.map(ages.value_counts()) + 0.5 / 40
     np.testing.assert_allclose(records["success_probability"], exact)
-
-
-def test_a_knowledge_recipe_of_a_type(town, folder):
-    recipe = '[[sources]]\nkind = "groups"\nname = "list"\nprofile = [{ groups = [{ attributes = ["age"] }] }]\n'
-    (folder / "ages.toml").write_text(recipe)
-    changes = {"publisher.policies": ["no-protection"], "economics.cost": 0}
-    changes["adversaries"] = {"x": {"knowledge": str(folder / "ages.toml")}}
-    records = reidsim.run(town, overrides=changes).records
-    ages = pd.read_csv(folder / "records.csv")["age"]
-    np.testing.assert_allclose(records["success_probability"], 1 / ages.map(ages.value_counts()))
-
-
-@pytest.mark.parametrize("price", [1.0, 10_000.0])
-def test_a_resource_is_bought_if_it_pays(price, town):
-    changes = {**LIST, "resources.list.price": price, "adversaries": {"x": {"buys": ["list"]}}}
-    changes |= {"agents.rounds": 3, "publisher.policies": ["no-protection"], "economics.cost": 1}
-    adversaries = reidsim.run(town, overrides=changes).analysis.adversaries
-    bought = price == 1.0
-    assert adversaries["spent"].tolist() == [price * bought, 0, 0]
-    assert adversaries["holds"].tolist() == ["list" if bought else ""] * 3
-
-
-def test_the_publisher_answers_what_was_bought(town):
-    """A list is bought in round 1; the publisher plans against its holder later."""
-    changes = {**LIST, "resources.list.coverage": 1, "resources.list.price": 1, "economics.cost": 1}
-    changes |= {
-        "adversaries": {"x": {"buys": ["list"], "gain": 80}},
-        "agents.rounds": 3,
-        "economics.loss": 300,
-        **FORGETTING,
-    }
-    rounds = reidsim.run(town, overrides={**changes, "publisher.policies": ["basic"]}).analysis.rounds
-    assert rounds["share_attacked"].iloc[0] > 0
-    assert rounds["changed"].iloc[1] > 0
-    assert rounds["publisher_payoff"].iloc[1] >= rounds["publisher_payoff"].iloc[0]
 
 
 def test_a_publisher_may_foresee_a_purchase(town):
@@ -186,86 +117,21 @@ def test_a_publisher_may_foresee_a_purchase(town):
     assert forms.map(len).tolist() == [1, 0]
 
 
-def test_inaccurate_resources_divide_success(town):
-    changes = {"publisher.policies": ["no-protection"], "economics.cost": 0}
-    exact, half = (
-        reidsim.run(town, overrides={**changes, "adversaries": {"x": {"accuracy": accuracy}}}).records
-        for accuracy in (1.0, 0.5)
-    )
-    np.testing.assert_allclose(half["success_probability"], exact["success_probability"] / 2)
-
-
-def test_learning_changes_the_node(town):
-    """Only the lazy type is present; a publisher with an even prior learns this."""
-    types = {"keen": {"weight": 0.0, "gain": 120}, "lazy": {"weight": 1.0, "gain": 25}}
-    changes = {
-        "adversaries": types,
-        "agents.rounds": 12,
-        "publisher.policies": ["basic"],
-        "economics.loss": 300,
-        **FORGETTING,
-    }
-    known = reidsim.run(town, overrides=changes).analysis.rounds
-    learned = reidsim.run(town, overrides={**changes, "agents.learning": {}}).analysis
-    payoff = learned.rounds["publisher_payoff"]
-    assert (learned.rounds["changed"] > 0).any()
-    assert payoff.iloc[0] < payoff.iloc[-1]
-    assert payoff.iloc[-1] == pytest.approx(known["publisher_payoff"].iloc[-1])
-    beliefs = learned.adversaries.query("adversary == 'lazy'")["belief"]
-    assert beliefs.is_monotonic_increasing
-    assert beliefs.iloc[-1] > 0.8
-
-
-def test_detected_adversaries_stay_away(town):
-    rules = {"agents.enforcement": {"detection": 1.0, "fine": 5, "exclusion": 2}, "agents.rounds": 4}
-    result = reidsim.run(town, overrides={**ONE, **rules, "publisher.policies": ["no-protection"]}).analysis
-    assert result.adversaries["present"].tolist() == [1, 0, 0, 1]
-    attacks = result.adversaries["attacks"]
-    assert attacks[0] > 0
-    np.testing.assert_allclose(result.adversaries["fines"], 5 * attacks)
-
-
-@pytest.mark.parametrize("planner", ["always", "never", "random", "one-shot"])
-def test_every_planner_can_be_a_type(planner, town):
-    changes = {"adversaries": {"x": {"planner": planner}}, "publisher.policies": ["no-protection", "basic"]}
-    attacked = reidsim.run(town, overrides={**changes, "economics.cost": 30}).summary.loc[
-        "no-protection", "share_attacked"
-    ]
-    assert {"always": attacked == 1, "never": attacked == 0}.get(planner, 0 < attacked < 1)
-
-
 # Draws.
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("together", ["one-of", "all"])
-def test_means_of_draws_are_the_expected_values(together, town):
-    """Within four standard errors over 200 draws of a round with detection and fines."""
-    changes = {"agents.together": together, "agents.enforcement": {"detection": 0.2, "fine": 5}}
+def test_means_of_draws_are_the_expected_values(town):
+    """Within four standard errors over 100 draws of a round with detection and fines."""
+    changes = {"agents.together": "all", "agents.enforcement": {"detection": 0.2, "fine": 5}}
     changes["publisher.policies"] = ["basic"]
     expected = reidsim.run(town, overrides=changes).summary.loc["basic"]
-    drawn = reidsim.run(town, overrides={**changes, "agents.mode": "sampling", "agents.draws": 200}).analysis.rounds
-    assert len(drawn) == 200
+    drawn = reidsim.run(town, overrides={**changes, "agents.mode": "sampling", "agents.draws": 100}).analysis.rounds
+    assert len(drawn) == 100
     for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
-        error = drawn[measure].std() / np.sqrt(200)
+        error = drawn[measure].std() / np.sqrt(100)
         assert error > 0
         assert drawn[measure].mean() == pytest.approx(expected[measure], abs=4 * error)
-
-
-def test_the_same_seed_gives_the_same_tables(town):
-    changes = {**LEAVING, "agents.mode": "sampling", "agents.draws": 2, "agents.learning": {}}
-    first, second = (reidsim.run(town, overrides=changes) for _ in range(2))
-    pd.testing.assert_frame_equal(first.analysis.rounds, second.analysis.rounds)
-    pd.testing.assert_frame_equal(first.records, second.records)
-    other = reidsim.run(town, overrides=changes, seed=7)
-    assert not first.analysis.rounds.equals(other.analysis.rounds)
-
-
-def test_a_batch_of_them(town):
-    sweep = {"sweep.values": {"adversaries.keen.gain": [30, 120]}, "replications": 2}
-    result = reidsim.run(town, overrides={**sweep, "agents.mode": "sampling", "agents.rounds": 2})
-    assert len(result.runs) == 2 * 2 * 2
-    assert len(result.analysis.tables()["rounds"]) == 2 * 2 * 2 * 2
 
 
 def test_a_budget_holds_against_several_types(town):
@@ -285,17 +151,11 @@ def test_a_budget_holds_against_several_types(town):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"adversaries.keen.weight": 0.5}, "do not sum to 1"),
-        ({"adversaries.keen.holds": ["list"]}, "adversaries.keen.holds: no such resource; found 'list'"),
-        ({"adversaries.keen.holds": []}, "a planner without the resource that it needs"),
-        ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"adversaries.keen.knowledge": "no-such-recipe"}, "no-such-recipe"),
         ({"publisher.policies": ["basic", "local-recoding"]}, "found 'local-recoding'"),
         ({"publisher.policies": ["multi-dimensional"]}, "not a policy of scenarios with agents; found 'multi-"),
         ({**ONE, "economics.columns": {"loss": "worth"}}, "adversaries.x.gain: agents have one gain for all records"),
         ({**ONE, "economics.columns": {"cost": "worth"}}, "adversaries.x.cost: agents have one cost for all records"),
-        ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
-        ({"agents.round": 2}, "did you mean 'rounds'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
@@ -316,6 +176,3 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     found = reidsim.run(town, overrides=changes)
     np.testing.assert_allclose(found.records["publisher_payoff"], expected.records["publisher_payoff"], atol=1e-9)
     np.testing.assert_allclose(found.records["adversary_payoff"], expected.records["adversary_payoff"], atol=1e-9)
-
-
-# From the command line.

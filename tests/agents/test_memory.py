@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
-from small_games import small_games
 from tiers import examples
 
 import reidsim
@@ -17,7 +16,6 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
 from reidsim.agents.publishing import believed_game
 from reidsim.errors import InputError
-from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.defender import withholding
 from reidsim.games.defenders.fixed import OptIn
@@ -33,186 +31,40 @@ from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.load import load_scenario
 
-ROUNDS = 4
 
-
-# Record by record, by hand.
-
-
-def fitting(small, record, forms):
-    """Return the number of people consistent with all forms of a record, at least 1."""
-    return max(
-        sum(
-            all(
-                levels[level][person[f]] == levels[level][record[f]]
-                for form in forms
-                for f, (levels, level) in enumerate(zip(small.hierarchies, form, strict=True))
-            )
-            for person in small.people
-        ),
-        1,
-    )
-
-
-def success_by_hand(small, record, forms):
-    """Return the re-identification probability of a record.
-
-    It is 0 for a record that was never released.
-    """
-    if not forms:
-        return 0.0
-    share = 1 / fitting(small, record, forms)
-    return share if small.gain[0] * share > small.cost[0] * (1 + 1e-12) else 0.0
-
-
-@st.composite
-def histories(draw):
-    """Draw a small game, several subjects per record, and participation in each round."""
-    small = draw(small_games(max_attributes=2, max_strategies=12, max_records=3, same_money=True))
-    subjects = draw(st.lists(st.integers(0, small.n_records - 1), min_size=1, max_size=6))
-    # Every record has a subject.
-    subjects = np.array([*subjects, *range(small.n_records)])
-    shape = (ROUNDS, len(subjects))
-    schedule = np.array(draw(st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])))
-    return small, subjects, schedule.reshape(shape), draw(st.integers(0, 1000))
-
-
-def remembering_setting(small, subjects, schedule, seed, setting_of_small, *, replies):
-    """Return a setting that draws forms until a record is released.
-
-    After the first release the form is drawn again or, with `replies`, a best reply to the earlier releases.
-    """
-    rng, lattice = np.random.default_rng(seed), small.lattice()
-
-    def solve(policy, game):
-        if linker_with_past(game) is not None and replies:
-            return backward_induction(game, {"": Constraint()})[""]
-        drawn = rng.integers(WITHHELD, lattice.size, size=game.n_records)
-        return Choice(drawn, "drawn", np.zeros(game.n_records, dtype=np.int64), exact=False)
-
-    def split(cells, participants):
-        return GeneralizationLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes), solve
-
-    setting = setting_of_small(small, subjects=subjects, rounds=len(schedule), remembers=True)
-    return replace(setting, schedule=schedule, meet=lattice.meet, split=split, solve=solve)
-
-
-@examples(60)
-@given(histories(), st.booleans())
-def test_every_round_is_the_intersection_worked_out_by_hand(setting_of_small, history, replies):
-    small, subjects, schedule, seed = history
-    model = ReidentificationModel(
-        remembering_setting(small, subjects, schedule, seed, setting_of_small, replies=replies), "any"
-    )
-    lattice, forms = small.lattice(), [[] for _ in subjects]
-    for taking_part in schedule:
-        model.step()
-        worth, risks = 0.0, []
-        for subject, cell in enumerate(subjects):
-            shared = int(model.publisher.strategies[model.columns.cell[subject]])
-            record, before = small.records[cell], list(forms[subject])
-            if taking_part[subject] and shared != WITHHELD:
-                forms[subject].append(lattice.levels(shared))
-                worth += small.benefit[cell] * float(lattice.utility(shared)[cell])
-            risks.append(success_by_hand(small, record, forms[subject]))
-            if forms[subject]:
-                assert model.outcome.risk[model.columns.cell[subject]] == pytest.approx(risks[-1], abs=1e-12)
-            if taking_part[subject] and before and replies:
-                # No other form has a larger payoff, given the earlier releases.
-                payoffs = [
-                    small.benefit[cell] * float(lattice.utility(form)[cell])
-                    - small.loss[cell] * success_by_hand(small, record, [*before, lattice.levels(form)])
-                    for form in range(lattice.size)
-                ]
-                chosen = payoffs[shared] if shared != WITHHELD else -small.loss[cell] * risks[-1]
-                assert chosen == pytest.approx(max(payoffs), abs=1e-9 * small.scale[cell])
-        lost = sum(small.loss[cell] * risk for cell, risk in zip(subjects, risks, strict=True))
-        scale = float(small.scale.max())
-        assert model.measures["publisher_payoff"] == pytest.approx((worth - lost) / len(subjects), abs=1e-9 * scale)
-        assert model.measures["breaches"] == pytest.approx(sum(risks), abs=1e-9)
-
-
-def strategies_of_rounds(setting, small, schedule, beliefs, solver, no_attack, reply):
-    """Return the strategy of each subject's record in each round.
-
-    `beliefs` are the probabilities of the first type, by round.
-    """
+def strategies_of_rounds(setting, small, beliefs, reply):
+    """Return each record's strategy by round; `beliefs` are the first type's probabilities by round."""
     lattice, least = small.lattice(), small.minimum_numbers()
 
     def solve(policy, game):
         linker = linker_with_past(game)
-        minimum = least if linker is None else least[linker.cells]
-        constraint = Constraint(no_attack=no_attack, minimum=minimum)
-        if solver is branch_and_bound:
-            return branch_and_bound(game, constraint)
-        return backward_induction(game, {"": constraint})[""]
+        return branch_and_bound(game, Constraint(minimum=least if linker is None else least[linker.cells]))
 
     def split(cells, participants):
         return GeneralizationLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes), solve
 
-    setting = replace(setting, rounds=len(schedule), remembers=True, meet=lattice.meet)
-    setting = replace(setting, solve=solve, split=split, schedule=schedule, reply_of=lambda policy: reply)
-    model, found = ReidentificationModel(setting, "any"), []
-    for taking_part, belief in zip(schedule, beliefs, strict=True):
+    setting = replace(setting, rounds=len(beliefs), remembers=True, meet=lattice.meet, solve=solve, split=split)
+    model, found = ReidentificationModel(replace(setting, reply_of=lambda policy: reply), "any"), []
+    for belief in beliefs:
         model.publisher.parameters = np.array([belief, 1.0 - belief])
         model.step()
-        strategies = model.publisher.strategies[model.columns.cell]
-        found.append(np.where(taking_part, strategies, WITHHELD).tolist())
+        found.append(model.publisher.strategies[model.columns.cell].tolist())
     return found
-
-
-@examples(100)
-@given(
-    histories(),
-    st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=ROUNDS, max_size=ROUNDS),
-    st.sampled_from([backward_induction, branch_and_bound]),
-    st.booleans(),
-)
-def test_what_is_best_if_nothing_is_known_is_best_where_no_more_is_known(
-    setting_of_small, profile_of_small, history, beliefs, solver, no_attack
-):
-    """Beliefs vary by round, so some earlier releases are too specific, some not."""
-    small, subjects, schedule, _ = history
-    types = [profile_of_small(small), profile_of_small(small, "idle", gain=0.0)]
-    setting = setting_of_small(small, types, subjects)
-    each, every = (
-        strategies_of_rounds(setting, small, schedule, beliefs, solver, no_attack, reply)
-        for reply in ("each-to-past", "to-past")
-    )
-    assert each == every
 
 
 def test_where_more_is_known_each_record_is_solved_anew(town, setting_of_small, profile_of_small):
     setting = setting_of_small(profiles=[profile_of_small(town), profile_of_small(town, "idle", gain=0.0)])
-    everybody, beliefs = np.ones((2, 12), dtype=np.bool_), [0.0, 1.0]
     each, alone, every = (
-        strategies_of_rounds(setting, town, everybody, beliefs, branch_and_bound, no_attack=False, reply=reply)
-        for reply in ("each-to-past", "alone", "to-past")
+        strategies_of_rounds(setting, town, [0.0, 1.0], reply) for reply in ("each-to-past", "alone", "to-past")
     )
     assert each == every
     assert each[0] == alone[0]
     assert each[1] != alone[1]
 
 
-@examples(40)
-@given(histories())
-def test_risk_never_falls_of_whom_something_is_out(setting_of_small, history):
-    small, subjects, schedule, seed = history
-    model = ReidentificationModel(
-        remembering_setting(small, subjects, schedule, seed, setting_of_small, replies=False), "any"
-    )
-    before = np.zeros(len(subjects))
-    for _ in schedule:
-        model.step()
-        risk = np.where(model._memory.form == WITHHELD, 0.0, model.outcome.risk[model.columns.cell])
-        assert (risk >= before - 1e-12).all()
-        before = risk
-
-
-@pytest.mark.parametrize("policy", ["basic", "no-attack", "no-protection"])
+@pytest.mark.parametrize("policy", ["basic", "no-protection"])
 def test_the_first_round_is_the_game_of_one_round(policy, town, setting_of_small):
     rules = {"enforcement": Enforcement(0.3, 5.0, 2), "meet": town.lattice().meet}
     forgetting = ReidentificationModel(setting_of_small(rounds=1, **rules), policy).run()
@@ -301,14 +153,6 @@ def test_masked_records_show_whatever_was_shown_once(world, data):
         assert got == pytest.approx(best, abs=1e-9)
 
 
-def test_levels_that_are_not_nested_are_told():
-    kept, ages = np.array([1.0, 0.6, 0.3, 0.0]), np.arange(12)
-    for widths, nested in (((2, 4), True), ((3, 4), False)):
-        groups = tuple(ages // width for width in widths)
-        assert MaskingSpace(("age",), np.ones(1), 1, (kept,), (groups,)).is_nested is nested
-    assert MaskingSpace(("age",), np.ones(1), 1).is_nested
-
-
 # Full-domain releases, and groups by risk model.
 
 WARD = """
@@ -361,9 +205,9 @@ def shown(lattice, values, levels):
 
 
 @pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
-@pytest.mark.parametrize("unit", ["table", "record"])
-def test_release_after_release_of_a_table(risk, unit, ward):
+def test_full_domain_releases_are_remembered(risk, ward):
     """Check every node and person: released values, candidates and best payoff."""
+    unit = "table"
     study = ward_study(ward, risk, unit)
     world, lattice = setting_of(study, study.scenario.agents), study.lattice
     codes = lattice.codes[study.row_of_subject]
@@ -384,8 +228,7 @@ def test_release_after_release_of_a_table(risk, unit, ward):
                 total_by_hand(study, codes, people, boxes, presence, np.full(n, node), best=True)
                 for node in range(lattice.size)
             ]
-            best = max(sum(each) for each in found) if unit == "table" else sum(map(max, zip(*found, strict=True)))
-            assert sum(total) == pytest.approx(best, abs=1e-7)
+            assert sum(total) == pytest.approx(max(map(sum, found)), abs=1e-7)
         memory.add(forms, taking_part)
         for subject in np.flatnonzero(taking_part & (forms != WITHHELD)).tolist():
             boxes[subject].append((taking_part, shown(lattice, codes[subject], lattice.levels(int(forms[subject])))))
@@ -420,7 +263,7 @@ def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=Fal
             continue
         out = [*boxes[subject], (now, shown(lattice, codes[subject], lattice.levels(strategy)))]
         paid = 100 * utilities[strategy][subject] - 300 * risk_of(out)
-        amounts.append(max(paid, withheld) if best and study.scenario.publisher.unit == "table" else paid)
+        amounts.append(max(paid, withheld) if best else paid)
     return amounts
 
 
@@ -441,22 +284,3 @@ def test_who_left_stays_exposed_and_records_tell_it(ward):
     assert result.analysis.rounds["risk"].iloc[-1] == pytest.approx(expected.mean())
     forgetting = reidsim.run(path, overrides={**changes, "agents.remembers": False})
     assert result.analysis.rounds["risk"].iloc[-1] > forgetting.analysis.rounds["risk"].iloc[-1]
-
-
-@pytest.mark.deep
-def test_draws_have_the_expected_means(ward):
-    """Within four standard errors over 200 draws; half of the people come and go."""
-    study = ward_study(ward, "prosecutor", "record")
-    world = setting_of(study, study.scenario.agents)
-    schedule = np.random.default_rng(1).random((3, study.n_subjects)) < 0.6
-    world = replace(world, rounds=3, schedule=schedule)
-    exact = ReidentificationModel(world, "basic").run().datacollector.get_model_vars_dataframe()
-    found = []
-    for draw in range(200):
-        model = ReidentificationModel(replace(world, mode="sampling", replication=draw), "basic").run()
-        found.append(model.datacollector.get_model_vars_dataframe()["breaches"].to_numpy())
-        model.release()
-    drawn = np.array(found)
-    bound = 4 * drawn.std(axis=0) / np.sqrt(200) + 1e-9
-    assert (np.abs(drawn.mean(axis=0) - exact["breaches"]) <= bound).all()
-    assert exact["breaches"].iloc[-1] > 0

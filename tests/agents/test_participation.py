@@ -66,19 +66,6 @@ def test_what_is_learned_one_by_one_and_on_average():
     np.testing.assert_allclose(learned(), total, atol=1e-12)
 
 
-def test_subjects_leave_after_breaches_and_return_when_there_are_none(setting_of_small):
-    rule = ParticipationRule(reward=1.0, harm=10.0, spread=0.0, expected_risk=0.0, learning_rate=0.6)
-    model = ReidentificationModel(setting_of_small(rounds=12, participation=rule), "no-protection").run()
-    rounds = model.datacollector.get_model_vars_dataframe()
-    assert rounds["participation"].iloc[0] == 1
-    assert rounds["left"].iloc[1] > 0
-    assert rounds["joined"].sum() > 0
-    change = rounds["joined"] - rounds["left"]
-    np.testing.assert_allclose(rounds["participation"].diff().iloc[1:], change.iloc[1:], atol=1e-12)
-    # Some subject leaves and returns in every cycle.
-    assert (rounds["joined"] + rounds["left"]).iloc[-6:].sum() > 0
-
-
 def test_without_breaches_everybody_comes_and_stays(setting_of_small):
     rule = ParticipationRule(reward=1.0, harm=10.0, spread=1.0, expected_risk=0.3, learning_rate=0.5)
     model = ReidentificationModel(setting_of_small(rounds=25, participation=rule), "no-attack").run()

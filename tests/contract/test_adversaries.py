@@ -1,6 +1,5 @@
 """The contract of every adversary, tested on every strategy space."""
 
-import copy
 import math
 import pickle
 from dataclasses import fields, replace
@@ -71,7 +70,7 @@ def test_replies_are_reproducible(name):
     assert_same(replies(PLAYERS[name]), replies(PLAYERS[name]))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2026, 2**40])
+@pytest.mark.parametrize("seed", [0, 2**40])
 @pytest.mark.parametrize("space", sorted(SPACES))
 def test_random_attacks_are_reproducible_for_any_seed(space, seed):
     player = PLAYERS[f"{space}-random"]
@@ -94,18 +93,10 @@ def test_random_attacks_do_not_depend_on_the_form_or_on_who_else_is_asked_about(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_adversaries_survive_copy_and_pickle(name):
+def test_adversaries_and_linkers_survive_pickling(name):
     player = PLAYERS[name]
-    expected = replies(player)
-    for duplicate in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):  # noqa: S301
-        assert_same(expected, replies(player, duplicate(player.adversary)))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_linkers_survive_copy_and_pickle(name):
-    player = PLAYERS[name]
-    for duplicate in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):  # noqa: S301
-        assert_same(replies(player), replies(replace(player, linker=duplicate(player.linker))))
+    adversary, linker = pickle.loads(pickle.dumps((player.adversary, player.linker)))  # noqa: S301
+    assert_same(replies(player), replies(replace(player, linker=linker), adversary))
 
 
 @pytest.mark.parametrize("name", NAMES)

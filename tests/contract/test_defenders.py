@@ -1,6 +1,5 @@
 """The contract of every defender, against every adversary on every strategy space."""
 
-import copy
 import pickle
 from dataclasses import replace
 from functools import cache
@@ -92,13 +91,16 @@ def chosen_by(defender, game):
 
 
 @pytest.mark.parametrize(("defender", "game"), PAIRS)
-def test_choices_are_well_formed_and_reproducible(defender, game):
+def test_choices_are_well_formed_reproducible_and_no_better_than_the_best_reply(defender, game):
     choice = chosen_by(defender, game)
     n, size = GAMES[game].n_records, record_game_of(GAMES[game]).space.size
     assert choice.strategies.shape == choice.evaluated.shape == (n,)
     assert choice.strategies.dtype == np.int64
     assert ((choice.strategies >= WITHHELD) & (choice.strategies < size)).all()
     np.testing.assert_array_equal(DEFENDERS[defender].choose(GAMES[game]).strategies, choice.strategies)
+    payoff, _ = payoffs_of_all_forms(game)
+    reached = outcome_of(GAMES[game], choice).publisher_payoff
+    assert (reached <= np.maximum(payoff.max(axis=0), 0.0) + 1e-9).all()
 
 
 COPIED = ("lattice-one-shot", "masking-multistage", "masking-compiled", "lattice-types-all")
@@ -111,18 +113,9 @@ COPIED = ("lattice-one-shot", "masking-multistage", "masking-compiled", "lattice
         {pair[0]: pair for pair in one_game_each() if pair[1] in COPIED}.values(),
     ),
 )
-def test_defenders_and_games_survive_copy_and_pickle(defender, game):
-    for duplicate in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):  # noqa: S301
-        choice = duplicate(DEFENDERS[defender]).choose(duplicate(GAMES[game]))
-        np.testing.assert_array_equal(choice.strategies, chosen_by(defender, game).strategies)
-
-
-@pytest.mark.parametrize(("defender", "game"), PAIRS)
-def test_nobody_beats_the_best_reply_to_an_adversary(defender, game):
-    payoff, _ = payoffs_of_all_forms(game)
-    best = np.maximum(payoff.max(axis=0), 0.0)
-    reached = outcome_of(GAMES[game], chosen_by(defender, game)).publisher_payoff
-    assert (reached <= best + 1e-9).all()
+def test_defenders_and_games_survive_pickling(defender, game):
+    copies = pickle.loads(pickle.dumps((DEFENDERS[defender], GAMES[game])))  # noqa: S301
+    np.testing.assert_array_equal(copies[0].choose(copies[1]).strategies, chosen_by(defender, game).strategies)
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -169,7 +162,7 @@ def test_one_strategy_for_all_is_that_of_the_compiled_search(game):
 
 
 @given(world=small_worlds(chain="three-stage"))
-@examples(15)
+@examples(5)
 def test_one_strategy_for_all_against_a_longer_chain(world):
     """Compiled solvers do not support this attack; the oracle tries every strategy."""
     chosen = SameForm().choose(world.game)

@@ -170,7 +170,7 @@ _LINKED_SUBJECTS = {
     "stages": IN_STAGES,
 }
 _TABLE_POLICIES = [
-    "basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "k-anonymity-3", "no-protection",
+    "basic", "no-attack", "full-domain", "record-level", "opt-in", "k-anonymity", "no-protection",
 ]  # fmt: skip
 _SUBJECT_POLICIES = ["masking", "no-attack-masking", "opt-in", "same-strategy", "no-protection", "k-anonymity-3"]
 # Name of a world: scenario text, supported linkages, and policies.
@@ -255,13 +255,7 @@ FEW_ERRING = [
 FEW = [
     ("records", "one-shot", "plain", "mistaken"),
     ("records", "fmdp", "stages", "informed"),
-    ("table", "one-shot", "plain", "informed"),
-    ("table", "random", "knowledge", "mistaken"),
-    ("table-above", "one-shot", "plain", "mistaken"),
-    ("records", "one-shot", "sample", "mistaken"),
-    ("table", "one-shot", "sample", "informed"),
     ("table-above", "fmdp", "sample-knowledge", "informed"),
-    ("subjects", "one-shot", "stages", "informed"),
     ("subjects", "fmdp", "knowledge", "mistaken"),
 ]
 
@@ -275,12 +269,7 @@ def test_every_runner_gives_the_answer_of_a_run(tmp_path, world, planner, linkag
 
 
 # Cases of the fast tier. The agents runner is excluded, because its rounds attack each record separately.
-_FEW_LOOKED_UP = [
-    ("records", "one-shot", "both", "mistaken"),
-    ("records", "fmdp", "person", "informed"),
-    ("table", "one-shot", "both", "informed"),
-    ("table-above", "random", "person", "mistaken"),
-]
+_FEW_LOOKED_UP = [("records", "fmdp", "person", "informed"), ("table", "one-shot", "both", "mistaken")]
 
 
 @pytest.mark.parametrize(
@@ -299,15 +288,6 @@ def test_every_runner_gives_the_answer_of_a_run_that_looks_persons_up(tmp_path, 
     assert differing(run, path, others) == []
 
 
-@pytest.mark.parametrize("world", ["records", "table"])
-def test_direction_record_is_what_nothing_is_said_of(tmp_path, world):
-    path = write(tmp_path, world, "one-shot", "plain", "mistaken")
-    run = reidsim.run(path)
-    said = reidsim.run(path, overrides={"adversary.direction": "record"})
-    pd.testing.assert_frame_equal(said.records, run.records, rtol=0, atol=0)
-    pd.testing.assert_frame_equal(said.summary, run.summary, rtol=0, atol=0)
-
-
 def differing(run: pd.DataFrame, path: Path, runners: dict[str, object] = RUNNERS) -> list[object]:
     """Return the results in which a runner differs from a run, by policy."""
     differing: list[object] = []
@@ -321,17 +301,13 @@ def differing(run: pd.DataFrame, path: Path, runners: dict[str, object] = RUNNER
     return differing
 
 
-@pytest.mark.parametrize(
-    ("world", "planner", "linkage", "beliefs"),
-    cases(EVERY, [*FEW[1:4], FEW[5]]),
-)
+@pytest.mark.parametrize(("world", "planner", "linkage", "beliefs"), cases(EVERY, FEW))
 def test_one_adversary_by_a_name_gets_the_same_answer(tmp_path, world, planner, linkage, beliefs):
     path = write(tmp_path, world, planner, linkage, beliefs)
     run = reidsim.run(path).summary[MEASURES]
     text = path.read_text().replace("[adversary]", "[adversaries.solo]\nweight = 1")
     save(path, text.replace("[adversary.", "[adversaries.solo."))
     pd.testing.assert_frame_equal(reidsim.run(path).summary[MEASURES], run, rtol=0, atol=0)
-    assert differing(run, path) == []
 
 
 # Several adversaries, one per record, who differ in gain, knowledge, planner and risk model.
@@ -350,9 +326,7 @@ SEVERAL = {
 _EVERY_SEVERAL = list(itertools.product(["records", "table", "table-above"], SEVERAL, BELIEFS))
 _FEW_SEVERAL = [
     ("records", "linkages", "mistaken"),
-    ("records", "planners", "informed"),
-    ("table", "amounts", "mistaken"),
-    ("table", "risks", "informed"),
+    ("table", "planners", "informed"),
 ]
 
 
@@ -382,7 +356,7 @@ OF_SUBJECTS = {
 _EVERY_OF_SUBJECTS = list(itertools.product(OF_SUBJECTS, BELIEFS))
 
 
-@pytest.mark.parametrize(("several", "beliefs"), cases(_EVERY_OF_SUBJECTS, _EVERY_OF_SUBJECTS[3:5]))
+@pytest.mark.parametrize(("several", "beliefs"), cases(_EVERY_OF_SUBJECTS, _EVERY_OF_SUBJECTS[4:5]))
 def test_every_runner_gives_the_answer_of_a_run_against_several_who_attack_subjects(tmp_path, several, beliefs):
     path = write(tmp_path, "subjects", "one-shot", "plain", beliefs)
     sections = "".join(
@@ -413,10 +387,7 @@ _HELD = {
 _EVERY_HELD = [each for each in EVERY if each[2] in _HELD[each[0]]]
 _FEW_HELD = [
     ("subjects", "fmdp", "stages", "mistaken"),
-    ("subjects", "one-shot", "knowledge", "informed"),
-    ("subjects", "always", "knowledge", "mistaken"),
-    ("records", "fmdp", "knowledge", "mistaken"),
-    ("table", "one-shot", "plain", "informed"),
+    ("records", "one-shot", "knowledge", "mistaken"),
 ]
 
 
@@ -434,8 +405,7 @@ def test_one_who_holds_all_that_it_links_with_gets_the_answer_of_a_run(tmp_path,
     assert differing(run, path, runners) == []
 
 
-@pytest.mark.parametrize("world", ["records", "subjects"])
-@pytest.mark.parametrize("together", ["one-of", "all"])
+@pytest.mark.parametrize(("world", "together"), [("records", "one-of"), ("subjects", "all")])
 def test_whoever_comes_with_resources_not_all_right_is_plain_counting(tmp_path, world, together):
     """Accuracies are 1/2 and 1/6.
 
@@ -466,8 +436,14 @@ def counted() -> list[int]:
     return [sum(int(row[3]) for row in people if row[:3] == patient) for patient in patients]
 
 
-@pytest.mark.parametrize("planner", ["one-shot", "always", "never", "random", "one-shot with logit"])
-@pytest.mark.parametrize("world", ["records", "table", "subjects"])
+@pytest.mark.parametrize(
+    ("world", "planner"),
+    [
+        *(("records", planner) for planner in ("one-shot", "always", "never", "random", "one-shot with logit")),
+        ("table", "one-shot"),
+        ("subjects", "one-shot with logit"),
+    ],
+)
 def test_the_one_answer_is_that_of_plain_counting(tmp_path, world, planner):
     """Unprotected records: gain and loss 150, cost 20, success 1 / group size."""
     found = reidsim.run(write(tmp_path, world, planner, "plain")).summary.loc["no-protection"]

@@ -5,14 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import reidsim
-from reidsim.cli import app
 from reidsim.errors import InputError
-from reidsim.reports.verdict import verdict
-from reidsim.scenarios.registry import kind_of
-from reidsim.web.exploration import Explorer
 
 FOLDER = Path(__file__).parent
 SIZES = [1, 2, 4, 8, 40]
@@ -26,14 +21,6 @@ loss = 60
 cost = 10
 [publisher]
 policies = ["basic", "share-all"]
-"""
-UNCERTAIN = """
-[uncertainty]
-samples = 8
-parameters = { "economics.cost" = { distribution = "uniform", low = 5, high = 20 } }
-[stress]
-outputs = ["publisher_payoff", "risk"]
-robustness = { samples = 8 }
 """
 
 
@@ -79,22 +66,15 @@ def test_a_class_that_is_no_whole_kind_is_told_in_one_line(scenario):
         reidsim.run(scenario, overrides={"game": "half:None_"}, allow_code=True)
 
 
-@pytest.mark.parametrize("executor", ["serial", pytest.param("processes", marks=pytest.mark.deep)])
-def test_it_is_swept(scenario, executor):
-    sweep = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 10, 20]}}
-    result = reidsim.run_batch(scenario, overrides=sweep, executor=executor, allow_code=True)
+def test_it_is_swept(scenario):
+    sweep = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 20]}}
+    result = reidsim.run_batch(scenario, overrides=sweep, executor="serial", allow_code=True)
     assert result.runs["state"].eq("complete").all()
-    assert len(result.runs) == 2 * 3 * 2
+    assert len(result.runs) == 2 * 2 * 2
     for _, row in result.runs.iterrows():
         shared = payoffs(row["economics.loss"], row["economics.cost"])
         expected = np.maximum(shared, 0) if row["policy"] == "basic" else shared
         assert row["publisher_payoff"] == pytest.approx(expected.mean(), rel=1e-12)
-
-
-def test_it_is_stressed(scenario):
-    scenario.write_text(SCENARIO + UNCERTAIN)
-    table = reidsim.stress(scenario, allow_code=True).tables["robustness"]
-    assert set(table["policy"]) == {"basic", "share-all"}
 
 
 def test_it_is_cross_played(scenario):
@@ -106,36 +86,10 @@ def test_it_is_cross_played(scenario):
     assert matrix.loc["share-all", "never"] == 20
 
 
-def test_commands_run_report_and_plot_it(scenario):
-    command = CliRunner()
-    ran = command.invoke(app, ["run", "few.toml", "--allow-code", "-o", "out"])
-    assert ran.exit_code == 0, ran.output
-    assert "Publisher's payoff" in ran.output
-    reported = command.invoke(app, ["report", "out"])
-    assert reported.exit_code == 0, reported.output
-    text = Path("out/report.html").read_text()
-    assert "share-all" in text
-    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "reidentified", "risks"}
-    explained = command.invoke(app, ["explain", "few.toml", "--allow-code"]).output
-    assert (
-        "publisher: basic, share-all, each on its own\nadversary:\n  adversary: weight 1, planner one-shot" in explained
-    )
-
-
-def test_the_page_changes_its_amounts(scenario):
-    loaded = reidsim.load_scenario(scenario, allow_code=True)
-    controls = kind_of(loaded.scenario).controls(loaded.scenario)
-    assert [each.key for each in controls] == [f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")]
-    shown = Explorer(loaded).solve({"economics.loss": 30.0})
-    assert shown.measures.loc["share-all", "publisher_payoff"] == pytest.approx(payoffs(30).mean(), rel=1e-12)
-    assert "basic pays most, " in verdict(shown.measures, shown.content)
-
-
-@pytest.mark.parametrize("planner", ["always", "one-shot"])
-def test_agents_of_several_types_meet_its_records(scenario, planner):
-    both = {"keen": {"weight": 0.25, "cost": 2, "planner": planner}, "own": {"weight": 0.75}}
-    result = reidsim.run(scenario, overrides={"agents.rounds": 2, "adversaries": both}, allow_code=True)
-    expected = 0.25 * payoffs(cost=-1 if planner == "always" else 2) + 0.75 * payoffs()
+def test_agents_of_several_types_meet_its_records(scenario):
+    both = {"keen": {"weight": 0.25, "cost": 2}, "own": {"weight": 0.75}}
+    result = reidsim.run(scenario, overrides={"agents.rounds": 1, "adversaries": both}, allow_code=True)
+    expected = 0.25 * payoffs(cost=2) + 0.75 * payoffs()
     found = result.summary["publisher_payoff"].to_dict()
     assert found == pytest.approx({"basic": np.maximum(expected, 0).mean(), "share-all": expected.mean()}, rel=1e-12)
     with pytest.raises(InputError, match=r"own\.holds: this kind of scenario has no resources"):

@@ -101,8 +101,9 @@ def test_a_scenario_on_top_gives_defaults_names_or_one_adversary_instead(tmp_pat
     assert sections("adversaries = {}\n") == {"adversary": "fmdp"}
 
 
-@pytest.mark.parametrize("adversaries", [[], 5, "x", {"a": 5}, {"a": []}, [{}]])
-@pytest.mark.parametrize("adversary", [{}, 5, [], {"risk": []}])
+@pytest.mark.parametrize(
+    ("adversaries", "adversary"), [([], {}), ("x", 5), ({"a": 5}, []), ({"a": []}, {"risk": []}), ([{}], {})]
+)
 def test_what_is_no_section_is_one_clear_error(adversaries, adversary):
     with pytest.raises(InputError, match=r"advers") as caught:
         load_scenario(TOWN, {"adversaries": adversaries, "adversary": adversary})

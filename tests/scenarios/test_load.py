@@ -60,13 +60,6 @@ def test_a_file_is_loaded_by_its_path(town, kind):
     assert (loaded.name, loaded.path, loaded.folder) == ("town", town, town.parent)
 
 
-def test_a_file_in_the_working_folder_is_found_by_its_ending(town, monkeypatch):
-    monkeypatch.chdir(town.parent)
-    assert load_scenario("town.toml").scenario.title == "Patients of a small town"
-    with pytest.raises(InputError, match="no bundled scenario"):
-        load_scenario("town")
-
-
 def test_a_file_does_not_hide_a_bundled_scenario_of_the_same_name(town, monkeypatch):
     monkeypatch.chdir(town.parent)
     shutil.copy(town, "wan2015")
@@ -78,24 +71,6 @@ def test_relative_paths_start_at_the_scenario_wherever_one_works(town):
     assert study.n_records == 30
     assert study.linked_population.total == 33
     assert [len(h.attribute.categories) for h in study.lattice.hierarchies] == [4, 2, 4]
-
-
-def test_paths_of_a_recipe_start_at_the_recipe(town):
-    (town.parent / "people" / "counts").mkdir()
-    (town.parent / "people" / "people.csv").rename(town.parent / "people" / "counts" / "2024.csv")
-    recipe = town.parent / "people" / "people.toml"
-    recipe.write_text(recipe.read_text().replace("people.csv", "counts/2024.csv"))
-    assert build_study(load_scenario(town)).linked_population.total == 33
-
-
-def test_a_scenario_keeps_what_its_file_says(town):
-    assert load_scenario(town).content == tomllib.loads(town.read_text())
-
-
-def test_a_file_that_changes_later_does_not_change_what_was_loaded(town):
-    loaded = load_scenario(town)
-    town.write_text("")
-    assert loaded.scenario.seed == 7
 
 
 def test_resolve_names_what_there_is():
@@ -141,22 +116,6 @@ def test_an_override_without_key_or_value_is_refused_with_an_example(text):
         parse_override(text)
 
 
-def test_an_override_does_not_lose_its_second_line():
-    parsed, refusal = result_or_refusal(parse_override, "economics.loss=600\neconomics.cost = 5")
-    assert refusal or "cost" in str(parsed)
-
-
-@examples(300)
-@given(st.text())
-def test_any_text_is_an_override_or_an_input_error(text):
-    parsed, refusal = result_or_refusal(parse_override, text)
-    if refusal:
-        assert str(refusal).startswith("--set: ")
-        assert "\n" not in str(refusal)
-    else:
-        assert parsed[0] == text.partition("=")[0].strip()
-
-
 @examples(300)
 @given(st.text(alphabet="[]{}=.,\"'\\#0123456789-+_eTZ:truefalsnaif \n\r\t\0", max_size=40))
 def test_any_text_that_resembles_toml_is_a_value_or_an_input_error(value):
@@ -187,16 +146,6 @@ def test_an_override_reaches_into_nested_sections(town):
     assert not loaded.scenario.attributes["sex"].in_loss
 
 
-def test_an_override_can_replace_a_whole_section(town):
-    loaded = load_scenario(town, {"economics": {"benefit": 1, "loss": 2, "cost": 3}})
-    assert loaded.scenario.economics.loss == 2
-
-
-def test_a_later_override_of_the_same_value_counts(town):
-    overrides = dict(map(parse_override, ["seed=1", "seed=2"]))
-    assert load_scenario(town, overrides).scenario.seed == 2
-
-
 def test_the_seed_can_be_given_on_its_own_and_wins(town):
     assert load_scenario(town).scenario.seed == 7
     assert load_scenario(town, seed=0).scenario.seed == 0
@@ -217,25 +166,10 @@ def test_a_file_in_an_override_is_relative_to_the_working_folder(town, given_as)
     assert build_study(moved).linked_population.total == 133
 
 
-def test_a_file_without_ending_in_an_override_is_relative_to_the_working_folder(town):
-    Path("mine").write_text("Geschlecht,Alter,Bezirk\nm,30,N1\n")
-    assert build_study(load_scenario(town, {"release.path": "mine"})).n_records == 1
-
-
 def test_a_hierarchy_file_in_an_override_is_relative_to_the_working_folder(town):
     Path("flat.csv").write_text("N1;*\nN2;*\nS1;*\nS2;*\n")
     loaded = load_scenario(town, {"attributes.district.hierarchy.file": "flat.csv"})
     assert build_study(loaded).lattice.size == 3 * 2 * 2
-
-
-def test_a_bundled_population_in_an_override_is_not_taken_for_a_file(town):
-    loaded = load_scenario(town, {"population.recipe": "tennessee-2010"})
-    assert loaded.scenario.population.recipe == "tennessee-2010"
-
-
-def test_an_absolute_path_in_an_override_stays(town):
-    path = town.parent / "patients.csv"
-    assert load_scenario(town, {"release.path": str(path)}).content["release"]["path"] == str(path)
 
 
 @pytest.mark.parametrize(
@@ -268,11 +202,6 @@ def test_a_mistake_in_the_file_is_blamed_on_the_file_whatever_is_overridden(town
     with pytest.raises(InputError, match=says) as caught:
         load_scenario(town, overrides)
     assert caught.value.source == str(town)
-
-
-def test_an_override_can_mend_a_mistake_in_the_file(town):
-    town.write_text(town.read_text().replace("cost = 10", "cost = -10"))
-    assert load_scenario(town, {"economics.cost": 10}).scenario.economics.cost == 10
 
 
 # Every file is either a valid scenario or raises an InputError that names the file.
@@ -376,21 +305,7 @@ def mutations(draw, content):
     return content
 
 
-WAN = tomllib.loads((bundled_folder("scenarios") / "wan2015.toml").read_text(encoding="utf-8"))
 SMALL = tomllib.loads((TOWN / "town.toml").read_text(encoding="utf-8"))
-
-
-def test_the_writer_of_these_tests_writes_what_toml_reads(scratch):
-    for content in (WAN, SMALL, {"a\tb": {"": [1, 2.5, True, 'ü\n\\"']}}):
-        write_toml(scratch, content)
-        assert tomllib.loads(scratch.read_text(encoding="utf-8")) == content
-
-
-@examples(300)
-@given(mutations(WAN))
-def test_a_mutated_scenario_is_a_scenario_or_an_input_error(scratch, content):
-    write_toml(scratch, content)
-    assert_scenario_or_input_error(scratch)
 
 
 @pytest.fixture(scope="module")
@@ -438,17 +353,6 @@ def test_a_scenario_is_what_it_extends_but_for_what_it_says(extending, tmp_path)
     assert "extends" not in mine.content
 
 
-def test_a_bundled_scenario_is_extended_by_name(extending):
-    mine = load_scenario(extending("seed = 5\n", extends="wan2015"))
-    assert mine.scenario.seed == 5
-    assert mine.scenario.economics == load_scenario("wan2015").scenario.economics
-
-
-def test_lists_take_the_place_of_those_they_extend(extending):
-    mine = load_scenario(extending('[publisher]\npolicies = ["basic"]\n'))
-    assert mine.scenario.publisher.policies == ("basic",)
-
-
 @pytest.mark.parametrize(
     ("extends", "problem"),
     [
@@ -461,12 +365,6 @@ def test_what_cannot_be_extended(extending, extends, problem):
     with pytest.raises(InputError) as error:
         load_scenario(extending("", extends))
     assert problem in str(error.value)
-
-
-def test_extends_is_text(extending, tmp_path):
-    (tmp_path / "mine.toml").write_text("extends = 3\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"mine.toml: extends: wrong type; found 3"):
-        load_scenario(tmp_path / "mine.toml")
 
 
 @pytest.mark.parametrize("entry", ["2", "x"])
@@ -540,7 +438,6 @@ MAP = {
     "overrides",
     [
         {"stress.map": MAP},
-        {"stress.map.x": MAP["x"], "stress.map.y": MAP["y"]},
         {"stress.map.x.key": "release.path", "stress.map.x.values": ["a.csv"], "stress.map.y": MAP["y"]},
     ],
 )

@@ -1,7 +1,6 @@
 """Several adversaries of data subjects: enumeration, and contradictory input."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,22 +119,7 @@ def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, w
 # One round of agents, and two equal adversaries.
 
 
-def test_adversaries_are_types_of_one_round(tmp_path):
-    amounts = {"curious": {"weight": 0.7, "gain": 25}, "broker": {"weight": 0.3, "gain": 400, "cost": 60}}
-    several = town(tmp_path, [section(name, **each) for name, each in amounts.items()])
-    beliefs = {"beliefs.cost": 45, "beliefs.loss": 90}
-    run = reidsim.run(several, overrides=beliefs).summary
-    rounds = reidsim.run(several, overrides={**beliefs, "agents": {"rounds": 1}}).summary
-    played = reidsim.run(several, overrides={**beliefs, "agents": {"rounds": 3, "learning": {}}}).analysis.adversaries
-    assert list(played["adversary"].cat.categories) == ["broker", "curious"]
-    stages = {"adversary.stages": [{"stage": "identify", "resource": "people", "on": ALL}]}
-    path = town(tmp_path, [])
-    defaults = reidsim.run(path, overrides={**stages, **beliefs, "adversaries": amounts}).summary
-    for other in (rounds, defaults):
-        np.testing.assert_allclose(other.loc[POLICIES, MEANS], run[MEANS], rtol=0, atol=1e-12)
-
-
-def test_amounts_of_one_of_them_are_swept_on_one_study_and_uncertain(tmp_path):
+def test_amounts_of_one_of_them_are_swept_on_one_study(tmp_path):
     path = town(tmp_path, [section("a", 0.5), section("b", 0.5, gain=50)])
     swept = {"sweep": {"values": {"adversaries.b.gain": [50, 400]}}}
     runs = reidsim.run_batch(path, overrides=swept, executor="serial").runs
@@ -146,10 +130,6 @@ def test_amounts_of_one_of_them_are_swept_on_one_study_and_uncertain(tmp_path):
     assert (
         len({str(MASKING.data_content(load_scenario(path, {"adversaries.b.gain": gain}))) for gain in (50, 400)}) == 1
     )
-    uncertain = {"parameters": {"adversaries.b.gain": {"distribution": "uniform", "low": 50, "high": 500}}}
-    stressed = {"uncertainty": {"samples": 4, **uncertain}, "stress": {"robustness": {"samples": 4}}}
-    table = reidsim.stress(path, overrides=stressed).tables["robustness"]
-    assert set(table["policy"]) == set(POLICIES)
 
 
 def test_tables_are_drawn_once_and_each_adversary_has_its_own_register():
@@ -262,15 +242,11 @@ def test_what_cannot_be_meant_is_one_clear_error(tmp_path, sections, more, messa
         ({"subjects.solver": "anytime"}, r"subjects.solver: not against several adversaries; found 'anytime'"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("rounds", [{}, {"agents": {"rounds": 1}}], ids=["run", "rounds"])
-def test_searches_of_one_adversary_are_refused(tmp_path, changes, message, rounds):
+def test_searches_of_one_adversary_are_refused(tmp_path, changes, message):
     path = town(tmp_path, TWO)
-    for play in (
-        lambda: describe(load_scenario(path, {**changes, **rounds})),
-        lambda: reidsim.run(path, overrides={**changes, **rounds}),
-    ):
+    for rounds in ({}, {"agents": {"rounds": 1}}):
         with pytest.raises(InputError, match=message):
-            play()
+            describe(load_scenario(path, {**changes, **rounds}))
 
 
 def test_what_one_links_on_cannot_be_missing_though_another_infers_from_it(tmp_path):
@@ -292,20 +268,3 @@ def test_what_one_links_on_cannot_be_missing_though_another_infers_from_it(tmp_p
     (tmp_path / "people.csv").write_text("\n".join(map(",".join, [ATTRIBUTES, *missing])) + "\n")
     with pytest.raises(InputError, match=r"people.csv: row 6, column 'blood': value missing"):
         reidsim.run(path)
-
-
-def test_files_of_adversaries_are_relative_to_the_scenario(tmp_path, monkeypatch):
-    path = town(tmp_path, [section("a")])
-    above = tmp_path / "above"
-    above.mkdir()
-    (tmp_path / "rates.csv").write_text("locus,mutation_rate\nblood,0.01\n")
-    text = path.read_text().replace(
-        "[[adversaries.a.stages]]\n",
-        '[[adversaries.a.stages]]\nstage = "infer-surname"\nresource = "list"\ninfers = "town"\nloci = ["blood"]\n'
-        'mutation_rates = "rates.csv"\n[[adversaries.a.stages]]\n',
-    )
-    path.write_text(text)
-    (above / "more.toml").write_text('extends = "../town.toml"\n')
-    monkeypatch.chdir(above)
-    stage = load_scenario(above / "more.toml").scenario.adversaries["a"].stages[0]
-    assert Path(stage.mutation_rates).samefile(tmp_path / "rates.csv")

@@ -151,19 +151,6 @@ def test_levels_between_are_linked_by_their_interval(folder):
 
 
 @pytest.mark.deep
-def test_drawn_subjects_face_voter_lists():
-    result = reidsim.run("wan2021", overrides=SMALL)
-    more = reidsim.run("wan2021", overrides=SMALL | {"replications": 2})
-    pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 1], result.runs)
-    assert result.manifest["knowledge"]["linked_on"] == ["age", "state"]
-    assert result.manifest["knowledge"]["price"] > 0
-    masking = result.records[result.records["policy"] == "masking"]
-    # The register lacks the loci, so no subject has a reason to mask a locus.
-    assert masking["DYS19"].notna().all()
-    assert result.summary.loc["masking", "risk"] < result.summary.loc["no-protection", "risk"]
-
-
-@pytest.mark.deep
 def test_adversaries_stand_side_by_side_in_a_sweep_and_who_knows_all_is_that_of_the_last_stage():
     known = ["worst-case", "voters-age-state", "twitter-age-state"]
     table = reidsim.run("wan2021", overrides=SMALL | {"sweep.values": {"adversary.knowledge": known}}).runs

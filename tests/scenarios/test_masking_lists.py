@@ -6,9 +6,7 @@ import pytest
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.kinds.masking.rounds import setting_of
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.populations.voter_profiles import voter_profile
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
@@ -78,16 +76,6 @@ def test_lists_are_drawn_from_the_people_of_the_targets(study):
     assert abs(share - 0.3) < 6 * np.sqrt(0.3 * 0.7 / 3000)
 
 
-def test_states_whose_voter_lists_tell_no_age_tell_none(study):
-    voters = study.games(0)[0].world.resource("voters")
-    states = np.array(study.tables.labels["state"])
-    silent = [state for state in states if voter_profile(state).birth is None]
-    assert silent
-    drawn = study.tables.lists.draw(study.scenario.seed)["voters"]
-    of_person = states[study.tables.values["state"][drawn.person]]
-    np.testing.assert_array_equal(voters.missing["age"], np.isin(of_person, silent))
-
-
 def test_targets_outside_a_list_are_warned_of_and_never_found(town):
     result = reidsim.run(town, overrides={"adversary.stages": STAGES, "agents": None} | NO_AGENTS)
     outside = build_masking_study(load_scenario(town, {"adversary.stages": STAGES})).games(0)[0].world.lists["voters"]
@@ -102,6 +90,7 @@ def test_targets_outside_a_list_are_warned_of_and_never_found(town):
 NO_AGENTS = {"agents": {}, "adversaries": {"x": {}}}
 
 
+@pytest.mark.deep
 def test_a_type_holds_and_buys_lists_at_their_price(town):
     changes = {"adversary.stages": STAGES, "adversaries": TYPES, "agents.rounds": 2}
     cheap = reidsim.run(town, overrides=changes).analysis.adversaries
@@ -180,30 +169,6 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
     paid = truth.evaluate(study.policy("masking").choose(study, belief, 0)).publisher_payoff
     np.testing.assert_allclose(records["publisher_payoff"], paid)
     assert (records["success_probability"].to_numpy()[outside] == 0).all()
-
-
-def test_agents_plan_by_coverage(town):
-    """Beliefs about a type's attacks use coverage.
-
-    The attacks themselves do not change.
-    """
-    changes = {"adversary.stages": STAGES, "adversaries": TYPES}
-    study = build_masking_study(load_scenario(town, {**changes, **BY_COVERAGE}))
-    agents = study.scenario.agents
-    setting = setting_of(study, agents, study.games_against_each(0), "masking")
-    members = build_masking_study(load_scenario(town, changes))
-    as_told = setting_of(members, agents, members.games_against_each(0), "masking").profiles[0]
-    (profile,) = setting.profiles
-    for holds in (frozenset({"voters"}), frozenset({"voters", "kin"})):
-        planned, true = profile.believed.equip(holds, 1.0, believed=True), profile.equip(holds, 1.0)
-        told = as_told.equip(holds, 1.0)
-        for strategy in (0, 5, setting.space.size // 3):
-            reply = planned.adversary.respond(planned.linker.link(strategy))
-            paid, before = (each.adversary.respond(each.linker.link(strategy)) for each in (true, told))
-            np.testing.assert_array_equal(reply.success, reply.believed_success)
-            np.testing.assert_array_equal(reply.believed_success, paid.believed_success)
-            np.testing.assert_array_equal(paid.success, before.success)
-    assert not np.array_equal(reply.success, paid.success)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Staged attacks on generalized records, against hand computation; invalid input."""
 
-import copy
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -79,16 +77,6 @@ def test_a_released_file_is_attacked_as_the_records_of_its_run(clinic):
     released, unchanged = (measures.summary.loc[name].to_numpy() for name in ("patients.csv", "no-protection"))
     np.testing.assert_allclose(released, unchanged, rtol=1e-12)
     assert measures.summary.loc["patients.csv", "share_attacked"] == pytest.approx(7 / 9)
-
-
-def test_what_links_in_stages_survives_copy_and_pickle(clinic):
-    study, attack = staged(clinic())
-    for duplicate in (copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))):  # noqa: S301
-        linker = duplicate(attack.linker)
-        for strategy in range(study.lattice.size):
-            one, other = attack.linker.link(strategy), linker.link(strategy)
-            np.testing.assert_array_equal(one.plan_believed, other.plan_believed)
-            np.testing.assert_array_equal(one.plan_success, other.plan_success)
 
 
 def test_compiled_solvers_refuse_rows_that_stand_for_several_people():
@@ -190,19 +178,6 @@ on = ["age", "surname"]
     open_records, ages_alone = attack.linker.link(0), attack.linker.link(study.lattice.index((0, 1, 1)))
     np.testing.assert_allclose(open_records.plan_success, [[1 / 10, 1 / 5], [1, 1 / 5]])
     np.testing.assert_allclose(ages_alone.plan_believed, [[1 / 10, 1 / 5], [0, 0]])
-
-
-def test_resources_may_come_with_reidsim_and_then_state_their_source(clinic, monkeypatch):
-    attack = FILES["attack.toml"].replace('"register.csv"', '"bundled:figures/register.csv"')
-    path = clinic(attack_toml=attack)
-    (path.parent / "populations" / "figures").mkdir(parents=True)
-    register = "# source: made up\n" + FILES["register.csv"]
-    (path.parent / "populations" / "figures" / "register.csv").write_text(register, encoding="utf-8")
-    beside = staged(clinic())[1]
-    (path.parent / "attack.toml").write_text(attack, encoding="utf-8")
-    monkeypatch.setattr("reidsim.bundled.bundled_folder", lambda among: path.parent / among)
-    bundled = staged(path)[1]
-    np.testing.assert_array_equal(bundled.linker.link(0).plan_success, beside.linker.link(0).plan_success)
 
 
 def test_no_row_of_a_users_file_is_a_comment(clinic):
