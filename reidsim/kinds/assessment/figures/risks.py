@@ -22,6 +22,7 @@ from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.faces import Shown
+from reidsim.scenarios.people import once_each
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20
@@ -34,8 +35,8 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of risks by person, risk reductions and cohort risks."""
     tables = result.analysis.tables()
     # A map shows one release; the smallest shows the risks best.
-    smallest = result.records["records"].min()
-    yield "risk-maps", risk_maps(result.records[result.records["records"] == smallest])
+    records = result.records[result.records["records"] == result.records["records"].min()]
+    yield "risk-maps", risk_maps(once_each(records, result.manifest["content"]))
     # A reduction is undefined if the worst-case risk of all persons is 0.
     told = {name: tables[name].dropna(subset=["median"]) for name in ("reductions", "settings") if name in tables}
     yield "risk-reductions", risk_reductions(told["reductions"])

@@ -161,15 +161,17 @@ def _benefit(swept: Swept) -> float:
 
 
 def _runtimes(result: ShownSweep, swept: Swept) -> pd.DataFrame | None:
-    """Return median run times with and without pruning along a payoff parameter.
+    """Return median run times with and without pruning along the loss.
 
     There is one row per value, policy and ``pruned``, with the median ``seconds`` over replications. The result is None
     for sweeps of any other design.
     """
     table = result.analysis.tables().get("runtimes", pd.DataFrame())
-    if "nodes_evaluated" not in table or swept.others != ("publisher.prune",) or len(swept.along) != 1:
-        return None
-    if not swept.along[0].startswith("economics."):
+    if (
+        "nodes_evaluated" not in table
+        or swept.others != ("publisher.prune",)
+        or tuple(swept.along) != ("economics.loss",)
+    ):
         return None
     points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
     found = table.assign(value=points[swept.along[0]], pruned=points["publisher.prune"])
