@@ -184,23 +184,18 @@ def test_a_file_within_the_limits_by_row_may_be_beyond_them_for_a_person(tmp_pat
     _, run = results_of(ward, tmp_path / "table", 'unit = "table"\npolicies = ["basic"]')
     sidecar, _ = share_run(run, path, kept=unknown("disease"), max_risk=1.0)
     assert sidecar["audit"]["inference"][0]["largest_share"] == 0.75
-
-
-def test_looking_people_up_keeps_a_file_within_the_limits_for_them(tmp_path):
-    """The table of the test above, whose file is refused if planned by record."""
-    records = ((0, 0, "flu"), (0, 0, "cold"), (1, 0, "flu"), (1, 0, "flu"))
-    ward = Hospital(records, {"max_inference": 0.75}, hierarchical=False, gains_from="identity", loss=0, gain=0, cost=9)
-    path = ward.write(tmp_path, 'policies = ["basic"]', 'direction = "both"')
-    run = open_results(reidsim.run(path).save(tmp_path / "results"))
-    sidecar, _ = share_run(run, tmp_path / "shared.csv", kept=unknown("disease"), max_risk=1.0)
+    # A plan for adversaries who look people up keeps the file within the limits for them, too.
+    scenario = ward.write(tmp_path, 'policies = ["basic"]', 'direction = "both"')
+    run = open_results(reidsim.run(scenario).save(tmp_path / "looked up"))
+    sidecar, _ = share_run(run, tmp_path / "looked up.csv", kept=unknown("disease"), max_risk=1.0)
     assert sidecar["audit"]["inference"][0]["people_beyond"] == 0
-    assert len(pd.read_csv(tmp_path / "shared.csv")) == 4
+    assert len(pd.read_csv(tmp_path / "looked up.csv")) == 4
 
 
-@examples(60)
+@examples(30)
 @given(hospitals(), st.sampled_from(["person", "both"]))
 def test_files_planned_for_people_who_are_looked_up_are_within_the_limits(folder, hospital, direction):
-    policies = ["basic", "no-attack", "record-level", "record-level-no-attack", "opt-in"]
+    policies = ["basic", "opt-in"]
     path = hospital.write(folder, f"policies = {policies}", f'direction = "{direction}"')
     result = reidsim.run(path)
     with TemporaryDirectory() as place:
@@ -220,10 +215,9 @@ def test_files_planned_for_people_who_are_looked_up_are_within_the_limits(folder
         ({"publisher.sensitive": "sex"}, "publisher.sensitive: column of attributes.sex"),
         ({"publisher.sensitive": "nothing"}, "nothing"),
         ({"publisher.sensitive": ["disease", "disease"]}, "publisher.sensitive: listed twice"),
-        ({"publisher.max_inference": 0}, "publisher.max_inference"),
         ({"publisher.l_diversity": 1}, "publisher.l_diversity"),
         ({"publisher.policies": ["local-recoding"]}, "publisher.policies: this policy does not keep to limits"),
-        ({"publisher.policies": ["lattice-search"]}, "publisher.policies: this policy does not keep to limits"),
+        ({"publisher.solver": "iceberg"}, r"publisher\.solver.*backward-induction or branch-and-bound"),
         ({"publisher.solver": "lattice-search"}, "publisher.solver: lattice-search cannot meet"),
         ({"release.person": "sex"}, "release.person"),
         ({"agents": {"rounds": 2}}, "agents: not together with publisher.max_inference"),
@@ -274,13 +268,7 @@ def test_adversaries_of_one_scenario_may_gain_from_different_successes(tmp_path)
 
 def test_limits_can_be_swept(tmp_path):
     path = WARD.write(tmp_path, 'policies = ["basic"]')
-    swept = reidsim.run(path, overrides={"sweep.values": {"publisher.max_inference": [0.5, 0.6, 0.7]}})
-    for limit, inference in zip([0.5, 0.6, 0.7], swept.summary["inference"], strict=True):
+    swept = reidsim.run(path, overrides={"sweep.values": {"publisher.max_inference": [0.5, 0.7]}})
+    for limit, inference in zip([0.5, 0.7], swept.summary["inference"], strict=True):
         assert inference == reidsim.run(path, overrides={"publisher.max_inference": limit}).summary["inference"].iloc[0]
     assert swept.summary["inference"].iloc[0] < swept.summary["inference"].iloc[-1]
-
-
-def test_a_solver_that_goes_by_group_sizes_is_refused(tmp_path):
-    path = WARD.write(tmp_path, 'policies = ["basic"]')
-    with pytest.raises(InputError, match=r"publisher\.solver.*backward-induction or branch-and-bound"):
-        reidsim.run(path, overrides={"publisher.solver": "iceberg"})

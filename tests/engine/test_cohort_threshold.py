@@ -117,6 +117,7 @@ def test_the_file_is_one_of_the_cohorts_and_a_larger_one_is_safer(result):
     assert list(whole.groupby("records")["draw"].nunique()) == [20, 1, 20]
 
 
+@pytest.mark.deep
 def test_the_figures_show_groups_and_sizes(result):
     figures = dict(run_figures(result))
     groups, growth = figures["cohort-groups"], figures["cohort-growth"]

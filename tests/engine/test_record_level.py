@@ -20,7 +20,6 @@ from small_scenario import (
 from tiers import examples
 
 from reidsim.core.measures import columns_of
-from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
@@ -159,19 +158,6 @@ def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, coun
     assert list(summary.index) == ["safe-harbor", "basic", "sh-friendly", "no-attack"]
     for policy, row in summary.iterrows():
         assert_measures_are(row, expected_measures(small, strategies_by_the_paper(small, policy, rule)), small)
-
-
-def test_safe_harbor_without_its_section_is_refused(tmp_path):
-    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
-    with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
-        study.policy("safe-harbor").form(study)
-
-
-def test_progress_is_reported_while_policies_are_solved(tmp_path):
-    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic", "no-attack"])))
-    reports = []
-    play(study, progress=lambda done, total: reports.append((done, total)))
-    assert reports == [(k + 1, 6) for k in range(6)]
 
 
 def test_attributes_drawn_from_the_population_agree_with_what_is_known(tmp_path):
