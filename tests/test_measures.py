@@ -1,7 +1,6 @@
 """Every column of a run is a measure object, and all displays use its texts."""
 
 import importlib.util
-import io
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from found import at_least
-from rich.console import Console
 
 import reidsim
 from reidsim.agents.measures import ROUND_MEASURES
@@ -29,9 +27,7 @@ from reidsim.games.measures import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables.kind import TABLES, TablesKind
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text
-from reidsim.reports.summary_table import summary_tables
 from reidsim.scenarios import registry
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_named, kind_names, kind_of
@@ -175,16 +171,6 @@ RUNS = pd.DataFrame(
 )  # fmt: skip
 
 
-def test_the_table_of_a_run_shows_a_measure_of_an_own_kind_and_no_other_column(raffle):
-    page = io.StringIO()
-    for table in summary_tables(RUNS.set_index("policy"), "Raffle", kind_of(raffle.scenario).measures):
-        Console(file=page, width=80).print(table)
-    (row,) = (line for line in page.getvalue().splitlines() if "Luck of the draw" in line)
-    assert [cell.strip() for cell in row.split("│")[2:4]] == ["4.0 clover", "3.0 clover"]
-    assert "7.25" not in page.getvalue()
-    assert "seed" not in page.getvalue()
-
-
 def test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path):
     folder = tmp_path / "results"
     folder.mkdir()
@@ -195,11 +181,6 @@ def test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path):
     assert LUCK.definition in text
     assert "4.0 clover" in text
     assert "7.25" not in text
-
-
-def test_the_page_in_the_browser_shows_a_measure_of_an_own_kind(raffle):
-    page = measures_table(RUNS.set_index("policy"), raffle.content)
-    assert f'title="{LUCK.definition}">{LUCK.label}</th><td>4.0 clover</td><td>3.0 clover</td>' in page
 
 
 UNCERTAIN = {

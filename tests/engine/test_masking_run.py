@@ -18,7 +18,7 @@ EVERY_POLICY = [
     "one-stage-masking", "same-strategy", "k-anonymity",
 ]  # fmt: skip
 SMALL = {
-    "population.recipe": "ystr-genealogy-small", "replications": 2, "targets.size": 20, "resources.registry.size": 400,
+    "population.recipe": "ystr-genealogy-small", "replications": 2, "targets.size": 12, "resources.registry.size": 400,
     "resources.genealogy.size": 400,
 }  # fmt: skip
 OUTCOMES = [
@@ -58,7 +58,7 @@ def test_records_are_those_of_the_first_replication_and_average_to_its_measures(
     assert result.runs["replication"].tolist() == [0] * 10 + [1] * 10
     first = result.runs[result.runs["replication"] == 0].set_index("policy")
     for policy, rows in records.groupby("policy", observed=True):
-        assert rows["record"].tolist() == list(range(20))
+        assert rows["record"].tolist() == list(range(12))
         risk = rows["success_probability"].where(rows["attacked"], 0).mean()
         assert first.loc[policy, "risk"] == pytest.approx(risk, abs=1e-12)
         for measure in ("publisher_payoff", "adversary_payoff", "utility", "generalization_intensity"):
@@ -380,7 +380,7 @@ STAGES = [
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"subjects.policies": ["k-anonymity"], "subjects.k": 21}, "subjects.k: too few records for k-anonymity"),
+        ({"subjects.policies": ["k-anonymity"], "subjects.k": 13}, "subjects.k: too few records for k-anonymity"),
         ({"subjects.generalize": {"age": {"widths": [5, 7], "kept": [0.5, 0.2]}}}, "intervals that do not fit"),
         (
             {"adversary.stages": STAGES, "subjects.attributes": ["age", "DYS19"], "subjects.solver": "greedy"},

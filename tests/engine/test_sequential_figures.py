@@ -20,7 +20,6 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.record_figures import (
     attack_table,
     belief_table,
-    settings_of,
 )
 from reidsim.scenarios.load import load_scenario
 
@@ -107,11 +106,6 @@ def attacks():
         "one penalty": replace(base, max_penalties=1, detection_slope=0.0),
         "dear": replace(base, **dear, discount=0.5),
     }
-
-
-def test_settings_change_what_they_name(study, section, attacks):
-    assert settings_of(study, section) == attacks
-    assert list(settings_of(study, section)) == SETTINGS
 
 
 # By group size.

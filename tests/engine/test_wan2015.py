@@ -14,11 +14,9 @@ records' ZIP codes are drawn again. Five kinds of tolerance follow:
 """
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from paper_oracle import PaperGame
 
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
@@ -250,87 +248,6 @@ def test_branch_and_bound_is_optimal_under_the_constraints(wan2015, wan2015_equi
     proved = branch_and_bound(wan2015.truth, constraint)
     np.testing.assert_array_equal(proved.strategies, wan2015_equilibria[policy].strategies)
     assert weighted(wan2015, proved.evaluated) < 20
-
-
-# Single records, solved by the paper's algorithms on hierarchies written out here.
-
-
-@dataclass(kw_only=True)
-class CountedGame(PaperGame):
-    """The paper's game on counts, because looping over 6 million people is slow."""
-
-    counted_before: dict = field(default_factory=dict)
-
-    def _matching(self, people, g):
-        if g not in self.counted_before:
-            self.counted_before[g] = self._count(people, g)
-        return self.counted_before[g]
-
-    def _count(self, people, g):
-        members = []
-        for f, level in enumerate(g):
-            groups = self.hierarchies[f][level]
-            members.append([value for value, group in enumerate(groups) if group == groups[self.record[f]]])
-        return int(people[np.ix_(*members)].sum())
-
-
-def hierarchies_of_the_paper(zips):
-    def ages(width, last):
-        return tuple(min(age // width, last) for age in range(121))
-
-    # White, Black, AIAN, API, Other.
-    races = ((0, 1, 2, 3, 4), (0, 1, 2, 3, 2), (0, 0, 1, 1, 1), (0,) * 5)
-    sparse = ("422", "426", "723")
-    codes = [tuple(range(len(zips))), tuple(code[:4] for code in zips)]
-    codes += [tuple("sparse" if code[:3] in sparse else code[:kept] for code in zips) for kept in (3, 2, 1)]
-    return (
-        (tuple(range(121)), ages(5, 23), ages(15, 7), ages(30, 3), ages(60, 1), (0,) * 121),
-        races,
-        ((0, 1), (0, 0)),
-        (*codes, (0,) * len(zips)),
-    )
-
-
-@pytest.mark.deep
-def test_single_records_play_what_the_papers_algorithms_say(wan2015, wan2015_equilibria, searched):
-    lattice, people = wan2015.lattice, wan2015.linked_population
-    table = np.zeros(people.domain.shape, dtype=np.int64)
-    table[tuple(people.cells.T)] = people.counts
-    zips = people.domain["zip"].categories
-    rng = np.random.default_rng(4)
-    attacked = np.flatnonzero(wan2015_equilibria["basic"].attacked)
-    old = np.flatnonzero(lattice.codes[:, 0] >= 90)
-    sparse = np.flatnonzero(np.isin(lattice.codes[:, 3], [zips.index(z) for z in ("42223", "42602", "72338")]))
-    rows = np.concatenate([rng.choice(at, 5, replace=False) for at in (np.arange(lattice.n_records), attacked, old)])
-    for row in [*rows.tolist(), *sparse[:3].tolist()]:
-        paper = CountedGame(
-            record=tuple(lattice.codes[row].tolist()),
-            people=table,
-            hierarchies=hierarchies_of_the_paper(zips),
-            V=1200.0,
-            L=300.0,
-            G=300.0,
-            c=4.0,
-            counted=(True, True, False, True),
-            costless=(set(),) * 4,
-        )
-        least = (3 if paper.record[0] >= 90 else 0, 0, 0, 2)
-        expected = {
-            "safe-harbor": least,
-            "basic": paper.algorithm_1(),
-            "no-attack": paper.algorithm_1(lambda g, paper=paper: not paper.attacks(g)),
-            "sh-friendly": paper.algorithm_1(lambda g, least=least: all(a >= b for a, b in zip(g, least, strict=True))),
-        }
-        for policy, g in expected.items():
-            equilibrium = wan2015_equilibria[policy]
-            publisher, adversary, attacks = paper.play(g)
-            assert lattice.levels(int(equilibrium.strategies[row])) == g
-            assert equilibrium.publisher_payoff[row] == pytest.approx(publisher, abs=1e-8)
-            assert equilibrium.adversary_payoff[row] == pytest.approx(adversary, abs=1e-8)
-            assert equilibrium.attacked[row] == attacks
-        g, seen = paper.algorithm_2()
-        assert lattice.levels(int(searched[0].strategies[row])) == g
-        assert searched[0].evaluated[row] == len(seen)
 
 
 def test_zip_codes_of_records_are_drawn_in_proportion_to_the_people_who_match(wan2015):
