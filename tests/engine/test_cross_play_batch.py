@@ -52,25 +52,6 @@ def test_every_run_is_the_scenario_played_alone(batch):
         pd.testing.assert_frame_equal(found, alone, check_exact=True, check_dtype=False), point
 
 
-@pytest.mark.deep
-def test_replications_of_the_masking_game_are_its_draws():
-    small = {
-        "population.recipe": "ystr-genealogy-small", "targets.size": 12, "resources.registry.size": 300,
-        "resources.genealogy.size": 300, "subjects.attributes": ["age", "state", "DYS19"],
-        "subjects.policies": ["masking", "opt-in"], "replications": 2,
-    }  # fmt: skip
-    run = reidsim.run("wan2021", overrides=small).runs
-    play = cross_play("wan2021", overrides=small, executor="serial")
-    own = play.table[(play.table["adversary"] == "multistage") & (play.table["plans_against"] == "multistage")]
-    for name in ("masking", "opt-in"):
-        for number in (0, 1):
-            expected = run[(run["policy"] == name) & (run["replication"] == number)].iloc[0]
-            found = own[(own["defender"] == name) & (own["replication"] == number)].iloc[0]
-            for measure in ("publisher_payoff", "adversary_payoff", "utility", "risk"):
-                assert found[measure] == pytest.approx(expected[measure], abs=1e-9)
-    assert run.groupby("policy")["publisher_payoff"].nunique().max() == 2
-
-
 def test_worst_cases_are_those_of_the_table(batch):
     cells = batch.table.groupby([*KEYS, "economics.loss"])[["publisher_payoff", "regret"]].mean()
     table = batch.worst_cases.set_index(["defender", "plans_against"])

@@ -173,38 +173,11 @@ def test_a_belief_about_the_gain_is_not_the_gain_that_follows_the_believed_loss(
     np.testing.assert_allclose(result.summary["share_unchanged"], [1, 12 / 30], rtol=1e-12)
 
 
-PROSECUTOR = """
-[release]
-path = "patients.csv"
-
-[attributes.age]
-column = "Alter"
-hierarchy = { rule = "intervals", widths = [2] }
-
-[attributes.sex]
-column = "Geschlecht"
-values = { w = "F", m = "M" }
-hierarchy = { rule = "suppress" }
-
-[attributes.district]
-column = "Bezirk"
-hierarchy = { rule = "table", file = "hierarchies/district.csv" }
-
-[economics]
-benefit = 100
-loss = 60
-cost = 10
-
-[adversary]
-risk = "prosecutor"
-"""
-
-
 def test_without_a_population_groups_are_counted_in_the_records(town):
     # Ages and sexes have the values of the records (30, 31, 33 for ages), districts the five of the hierarchy file: 3 *
     # 2 * 5.
-    town.write_text(PROSECUTOR)
-    result = reidsim.run(town)
+    town.write_text(town.read_text().replace('[population]\nrecipe = "people/people.toml"\n', ""))
+    result = reidsim.run(town, overrides={"adversary.risk": "prosecutor"})
     of_a = result.records[np.tile([kind == "A" for kind in kinds_in_order()], 2)].set_index("policy")
     # A is one of three: attacked unchanged, for 100 - 60/3, which is more than the sex is worth, log 2 of log 30.
     assert set(of_a.loc["basic", "strategy"]) == {"0,0,0"}
