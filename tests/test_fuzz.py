@@ -110,7 +110,7 @@ def test_a_case_is_the_same_each_time(fuzz, tmp_path, maker):
         ("print('reidsim: people.csv: no such file'); sys.exit(2)", ""),
     ],
 )
-def test_what_is_wrong_is_noticed(fuzz, monkeypatch, tmp_path, body, problem):
+def test_each_wrong_ending_is_noticed(fuzz, monkeypatch, tmp_path, body, problem):
     from reidsim import cli
 
     monkeypatch.setattr(cli, "main", lambda: exec(body, {"sys": sys, "os": os}))  # noqa: S102 - the test's own text

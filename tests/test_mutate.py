@@ -99,7 +99,7 @@ def test_each_kind_of_fault_is_one_small_change(scripts, source, mutants):
         "x = ValueError(1 + 2)",
     ],
 )
-def test_what_changes_no_result_is_left_alone(scripts, source):
+def test_code_without_effect_on_results_is_left_alone(scripts, source):
     assert _mutants(scripts, source) == set()
 
 

@@ -118,7 +118,7 @@ def test_points_are_the_stars_around_the_scenario_each_once(x, y, z, own):
         ),
     ],
 )
-def test_what_cannot_change_in_turn_is_refused(content, message):
+def test_keys_that_cannot_change_in_turn_are_refused(content, message):
     with pytest.raises(InputError, match=message):
         sweep(**content)
 

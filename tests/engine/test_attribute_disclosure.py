@@ -226,7 +226,7 @@ def test_files_planned_for_people_who_are_looked_up_are_within_the_limits(folder
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_combined_is_refused(changes, message, tmp_path):
+def test_unsupported_combinations_are_refused(changes, message, tmp_path):
     path = WARD.write(tmp_path, 'policies = ["basic"]')
     with pytest.raises(InputError, match=message):
         reidsim.run(path, overrides=changes)

@@ -178,7 +178,7 @@ def test_newcomers_are_generalized_as_members_are(folder, records, expected):
     assert dict(zip(found["value"], found["persons"], strict=True)) == expected
 
 
-def test_what_is_known_of_newcomers_depends_on_their_true_values(folder):
+def test_knowledge_about_newcomers_depends_on_their_true_values(folder):
     (folder / "decades.csv").write_text("age\n30s\n30s\n30s\n40s\n60s\n", encoding="utf-8")
     profiles = '[[sources.profile]]\nwhen = { age = ["30"] }\ngroups = [{ attributes = ["age"] }]\n'
     profiles += '[[sources.profile]]\npresence = 0\ngroups = [{ attributes = ["age"] }]\n'

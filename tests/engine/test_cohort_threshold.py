@@ -142,6 +142,6 @@ def test_the_figures_show_groups_and_sizes(result):
         ({"threshold.percentile": 0}, r"threshold\.percentile"),
     ],
 )
-def test_what_cannot_be_checked_is_refused(folder, changes, message):
+def test_impossible_thresholds_are_refused(folder, changes, message):
     with pytest.raises(InputError, match=message):
         reidsim.run(folder / "cohort.toml", overrides=changes)

@@ -129,7 +129,7 @@ def test_records_that_are_alike_have_forms_of_their_own(tmp_path):
     assert other.with_adversary(section).lattice.n_records == 10
 
 
-def test_what_looking_persons_up_costs_is_told(tmp_path):
+def test_the_utility_lost_to_searches_for_persons_is_reported(tmp_path):
     path = write(tmp_path, "record")
     result, alone = (reidsim.run(path, overrides={"adversary.direction": d}) for d in ("both", "record"))
     found = result.summary
@@ -380,7 +380,7 @@ def test_weights_of_people_that_cannot_be_used_are_refused(tmp_path, table, chan
         ({"adversary.direction": "row"}, "adversary.direction", "record"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_combined_is_one_error(tmp_path, changes, where, message):
+def test_unsupported_combinations_are_refused(tmp_path, changes, where, message):
     path = write(tmp_path, "record")
     with pytest.raises(InputError) as error:
         load_scenario(path, {**LOOKED_UP, **changes})

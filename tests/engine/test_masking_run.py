@@ -65,7 +65,7 @@ def test_records_are_those_of_the_first_replication_and_average_to_its_measures(
             assert first.loc[policy, measure] == pytest.approx(rows[measure].mean(), abs=1e-12)
 
 
-def test_what_is_released_is_what_the_strategy_names(result):
+def test_the_strategy_names_the_released_attributes(result):
     attributes = [column for column in result.records.columns if column not in OUTCOMES]
     for _, row in result.records.sample(60, random_state=1).iterrows():
         released = [name for name in attributes if pd.notna(row[name])]
@@ -100,7 +100,7 @@ def test_other_solvers_find_no_more_and_exact_ones_no_less(result, solver):
 # Beliefs.
 
 
-def test_subjects_decide_on_what_they_believe_and_are_paid_what_is_true(result):
+def test_subjects_choose_by_their_beliefs_and_are_paid_by_the_truth(result):
     """Subjects who believe that attacks never pay share everything."""
     mistaken = run(beliefs__cost=1e6, subjects__policies=["no-protection", "opt-in", "masking", "same-strategy"])
     summary = mistaken.summary["publisher_payoff"]
@@ -242,7 +242,7 @@ def test_a_stage_that_does_not_pay_is_left_out_unless_the_adversary_is_overconfi
     assert records.loc["masking", "publisher_payoff"] == pytest.approx(100 * 4 / 6)
 
 
-def test_what_an_overconfident_adversary_believes_is_not_what_is_true(chain, tmp_path):
+def test_an_overconfident_adversary_may_attack_without_success(chain, tmp_path):
     """The target lives with one voter named Fox in four: the attack names nobody."""
     (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37203,12,13,14,15\n")
     with (tmp_path / "registry.csv").open("a") as file:
@@ -300,7 +300,7 @@ def test_ages_can_be_released_in_groups():
 
 
 @pytest.mark.deep
-def test_what_is_always_shared_is_never_masked():
+def test_always_shared_attributes_are_never_masked():
     policies = ["masking", "no-attack-masking"]
     records = run(subjects__always_shared=["age", "state"], subjects__policies=policies, replications=1).records
     shared = records[records["strategy"] != "withheld"]

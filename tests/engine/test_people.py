@@ -222,6 +222,6 @@ def test_losses_of_one_person_that_differ_are_an_error():
         ({"overrides": {"release.person": "age"}}, "the key of persons is a quasi-identifier"),
     ],
 )
-def test_what_cannot_be_combined_is_an_error_when_it_is_said(more, told):
+def test_unsupported_combinations_are_refused(more, told):
     with pytest.raises(InputError, match=told):
         game_of(random_hospital(1), **more)

@@ -158,7 +158,7 @@ def test_rows_of_one_person_in_different_groups_are_an_error(tmp_path):
         ({"expectation.method": "monte-carlo"}, "people of several records are assessed exactly"),
     ],
 )
-def test_what_cannot_be_used_is_told(tmp_path, changes, told):
+def test_unusable_keys_are_refused(tmp_path, changes, told):
     path = written(tmp_path, random_hospital(2))
     with pytest.raises(InputError, match=told):
         reidsim.run(path, overrides=changes)

@@ -144,7 +144,7 @@ def test_a_sweep_and_types_of_adversary(clinic):
         ({"release.household": "home"}, "without sections agents and releases"),
     ],
 )
-def test_what_cannot_be_released_over_time(changes, message, clinic):
+def test_releases_that_cannot_be_made_are_refused(changes, message, clinic):
     with pytest.raises(InputError, match=message):
         reidsim.run(clinic, overrides=changes)
 

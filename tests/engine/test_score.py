@@ -243,7 +243,7 @@ def spoil(column, row, value):
         (lambda frame: frame[["pid"]], None, r"made\.csv: no quasi-identifier; found 'pid'"),
     ],
 )
-def test_what_cannot_be_read_is_one_line_with_row_and_column(town, change, key, says):
+def test_unreadable_files_are_refused_with_row_and_column(town, change, key, says):
     loaded = load(town)
     change(pd.read_csv("people.csv", dtype=str)).to_csv("made.csv", index=False)
     with pytest.raises(InputError, match=says) as error:

@@ -119,7 +119,7 @@ def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
 
 @examples(6)
 @given(st.data(), st.sampled_from(KEYS), st.booleans())
-def test_what_pays_most_on_a_fine_grid_is_what_the_intervals_say(tmp_path_factory, data, key, link):
+def test_intervals_name_the_best_policies_at_every_value(tmp_path_factory, data, key, link):
     small = data.draw(releases())
     folder = tmp_path_factory.mktemp("small")
     loaded = load_scenario(write_scenario(folder, small, policies=POLICIES))
@@ -166,7 +166,7 @@ def test_the_value_of_a_switch_between_two_lines_is_their_crossing(clinic):
     assert linked.intervals["gain_high"].tolist() == linked.intervals["high"].tolist()
 
 
-def test_of_policies_that_pay_the_same_the_safer_is_told(clinic):
+def test_the_safer_of_equally_good_policies_is_named(clinic):
     loaded = clinic(publisher__policies=["full-domain", "full-domain-no-attack"])
     result = switch_loaded(loaded, "economics.cost", low=1.0, high=400.0)
     last = result.intervals.iloc[-1]
@@ -185,7 +185,7 @@ def test_of_policies_that_pay_the_same_the_safer_is_told(clinic):
         [({"beliefs__cost": 60}, "plans are made with other beliefs")],
     ),
 )
-def test_what_is_no_envelope_is_found_by_halving_and_says_so(clinic, more, reason):
+def test_switches_without_an_envelope_are_found_by_halving(clinic, more, reason):
     loaded = clinic(**more)
     result = switch_loaded(loaded, "economics.loss", high=1_200.0)
     assert not result.manifest["switch"]["exact"]
@@ -246,7 +246,7 @@ def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
         ("economics.loss", {"low": 5.0, "high": 2.0}, "--from, --to: no range; found '5 to 2'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_is_an_error_in_a_line(clinic, key, options, says):
+def test_impossible_options_are_refused_in_one_line(clinic, key, options, says):
     with pytest.raises(InputError, match=says) as error:
         switch_loaded(clinic(), key, **options)
     assert "\n" not in str(error.value)

@@ -127,7 +127,7 @@ def test_the_map_is_that_of_single_runs(everything):
     assert (chart["margin"] >= 0).all()
 
 
-def test_missing_outputs_are_told(everything):
+def test_missing_outputs_are_reported(everything):
     assert [warning for warning in everything.warnings if "risk_if_attacked under no-attack" in warning] == [
         "sensitivity of risk_if_attacked under no-attack leaves out 8 of 8 Sobol samples, in which a run failed or "
         "has no such output; too few are left"
@@ -232,7 +232,7 @@ def test_correlated_parameters_can_be_stressed_without_sensitivity(tmp_path):
     assert points["economics.loss"].corr(points["economics.cost"], method="spearman") > 0.6
 
 
-def test_what_is_of_other_games_is_refused(tmp_path):
+def test_parts_of_other_games_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"stress\.guarantee: of record-level games only"):
         stress("prasser2017", overrides={"stress.guarantee": True})
     with pytest.raises(InputError, match="nobody decides"):

@@ -90,7 +90,7 @@ def test_cross_play_has_them_as_columns_anyway_and_runs_refuse_them(tmp_path):
         ('["one-shot"]', "[agents]\nrounds = 2\n", "rounds of agents have adversaries of their own"),
     ],
 )
-def test_who_cannot_come_is_told_before_anything_is_run(tmp_path, values, more, problem):
+def test_adversaries_that_cannot_play_are_refused_before_any_run(tmp_path, values, more, problem):
     who = f'[uncertainty.parameters]\n"adversary" = {{ distribution = "discrete", values = {values} }}\n'
     with pytest.raises(InputError, match=problem):
         reidsim.stress(write_town(tmp_path, more=f"{who}[stress.robustness]\n{more}"))
