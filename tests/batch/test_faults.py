@@ -235,9 +235,10 @@ def test_a_folder_that_may_only_be_read_is_reported_in_a_line(disk, plain_few):
     assert tables_of(disk / "out") == plain_few
 
 
+FEW = SWEEP.replace("points=200", "points=40")
 UNCERTAIN = 'uncertainty.parameters={"economics.loss"={distribution="uniform", low=30, high=90}}'
 WRITERS = {
-    "batch": ["run", "town.toml", "--set", SWEEP.replace("points=200", "points=40"), "-o", "disk/out", "--executor", "serial"],
+    "batch": ["run", "town.toml", "--set", FEW, "-o", "disk/out", "--executor", "serial"],
     "run": ["run", "town.toml", "-o", "disk/out"],
     "stress": ["stress", "town.toml", "-o", "disk/out", "--set", "stress.robustness.samples=8", "--set", UNCERTAIN],
     "report": ["report", "before", "-o", "disk/report.html"],

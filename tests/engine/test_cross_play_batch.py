@@ -162,12 +162,6 @@ def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
     pd.testing.assert_frame_equal(result.table, batch.table, check_exact=True)
 
 
-@pytest.mark.deep
-def test_processes_give_the_same_table(batch):
-    found = cross_play(TOWN, overrides=DESIGN, executor="processes", workers=2)
-    pd.testing.assert_frame_equal(found.table, batch.table, check_exact=True)
-
-
 def test_failed_runs_are_told_and_left_out():
     own = TOWN.parent / load_scenario(TOWN).content["release"]["path"]
     wrong = {"sweep": {"values": {"release.path": [str(own), "nowhere.csv"]}}}

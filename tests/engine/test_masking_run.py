@@ -74,15 +74,6 @@ def test_the_strategy_names_the_released_attributes(result):
         assert row["generalization_intensity"] == pytest.approx(1 - len(released) / len(attributes))
 
 
-# Randomness.
-
-
-@pytest.mark.deep
-def test_a_replication_is_the_same_however_many_there_are(result):
-    more = run(subjects__policies=EVERY_POLICY, replications=3)
-    pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 2], result.runs)
-
-
 # Solvers.
 
 

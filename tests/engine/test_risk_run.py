@@ -15,6 +15,7 @@ SMALL = {
     "figures.settings": SETTINGS,
     "attack": {"gain": 1000, "cost": 50},
 }
+ONE_SAMPLE = {"release.sizes": [60], "release.samples": 1, "figures": {}}
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +139,7 @@ def test_a_risk_that_nobody_is_at_in_the_worst_case_is_left_out_of_figures(tmp_p
 @pytest.mark.deep
 def test_vague_uniqueness_is_warned_of():
     changes = {"uniqueness": {"method": "pitman", "population_size": 100_000_000}}
-    vague = reidsim.run("xia2021", overrides=SMALL | changes | {"release.samples": 1, "release.sizes": [60]})
+    vague = reidsim.run("xia2021", overrides=ONE_SAMPLE | changes)
     assert any("journalist risk is vague" in warning for warning in vague.warnings)
     records = vague.records
     assert (records["journalist_low"] <= records["journalist"] + 1e-12).all()
@@ -147,10 +148,8 @@ def test_vague_uniqueness_is_warned_of():
 
 @pytest.mark.deep
 def test_a_known_population_tells_who_is_unique():
-    known = reidsim.run(
-        "xia2021", overrides=SMALL | {"uniqueness": {"method": "known"}, "release.sizes": [100], "release.samples": 1}
-    )
-    worst = of(known, "worst-case")
+    known = reidsim.run("xia2021", overrides=ONE_SAMPLE | {"uniqueness": {"method": "known"}})
+    worst = of(known, "worst-case", records=60)
     assert set(np.unique(worst["journalist"])) <= {0.0, 1.0}
     assert (worst["journalist"] <= worst["prosecutor"]).all()
     assert known.analysis.knowledge_sets["unique"].isna().all()
