@@ -25,8 +25,8 @@ from reidsim.scenarios.load import load_scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 TABLES = ("runs", "statistics", "differences", "distributions")
-SWEEP = 'sweep.values={"economics.loss"={from=1,to=200,points=200}}'
-POINTS = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 200}}}
+SWEEP = 'sweep.values={"economics.loss"={from=1,to=200,points=400}}'
+POINTS = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 400}}}
 FEW_POINTS = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 40}}}
 RUN = [sys.executable, "-m", "reidsim", "run", "town.toml", "--set", SWEEP]
 pytestmark = [pytest.mark.deep, pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")]
@@ -103,10 +103,10 @@ def test_a_batch_that_is_killed_again_and_again_loses_nothing(work, plain, monke
         process = begin("-o", "out", "--executor", executor, *workers, *go_on)
         before = (work / "out" / "journal.jsonl").read_bytes().count(b"\n") if go_on else 0
         if moment % 2 == 0:
-            wait_for_runs(process, work / "out", min(before + chance.randrange(1, 30), 190))
+            wait_for_runs(process, work / "out", min(before + chance.randrange(1, 30), 390))
         else:
             # Includes interrupts before the first run ends.
-            time.sleep(chance.uniform(0, 3))
+            time.sleep(chance.uniform(0, 2))
         process.kill()
         process.communicate()
         deadline = time.monotonic() + 30
@@ -235,7 +235,7 @@ def test_a_folder_that_may_only_be_read_is_reported_in_a_line(disk, plain_few):
     assert tables_of(disk / "out") == plain_few
 
 
-FEW = SWEEP.replace("points=200", "points=40")
+FEW = SWEEP.replace("points=400", "points=40")
 UNCERTAIN = 'uncertainty.parameters={"economics.loss"={distribution="uniform", low=30, high=90}}'
 WRITERS = {
     "batch": ["run", "town.toml", "--set", FEW, "-o", "disk/out", "--executor", "serial"],
