@@ -212,3 +212,10 @@ def test_an_output_that_no_run_has_is_told():
     found = Outcomes(pd.DataFrame({"point": [0], "policy": ["basic"], "risk": [0.5]}), pd.DataFrame())
     with pytest.raises(InputError, match=r"no run of the scenario has this output; found 'participation'.*one of risk"):
         found.matrix("participation", ("basic",), 1)
+
+
+def test_the_report_of_a_kind_that_is_not_installed_is_refused(raffle, tmp_path, monkeypatch):
+    test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path)
+    monkeypatch.delitem(registry.kinds._parts, "raffle")
+    with pytest.raises(InputError, match=r"results: game: value not allowed; found 'raffle'"):
+        report_text(tmp_path / "results")

@@ -381,3 +381,14 @@ def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
     runs = run_batch_loaded(load_scenario("wan2021", small | sizes | more)).runs
     assert runs["state"].tolist() == ["failed"]
     assert "too few records for k-anonymity" in runs["error"].iloc[0]
+
+
+def test_tables_of_agents_are_kept_of_every_run(town):
+    changes = {"agents": {"rounds": 2}, "sweep.values": {"economics.loss": [30, 60]}}
+    tables = reidsim.run_batch(town, overrides=changes).analysis.tables()
+    alone = reidsim.run(town, overrides={"agents": {"rounds": 2}, "economics.loss": 60}).analysis.tables()
+    for name in ("rounds", "adversaries"):
+        second = tables[name].query("point == 1").reset_index(drop=True)
+        columns = [column for column in alone[name] if column != "replication"]
+        expected = alone[name][columns].astype({c: "str" for c in columns if alone[name][c].dtype == "category"})
+        pd.testing.assert_frame_equal(second[columns], expected, check_dtype=False)

@@ -208,3 +208,14 @@ def test_bundled_sweeps_can_all_be_run():
                  "prasser2017-runtimes", "xia2015-sweep"):  # fmt: skip
         design = design_of(load_scenario(name))
         assert len(design.points.drop_duplicates()) == len(design.points) > 10
+
+
+def test_policies_that_a_point_does_not_have_are_no_rows_of_the_summary(town):
+    lists = [["basic"], ["basic", "no-attack"]]
+    summary = reidsim.run_batch(town, overrides={"sweep.values": {"publisher.policies": lists}}).summary
+    assert summary.index.tolist() == [
+        ('["basic"]', "basic"),
+        ('["basic", "no-attack"]', "basic"),
+        ('["basic", "no-attack"]', "no-attack"),
+    ]
+    assert summary["publisher_payoff"].notna().all()

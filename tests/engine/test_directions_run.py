@@ -407,3 +407,25 @@ def test_a_kind_that_does_not_look_persons_up_refuses_to():
         validated(PublisherScenario, content, "mine.toml")
     content["adversary"] = {}
     validated(PublisherScenario, content, "mine.toml")
+
+
+def test_too_many_amounts_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("reidsim.games.directions.harm.MOST_HELD", 9)
+    with pytest.raises(InputError, match=r"too many different amounts.*found 10.*at most 9"):
+        reidsim.run(write(tmp_path, "record"), overrides=LOOKED_UP)
+
+
+def test_the_front_passes_the_direction_on():
+    patients = pd.DataFrame({"age": ["30", "34", "52", "52"], "sex": ["F", "F", "M", "M"]})
+    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=20, direction="both"), benefit=100, loss=300)
+    found = game.play(["no-attack"])
+    assert game.scenario().scenario.adversary.direction == "both"
+    assert found.summary.loc["no-attack", "share_attacked"] == 0
+    assert found.records["success_probability"].max() <= 20 / 60 + 1e-12
+    assert (
+        "direction"
+        not in reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=20), benefit=100, loss=300)
+        .scenario()
+        .content["adversary"]
+    )

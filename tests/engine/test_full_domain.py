@@ -1,5 +1,6 @@
 """Runs with full-domain generalization: tables agree with each other and the game."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from small_ward import write_ward
@@ -225,3 +226,34 @@ def test_check_reports_the_size_of_the_game(folder, monkeypatch):
     assert "16 strategies, a population of 90" in text
     monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
     assert 'publisher.search = "anytime" has a budget' in check_once(load_scenario(folder / "ward.toml"))
+
+
+@pytest.mark.deep
+def test_rounds_within_a_budget(folder):
+    policies = ["basic", "local-recoding", "local-recoding-no-attack"]
+    changes = {"publisher__search": "anytime", "publisher__policies": policies, "publisher__nodes": 3}
+    result = run(folder, **changes)
+    optima = result.analysis.optima.set_index("policy")
+    rounds = optima.loc["local-recoding", "node"].split(" | ")
+    assert optima.loc["local-recoding", "nodes_evaluated"] <= 3 * len(rounds)
+    assert np.isnan(optima.loc["local-recoding", "gap"])
+    text = " ".join(result.warnings)
+    assert "local-recoding: the budget ended " in text
+    assert f" of {len(rounds)} rounds; another node may pay more there" in text
+    enough = run(folder, **{**changes, "publisher__nodes": 1000})
+    assert not enough.warnings
+    exact = run(folder, publisher__policies=policies)
+    columns = ["policy", "node", "payout"]
+    pd.testing.assert_frame_equal(enough.analysis.optima[columns], exact.analysis.optima[columns])
+
+
+def test_prices_by_record(folder):
+    records = pd.read_csv(folder / "records.csv", dtype=str)
+    records.assign(worth=[50] * 20 + [200] * 20).to_csv(folder / "priced.csv", index=False)
+    changes = {"release__path": str(folder / "priced.csv"), "economics__columns": {"benefit": "worth"}}
+    result = run(folder, **changes, figures={})
+    rows = result.records.query("policy == 'no-protection'")
+    safe = ~rows["attacked"].to_numpy()
+    assert (rows["publisher_payoff"].to_numpy()[safe] == np.repeat([50, 200], 20)[safe]).all()
+    optima = result.analysis.optima.set_index("policy")
+    assert optima.loc["basic", "relative_payout"] == pytest.approx(optima.loc["basic", "payout"] / 5000)

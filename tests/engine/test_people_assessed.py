@@ -8,6 +8,7 @@ from test_people_planners import KNOWN, RECIPE
 
 import reidsim
 from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
 game = "risk"
@@ -162,3 +163,44 @@ def test_unusable_keys_are_refused(tmp_path, changes, told):
     path = written(tmp_path, random_hospital(2))
     with pytest.raises(InputError, match=told):
         reidsim.run(path, overrides=changes)
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ('file = "men.csv"\nperson = "id"', "row 3, column 'id': a second row of one person"),
+        ('size = 3\nperson = "id"', "subjects who are drawn have no key"),
+    ],
+)
+def test_subjects_of_the_masking_game_have_one_row_each(tmp_path, section, told):
+    (tmp_path / "men.csv").write_text("id,age,town\na,30,X\nb,31,Y\na,32,X\n")
+    (tmp_path / "registry.csv").write_text("age,town\n30,X\n31,Y\n32,X\n")
+    (tmp_path / "men.toml").write_text(
+        f"""
+game = "masking"
+[targets]
+{section}
+[resources.registry]
+file = "registry.csv"
+attributes = ["age", "town"]
+[economics]
+benefit = 100
+loss = 100
+cost = 10
+[subjects]
+attributes = ["age", "town"]
+[adversary]
+stages = [{{ stage = "identify", resource = "registry", on = ["age", "town"] }}]
+"""
+    )
+    with pytest.raises(InputError) as error:
+        reidsim.run(tmp_path / "men.toml")
+    assert told in str(error.value)
+
+
+def test_keys_of_samples_are_refused(tmp_path):
+    path = written(tmp_path, random_hospital(2))
+    text = path.read_text().replace('path = "records.csv"', "sizes = [3]")
+    path.write_text(text)
+    with pytest.raises(InputError, match="person is that of a file"):
+        load_scenario(path)

@@ -208,3 +208,14 @@ def test_who_stays_away_takes_all_rows_along_and_hides_nobody():
         if row[0] in part:
             cells = [other[2:] for other in left.rows if other[0] == row[0]]
             assert told == pytest.approx(1 / min(people_alike(left, cell, NODES[0], "prosecutor") for cell in cells))
+
+
+@pytest.mark.deep
+def test_a_stress_test_weighs_people():
+    hospital = random_hospital(15)
+    result = game_of(hospital).stress(loss=(100, 400), samples=16, policies=["basic"])
+    robust = result.tables["robust_strategies"]
+    people = [hospital.people.index(row[0]) for row in hospital.rows]
+    for _, found in robust.groupby("criterion", observed=True):
+        by_person = found["strategy"].astype(str).groupby(people).nunique()
+        assert (by_person == 1).all()

@@ -20,6 +20,7 @@ from small_scenario import (
 from tiers import examples
 
 from reidsim.core.measures import columns_of
+from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
@@ -165,3 +166,9 @@ def test_attributes_drawn_from_the_population_agree_with_what_is_known(tmp_path)
     assert {tuple(row) for row in completed.tolist()} <= set(TOWN.people)
     again = build_study(load_scenario(path))
     np.testing.assert_array_equal(completed, again.lattice.codes[again.cell_of_record])
+
+
+def test_safe_harbor_without_its_section_is_refused(tmp_path):
+    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
+    with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
+        study.policy("safe-harbor").form(study)

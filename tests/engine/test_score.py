@@ -322,3 +322,12 @@ def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, caps
     manifest = json.loads(Path("found/manifest.json").read_text())
     assert manifest["score"]["file"] == "made.csv"
     assert len(manifest["score"]["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("scenario", "says"),
+    [("wan2021", "released files are of tables; found 'masking'"), ("xia2021", "nobody decides what is shared")],
+)
+def test_files_of_other_games_are_refused(town, scenario, says):
+    with pytest.raises(InputError, match=says):
+        score_loaded(load_scenario(scenario), Path("people.csv"))

@@ -7,6 +7,7 @@ from stress_scenarios import write_town
 
 import reidsim
 from reidsim.engine.stress.outcomes import Evaluator
+from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints
 from reidsim.scenarios.load import load_scenario
@@ -103,3 +104,10 @@ def test_a_failed_run_leaves_its_point_out(town, monkeypatch):
     assert outcomes.failures.to_dict("records") == [{"point": 1, "error": "Bang"}]
     payoffs = outcomes.matrix("publisher_payoff", ("basic", "no-attack"), 3)
     np.testing.assert_array_equal(payoffs, [[0.5, np.nan, 20.5]] * 2)
+
+
+def test_the_first_error_is_reported_if_every_run_fails(town, monkeypatch):
+    failed = pd.DataFrame({"point": [0], "policy": [None], "state": ["failed"], "error": ["ValueError: no"]})
+    monkeypatch.setattr("reidsim.engine.stress.outcomes.point_tables", lambda *_, **__: {"runs": failed})
+    with pytest.raises(InputError, match=r"every run failed.*ValueError: no"):
+        Evaluator(town, ("basic",), 0.9).by_batch(pd.DataFrame({"economics.cost": [1.0]}), "informed")

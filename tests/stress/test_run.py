@@ -300,3 +300,11 @@ def interrupting(steps):
             raise KeyboardInterrupt
 
     return progress
+
+
+def test_the_sequential_adversary_has_robust_strategies_too(tmp_path):
+    changes = {"adversary.planner": "fmdp", "publisher.policies": ["basic", "no-attack"], "uncertainty.samples": 3}
+    path = write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n")
+    table = stress(path, overrides=changes).tables["robustness"].set_index("policy")
+    assert set(table.index) >= ROBUST
+    assert table["largest_regret"].min() >= 0
