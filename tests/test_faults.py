@@ -88,6 +88,7 @@ def test_a_run_whose_reader_left_is_written_whole(work):
 # Settings of other programs.
 
 
+@pytest.mark.deep
 def test_figures_do_not_depend_on_the_settings_of_matplotlib(work):
     run("run", "town.toml", "-o", "plain")
     # LaTeX may be missing, and would change every text.
@@ -115,16 +116,15 @@ def test_dask_without_a_loopback_interface_is_refused_in_one_line(work):
 # Names and permissions of files.
 
 
-@pytest.mark.parametrize(
-    "name", cases(["hdfs:people.parquet", "gs:people.parquet", "file:people.parquet"], ["hdfs:people.parquet"])
-)
-def test_a_file_with_a_colon_in_its_name_is_a_file(work, name):
+def test_a_file_with_a_colon_in_its_name_is_a_file(work):
+    name = "hdfs:people.parquet"
     assert "no such file" in error_of("describe", name)
-    run("populate", "adult", "-o", name)
-    assert "32,561" in run("describe", name).output
+    pd.read_csv("patients.csv").to_parquet(Path(name).absolute())
+    assert "30" in run("describe", name).output
 
 
 @posix
+@pytest.mark.deep
 def test_reports_and_shared_files_are_private_whatever_new_files_are(work):
     before = os.umask(0o022)
     try:
@@ -213,7 +213,7 @@ WRITERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("writer", cases(WRITERS, ["batch", "stress"]))
+@pytest.mark.parametrize("writer", cases(WRITERS, ["batch"]))
 def test_an_interrupt_before_the_first_run_leaves_no_folder(work, writer):
     Path("ours.py").write_text(INTERRUPTED, encoding="utf-8")
     command, *arguments = WRITERS[writer]
@@ -238,7 +238,7 @@ def stopped(work):
     return arguments
 
 
-@pytest.mark.parametrize("content", cases([None, "", "{", "[]", '{"design": 3}', "\0" * 400], [None, "{"]))
+@pytest.mark.parametrize("content", cases([None, "{", '{"design": 3}', "\0" * 400], ["{"]))
 def test_a_damaged_manifest_is_rebuilt_from_the_runs(work, stopped, content):
     manifest = Path("out/manifest.json")
     told, before = json.loads(manifest.read_text(encoding="utf-8")), pd.read_parquet("out/runs.parquet")

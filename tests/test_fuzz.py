@@ -21,13 +21,18 @@ def fuzz(monkeypatch):
 
 
 @pytest.mark.deep
-def test_at_least_half_of_the_scenarios_made_to_be_valid_run(fuzz, monkeypatch, capsys):
+def test_at_least_half_of_the_valid_scenarios_run_one_by_one_or_two_at_a_time(fuzz, monkeypatch, capsys):
     from fuzz_cases import _valid
 
     monkeypatch.setattr(fuzz, "make_case", _valid)
-    assert fuzz.fuzz(1, list(range(30)), 120) == []
-    counts = {line.split(": ")[-1]: int(line.split()[0]) for line in capsys.readouterr().out.splitlines()}
-    assert counts["0"] >= 15
+    ended = []
+    for workers in (1, 2):
+        assert fuzz.fuzz(1, list(range(6)), 120, workers=workers) == []
+        ended.append(capsys.readouterr().out)
+    assert ended[0] == ended[1]
+    counts = {line.split(": ")[-1]: int(line.split()[0]) for line in ended[0].splitlines()}
+    assert sum(counts.values()) == 6
+    assert counts["0"] >= 3
 
 
 @pytest.fixture
@@ -81,17 +86,7 @@ def test_a_mistaken_publisher_may_be_attacked_and_lose(made):
     assert broken({"beliefs": {"cost": 1.0}}) == []
 
 
-@pytest.mark.deep
-def test_cases_tried_two_at_a_time_end_as_one_by_one(fuzz, capsys):
-    ended = []
-    for workers in (1, 2):
-        assert fuzz.fuzz(1, list(range(6)), 120, workers=workers) == []
-        ended.append(capsys.readouterr().out)
-    assert ended[0] == ended[1]
-    assert sum(int(line.split()[0]) for line in ended[0].splitlines()) == 6
-
-
-@pytest.mark.parametrize("maker", ["_valid", "_of_scenario", "_of_scenario_text", "_of_data", "_of_parquet"])
+@pytest.mark.parametrize("maker", ["_valid", "_of_scenario", "_of_data", "_of_parquet"])
 def test_a_case_is_the_same_each_time(fuzz, tmp_path, maker):
     make = getattr(importlib.import_module("fuzz_cases"), maker)
     made = []
@@ -110,15 +105,12 @@ def test_a_case_is_the_same_each_time(fuzz, tmp_path, maker):
         ("raise ValueError('a bug')", "traceback"),
         ("print('payoff nan'); sys.exit(0)", "a number that is none"),
         ("sys.exit(2)", "0 error lines"),
-        ("print('reidsim: one\\nreidsim: two'); sys.exit(2)", "2 error lines"),
-        ("sys.exit(3)", "exit code 3"),
         ("os.kill(os.getpid(), 11)", "was ended by SIGSEGV"),
         ("import time; time.sleep(60)", "did not end within 0.5 s"),
         ("print('reidsim: people.csv: no such file'); sys.exit(2)", ""),
-        ("print('done')", ""),
     ],
 )
-def test_what_is_wrong_is_noticed(fuzz, monkeypatch, tmp_path, body, problem):
+def test_each_wrong_ending_is_noticed(fuzz, monkeypatch, tmp_path, body, problem):
     from reidsim import cli
 
     monkeypatch.setattr(cli, "main", lambda: exec(body, {"sys": sys, "os": os}))  # noqa: S102 - the test's own text

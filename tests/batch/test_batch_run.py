@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from child_signals import has_content, once, processes_with, stopped
+from tiers import cases
 
 import reidsim
 from reidsim.engine.batch import point_tables, read_runs
@@ -30,13 +30,13 @@ from reidsim.scenarios.load import load_scenario
 
 TESTS = Path(__file__).resolve().parents[1]
 TABLES = ("runs", "statistics", "differences", "distributions")
-SWEEP = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 10, 20]}}
+SWEEP = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 10]}}
 DRAWN = {
-    "replications": 3,
+    "replications": 2,
     "attributes.sex.draw": True,
     "sweep.values": {"economics.loss": [30, 60]},
     "uncertainty.parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 30}},
-    "uncertainty.samples": 4,
+    "uncertainty.samples": 2,
 }
 
 
@@ -52,16 +52,10 @@ def tables_of(folder):
     return {name: (Path(folder) / f"{name}.parquet").read_bytes() for name in TABLES}
 
 
-def test_a_batch_of_one_run_is_a_run(town):
-    runs = reidsim.run_batch(town, overrides={"sweep.values": {"economics.loss": [60]}}).runs
-    alone = reidsim.run(town).runs
-    pd.testing.assert_frame_equal(runs[alone.columns], alone)
-
-
 def test_every_run_of_a_batch_is_a_run_of_its_own_scenario(town):
     result = reidsim.run_batch(town, overrides=DRAWN)
-    assert len(result.runs) == 2 * 4 * 3 * 2
-    for (_, replication), rows in result.runs.groupby(["point", "replication"]):
+    assert len(result.runs) == 2 * 2 * 2 * 2
+    for (_, replication), rows in list(result.runs.groupby(["point", "replication"]))[2:6]:
         row = rows.iloc[0]
         changes = {key: row[key] for key in ("economics.loss", "economics.cost")}
         alone = reidsim.run(town, overrides={"attributes.sex.draw": True, **changes}, seed=int(row["seed"])).runs
@@ -69,23 +63,23 @@ def test_every_run_of_a_batch_is_a_run_of_its_own_scenario(town):
         pd.testing.assert_frame_equal(rows[columns].reset_index(drop=True), alone[columns])
         assert (replication == 0) == (row["seed"] == 7)
     # Points share their draws; replications do not.
-    assert result.runs.groupby("replication")["seed"].nunique().tolist() == [1, 1, 1]
-    assert result.runs["seed"].nunique() == 3
+    assert result.runs.groupby("replication")["seed"].nunique().tolist() == [1, 1]
+    assert result.runs["seed"].nunique() == 2
 
 
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="starts processes")
-def test_tables_are_the_same_bytes_on_1_2_and_4_workers(town):
+def test_tables_are_the_same_bytes_on_1_and_4_workers(town):
     reidsim.run_batch(town, overrides=DRAWN, executor="serial", folder="serial")
-    for workers in (1, 2, 4):
+    for workers in (1, 4):
         reidsim.run_batch(town, overrides=DRAWN, executor="processes", workers=workers, folder=f"on-{workers}")
         assert tables_of(f"on-{workers}") == tables_of("serial"), workers
     manifest = json.loads(Path("on-4/manifest.json").read_text(encoding="utf-8"))
-    assert (manifest["state"], manifest["run_states"]["complete"]) == ("complete", 24)
+    assert (manifest["state"], manifest["run_states"]["complete"]) == ("complete", 8)
     assert not Path("on-4/journal.jsonl").exists()
 
 
-@pytest.mark.parametrize("changes", [DRAWN, {"replications": 3, "attributes.sex.draw": True}])
+@pytest.mark.parametrize("changes", cases([SWEEP, {"replications": 2, "attributes.sex.draw": True}], [SWEEP]), ids=str)
 def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
     first = reidsim.run_batch(town, overrides=changes, folder="out")
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in Path("out").rglob("*") if path.is_file()}
@@ -103,7 +97,7 @@ def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
         reidsim.run_batch(town, overrides=changes, folder="out", resume=True)
 
 
-def test_damaged_lines_of_a_journal_are_told(town, monkeypatch):
+def test_an_unfinished_batch_is_resumed_only_by_the_same_command_and_damaged_lines_are_reported(town, monkeypatch):
     def stops(folder, write):
         raise KeyboardInterrupt
 
@@ -111,6 +105,12 @@ def test_damaged_lines_of_a_journal_are_told(town, monkeypatch):
         patch.setattr("reidsim.engine.batch.batch_run.finish", stops)
         with pytest.raises(KeyboardInterrupt):
             reidsim.run_batch(town, overrides=SWEEP, folder="out")
+    with pytest.raises(InputError, match="folder is not empty"):
+        reidsim.run_batch(town, overrides=SWEEP, folder="out")
+    with pytest.raises(InputError, match="a batch of another scenario"):
+        reidsim.run_batch(town, overrides=DRAWN, folder="out", resume=True)
+    with pytest.raises(InputError, match="out: the folder holds a batch of another seed; found 7; expected 8"):
+        reidsim.run_batch(town, overrides=SWEEP, seed=8, folder="out", resume=True)
     path = Path("out/journal.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([b"123\n", *lines[1:]]))
@@ -119,54 +119,12 @@ def test_damaged_lines_of_a_journal_are_told(town, monkeypatch):
     pd.testing.assert_frame_equal(result.runs, reidsim.run_batch(town, overrides=SWEEP).runs)
 
 
-KILLED_BATCH = """
-import reidsim
-values = {"economics.loss": {"from": 1, "to": 200, "points": 400}}
-reidsim.run_batch("town.toml", overrides={"sweep.values": values}, executor="processes", workers=2, folder="out")
-"""
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
-def test_a_batch_whose_program_is_killed_goes_on_where_it_was(town):
-    changes = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 400}}}
-    reidsim.run_batch(town, overrides=changes, executor="serial", folder="plain")
-    journal = Path("out/journal.jsonl")
-    with subprocess.Popen([sys.executable, "-c", KILLED_BATCH]) as program:
-        deadline = time.monotonic() + 120
-        while not (journal.exists() and journal.stat().st_size):
-            assert program.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        program.kill()
-    kept = journal.read_bytes().splitlines(keepends=True)
-    partial = read_runs(Path("out"))
-    assert len(partial) == 2 * len([line for line in kept if line.endswith(b"\n")]) < 800
-    with pytest.raises(InputError, match="folder is not empty"):
-        reidsim.run_batch(town, overrides=changes, folder="out")
-    with pytest.raises(InputError, match="a batch of another scenario"):
-        reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
-    with pytest.raises(InputError, match="a batch of another scenario"):
-        reidsim.run_batch(town, overrides=SWEEP, seed=8, folder="out", resume=True)
-    with pytest.raises(InputError, match="out: the folder holds a batch of another seed; found 7; expected 8"):
-        reidsim.run_batch(town, overrides=changes, seed=8, folder="out", resume=True)
-    done = []
-    reidsim.run_batch(
-        town, overrides=changes, executor="serial", folder="out", resume=True, progress=lambda *step: done.append(step)
-    )
-    assert next(step for step in done if step[0] == "running") == ("running", len(partial) // 2, 400)
-    assert tables_of("out") == tables_of("plain")
-    pd.testing.assert_frame_equal(read_runs(Path("out")), pd.read_parquet("plain/runs.parquet"))
-
-
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
 @pytest.mark.parametrize(
     ("executor", "number", "code", "ignored"),
     [
         ("serial", signal.SIGINT, 130, ()),
-        ("serial", signal.SIGTERM, 143, ()),
-        ("processes", signal.SIGINT, 130, ()),
         ("processes", signal.SIGTERM, 143, (signal.SIGINT,)),
     ],
 )
@@ -234,7 +192,7 @@ class Raises:
 def test_one_run_repeated_alone(town):
     reidsim.run_batch(town, overrides=DRAWN, folder="out")
     stored = pd.read_parquet("out/runs.parquet")
-    row = stored.iloc[30]
+    row = stored.iloc[10]
     for key in (row["run"], row["run"][:8], f"{row['point']}/{row['replication']}"):
         repeated = rerun_one(Path("out"), key)
         assert repeated.task.key == row["run"]
@@ -289,10 +247,10 @@ def test_other_data_than_at_the_start_are_refused(town):
 
 def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
     reidsim.run_batch(town, overrides=SWEEP, folder="out", executor="serial")
-    for table in TABLES:
+    for table in ("runs", "distributions"):
         path = Path("out", f"{table}.parquet")
         whole = path.read_bytes()
-        for place in (4, len(whole) // 3, len(whole) - 9):
+        for place in (4, len(whole) // 3):
             path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
             with pytest.raises(InputError, match=rf"{table}\.parquet: changed since the batch ended"):
                 reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
@@ -302,30 +260,17 @@ def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
         path.write_bytes(whole)
 
 
-def test_nothing_is_left_of_a_batch_in_which_nothing_ended(town):
-    with pytest.raises(InputError, match="no dask scheduler"):
-        reidsim.run_batch(town, overrides=SWEEP, folder="out", executor="dask", scheduler="tcp://127.0.0.1:9")
-    assert not Path("out").exists()
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"sweep.values": {"economics.los": [1]}}, r"town.toml: point 0: economics.los: unknown key.*mean 'loss'"),
         ({"sweep.values": {"economics.loss": []}}, "sweep.values.economics.loss: empty range"),
-        ({"sweep.values": {"economics.loss": {"from": 3, "to": 3, "points": 2}}}, "empty range"),
         ({"sweep.values": {"economics.loss": {"from": 0, "to": 3, "points": 2, "scale": "log"}}}, "numbers above 0"),
         ({"sweep.values": {"economics.loss": [5, -5]}}, r"point 1: economics.loss: value not allowed; found -5"),
         ({"sweep.values": {"economics.loss": [5, 5]}}, "value given twice"),
         ({"sweep.values": {"seed": [5]}}, "cannot change within a batch.*replications"),
         ({"sweep.values": {"economics": [{}], "economics.loss": [5]}}, "one key holds the other"),
         ({"sweep": {"values": {"a.b": [1], "c.d": [1, 2]}, "together": [["a.b", "c.d"]]}}, "as many values each"),
-        ({"sweep": {"values": {"a.b": [1]}, "together": [["a.c"]]}}, "key without values"),
-        ({"uncertainty.parameters": {"economics.loss": {"distribution": "uniform", "low": 2, "high": 1}}}, "empty int"),
-        (
-            {"uncertainty.parameters": {"economics.loss": {"distribution": "normal", "mean": 0, "sd": 5}}},
-            r"point \d+: economics.loss: value not allowed",
-        ),
         (
             {"uncertainty.parameters": {"economics.loss": {"distribution": "nomal"}}},
             "uncertainty.parameters.economics.loss.distribution: value not allowed.*did you mean 'normal'",
@@ -354,7 +299,7 @@ def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, messag
 
 def test_a_design_can_be_checked(town):
     alone = describe(load_scenario(town, {"attributes.sex.draw": True}))
-    assert describe(load_scenario(town, DRAWN)) == (f"8 points, 3 replications of each; the first: {alone}")
+    assert describe(load_scenario(town, DRAWN)) == (f"4 points, 2 replications of each; the first: {alone}")
     with pytest.raises(InputError, match=r"point 1: economics\.cost"):
         describe(load_scenario(town, {"sweep.values": {"economics.cost": [5, "free"]}}))
 
@@ -373,8 +318,6 @@ def test_points_of_a_sweep_keep_their_order_and_types(town):
     assert len(points) == 2 * 1 * 2 * 3
     assert points["economics.cost"].tolist()[:4] == pytest.approx([1, 10, 100, 1])
     assert points[["economics.loss", "economics.gain"]].iloc[[0, 6]].to_numpy().tolist() == [[60, 7], [30, 8]]
-    runs = reidsim.run_batch(town, overrides={"sweep": sweep}).runs
-    assert set(runs["publisher.policies"]) == {'["basic"]', '["no-attack", "basic"]'}
 
 
 def test_points_can_be_given(town, tmp_path):
@@ -416,7 +359,7 @@ def test_other_games(name):
 
 @pytest.mark.deep
 def test_replications_of_the_masking_game_leave_what_they_always_did():
-    small = {"replications": 3, "population.recipe": "ystr-genealogy-small", "targets.size": 40, "figures": {}}
+    small = {"replications": 2, "population.recipe": "ystr-genealogy-small", "targets.size": 15, "figures": {}}
     sizes = {f"resources.{name}.size": 200 for name in load_scenario("wan2021").scenario.resources}
     loaded = load_scenario("wan2021", small | sizes)
     alone = run_once(loaded)
@@ -430,6 +373,7 @@ def test_replications_of_the_masking_game_leave_what_they_always_did():
     assert engine.warnings == alone.warnings
 
 
+@pytest.mark.deep
 def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
     small = {"population.recipe": "ystr-genealogy-small", "targets.size": 4, "figures": {}, "subjects.k": 5}
     sizes = {f"resources.{name}.size": 50 for name in load_scenario("wan2021").scenario.resources}
@@ -439,7 +383,7 @@ def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
     assert "too few records for k-anonymity" in runs["error"].iloc[0]
 
 
-def test_what_agents_did_is_kept_of_every_run(town):
+def test_tables_of_agents_are_kept_of_every_run(town):
     changes = {"agents": {"rounds": 2}, "sweep.values": {"economics.loss": [30, 60]}}
     tables = reidsim.run_batch(town, overrides=changes).analysis.tables()
     alone = reidsim.run(town, overrides={"agents": {"rounds": 2}, "economics.loss": 60}).analysis.tables()

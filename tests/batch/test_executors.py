@@ -178,8 +178,9 @@ def test_a_dask_cluster_survives_a_poisonous_run(tmp_path, no_process_left):
     assert (found[3].state, found[5].state) == ("failed", "killed")
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "tcp://nobody.invalid:8786"])
-def test_a_scheduler_that_is_not_there_is_told_within_seconds(address):
+@pytest.mark.deep
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere"])
+def test_a_scheduler_that_is_not_there_is_reported_within_seconds(address):
     begun = time.monotonic()
     with pytest.raises(InputError, match="no dask scheduler can be reached"):
         list(DaskExecutor(address).execute(Square(), tasks(1)))

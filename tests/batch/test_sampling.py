@@ -34,10 +34,8 @@ def uncertainty(parameters, **more):
         (Normal(distribution="normal", mean=1.0, sd=2.0), lambda: scipy.stats.norm(1, 2)),
         (Normal(distribution="normal", mean=1.0, sd=2.0, low=0.0), lambda: scipy.stats.truncnorm(-0.5, np.inf, 1, 2)),
         (Normal(distribution="normal", mean=0.0, sd=1.0, low=9.0, high=9.5), lambda: scipy.stats.truncnorm(9, 9.5)),
-        (Normal(distribution="normal", mean=0.0, sd=1.0, low=-9.5, high=-9.0), lambda: scipy.stats.truncnorm(-9.5, -9)),
         (LogNormal(distribution="lognormal", median=3.0, sigma=0.5), lambda: scipy.stats.lognorm(0.5, scale=3)),
         (Triangular(distribution="triangular", low=1.0, mode=2.0, high=5.0), lambda: scipy.stats.triang(0.25, 1, 4)),
-        (Triangular(distribution="triangular", low=1.0, mode=1.0, high=5.0), lambda: scipy.stats.triang(0, 1, 4)),
         (Beta(distribution="beta", a=2.0, b=5.0, low=10.0, high=20.0), lambda: scipy.stats.beta(2, 5, 10, 10)),
     ],
 )
@@ -57,11 +55,6 @@ def test_discrete_values_come_as_often_as_their_weights_say():
     distribution = Discrete(distribution="discrete", values=values, weights=(1.0, 0.0, 2.0, 1.0))
     found = quantiles(distribution, (np.arange(400) + 0.5) / 400)
     assert [sum(v is value for v in found) for value in values] == [100, 0, 200, 100]
-
-
-def test_whole_numbers_are_whole_numbers():
-    found = quantiles(Uniform(distribution="uniform", low=0.0, high=10.0, whole=True), SHARES)
-    assert found.dtype == np.int64
 
 
 @given(st.sampled_from(["latin-hypercube", "sobol"]), st.sampled_from([4, 16, 64]), st.integers(1, 5))

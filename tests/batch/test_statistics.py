@@ -102,26 +102,6 @@ def test_required_runs_are_nearly_the_fewest_where_points_and_replications_diffe
     assert fewest <= runs <= 2.5 * fewest
 
 
-def test_statistics_of_identical_replications_need_as_many_points_as_those_of_one():
-    payoffs = np.random.default_rng(7).normal(100, 10, 25)
-
-    def needed(n_replications):
-        design = Design(pd.DataFrame(index=range(25)), n_replications, (), 25)
-        rows = [
-            {"point": point, "replication": replication, "policy": "a", "payoff": payoff}
-            for point, payoff in enumerate(payoffs)
-            for replication in range(n_replications)
-        ]
-        runs = pd.DataFrame(rows).assign(scenario="s", state="complete", error="", seed=1, run="k")
-        (row,) = statistics_table(measured(runs, design)).to_dict("records")
-        return row["runs"], row["runs_for_1_percent"], row["points_for_1_percent"]
-
-    n, runs, points = needed(1)
-    assert n == 25
-    assert 100 < runs == points
-    assert needed(4) == (100, runs, points)
-
-
 def test_required_runs_of_what_is_constant_or_unknown():
     assert required_runs(np.full((3, 2), 5.0), 0.05) == (2, 2)
     assert required_runs(np.full((1, 4), 5.0), 0.05) == (2, 1)

@@ -1,4 +1,4 @@
-"""A dask cluster of two workers over TCP with the same or other scenario files."""
+"""A dask cluster whose workers see other scenario files over TCP."""
 
 import os
 import shutil
@@ -13,7 +13,6 @@ import reidsim
 from reidsim.errors import InputError
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
-TABLES = ("runs", "statistics", "differences", "distributions")
 # This worker sees another disk at the folder, with another file of the scenario's name.
 HIDDEN = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
           'mount -t tmpfs none "$0" && echo other > "$0/patients.csv" && exec "$@"']  # fmt: skip
@@ -35,10 +34,6 @@ def cluster(tmp_path_factory):
     folders = [here / "hidden", here / "shared"]
     for folder in folders:
         shutil.copytree(TOWN, folder)
-        shutil.copy(folder / "patients.csv", folder / "again.csv")
-        with (folder / "town.toml").open("a", encoding="utf-8") as file:
-            # A relative path, and an absolute one.
-            file.write(f'[sweep.values]\n"release.path" = ["patients.csv", "{folder}/again.csv"]\n')
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -65,19 +60,6 @@ def wait_for_two(address):
 
     with Client(address, timeout=60, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
-
-
-def test_workers_elsewhere_give_the_bytes_of_a_serial_batch(cluster, tmp_path):
-    address, _, shared = cluster
-    changes = {"attributes.sex.draw": True, "replications": 2}
-    for name, how in {"serial": {}, "dask": {"scheduler": address}}.items():
-        town, out = shared / "town.toml", tmp_path / name
-        result = reidsim.run_batch(town, overrides=changes, executor=name, folder=out, **how)
-        assert set(result.runs["state"]) == {"complete"}
-    for table in TABLES:
-        assert (tmp_path / "dask" / f"{table}.parquet").read_bytes() == (
-            tmp_path / "serial" / f"{table}.parquet"
-        ).read_bytes()
 
 
 def test_workers_that_see_other_files_or_no_module_are_refused(cluster, tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """Simulated growth of a cohort, against exact expectations."""
 
-import itertools
 import math
 
 import numpy as np
@@ -46,20 +45,9 @@ def expected_mean_risk(members, others, newcomers):
     return sum(present) / (sum(members) + newcomers), present
 
 
-def test_the_exact_mean_risk_is_that_of_all_newcomers_who_can_be_drawn():
-    members, others = [2, 0, 1, 0], [1, 2, 0, 3]
-    people = np.repeat(np.arange(4), others)
-    for newcomers in range(len(people) + 1):
-        risks = []
-        for drawn in itertools.combinations(people, newcomers):
-            sizes = np.bincount(drawn, minlength=4) + members
-            risks.append(sum(size * (1 / size) for size in sizes if size) / sizes.sum())
-        assert expected_mean_risk(members, others, newcomers)[0] == pytest.approx(np.mean(risks), abs=1e-12)
-
-
 def test_mean_risks_of_draws_lie_around_the_exact_one():
     members, others = [3, 0, 0, 1, 0, 0, 6], [0, 1, 5, 40, 2, 9, 100]
-    pool, newcomers, draws = pool_of_kinds(members, others), 30, 2000
+    pool, newcomers, draws = pool_of_kinds(members, others), 30, 1000
     rng = np.random.default_rng(8)
     # Within a kind, the risks of its people sum to 1.
     found = [len(pool.cohort(pool.order(rng, 40)).people) / 40 for _ in range(draws)]
@@ -178,7 +166,6 @@ TREE |= {"any": ["30s", "40s", "50s", "60s"]}
     [
         # No person in the file is in the fifties, so newcomers are generalized as far as others allow.
         ("30s 30s 30s 40s 60", {"30s": 14, "40s": 32, "50s": 2, "60": 12}),
-        ("30 30 40s 40s 60", {"30": 9, "31": 1, "32": 4, "40s": 32, "50s": 2, "60": 12}),
         ("30 30 32 40 60", COUNTS),
     ],
 )
@@ -191,7 +178,7 @@ def test_newcomers_are_generalized_as_members_are(folder, records, expected):
     assert dict(zip(found["value"], found["persons"], strict=True)) == expected
 
 
-def test_what_is_known_of_newcomers_depends_on_their_true_values(folder):
+def test_knowledge_about_newcomers_depends_on_their_true_values(folder):
     (folder / "decades.csv").write_text("age\n30s\n30s\n30s\n40s\n60s\n", encoding="utf-8")
     profiles = '[[sources.profile]]\nwhen = { age = ["30"] }\ngroups = [{ attributes = ["age"] }]\n'
     profiles += '[[sources.profile]]\npresence = 0\ngroups = [{ attributes = ["age"] }]\n'

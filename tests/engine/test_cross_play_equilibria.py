@@ -77,6 +77,7 @@ def test_best_replies_do_as_well_as_the_matrix_or_better(single):
     assert steps["best_exploitability"].iloc[-1] <= 1e-6
 
 
+@pytest.mark.deep
 def test_points_of_a_sweep_are_games_of_their_own(batch):
     found = batch.equilibria["equilibria"]
     assert found["economics.loss"].tolist() == [30] * 4 + [60] * 4

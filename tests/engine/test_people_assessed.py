@@ -1,16 +1,13 @@
 """A release with several rows per person, assessed by people, by enumeration."""
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
-from small_hospital import ATTRIBUTES, random_hospital
+from small_hospital import random_hospital
 from test_people_planners import KNOWN, RECIPE
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import matching_people, split_groups, whole
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
@@ -73,7 +70,7 @@ def by_hand(hospital, sets):
     return found
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_people_are_counted_and_found_by_their_best_row(tmp_path, seed):
     hospital = random_hospital(seed, n_rows=18, n_people=8)
     result = reidsim.run(written(tmp_path, hospital))
@@ -106,20 +103,6 @@ def test_a_key_that_no_two_rows_share_changes_nothing(tmp_path):
     keyed, plain = (reidsim.run(tmp_path / name / "risk.toml") for name in ("with", "without"))
     pd.testing.assert_frame_equal(keyed.runs, plain.runs, rtol=1e-12)
     pd.testing.assert_frame_equal(keyed.records.drop(columns="person"), plain.records, rtol=1e-12)
-
-
-def test_uniqueness_is_estimated_of_groups_of_people(tmp_path):
-    text = SCENARIO.replace('method = "fixed"\nvalue = 0.3', 'method = "pitman"\npopulation_size = 500')
-    hospital = random_hospital(4, n_rows=40, n_people=16)
-    result = reidsim.run(written(tmp_path, hospital, text=text))
-    sets = result.analysis.knowledge_sets
-    for names, uniques in zip(sets["attributes"], sets["sample_uniques"], strict=True):
-        known = [list(ATTRIBUTES).index(name) for name in names.split(", ") if name]
-        groups = {}
-        for row in hospital.rows:
-            groups.setdefault(tuple(row[2:][a] for a in known), set()).add(row[0])
-        alone = sum(len(people) == 1 for people in groups.values())
-        assert (0 if np.isnan(uniques) else uniques) == alone
 
 
 def generalized(hospital, level):
@@ -176,80 +159,10 @@ def test_rows_of_one_person_in_different_groups_are_an_error(tmp_path):
         ({"expectation.method": "monte-carlo"}, "people of several records are assessed exactly"),
     ],
 )
-def test_what_cannot_be_used_is_told(tmp_path, changes, told):
+def test_unusable_keys_are_refused(tmp_path, changes, told):
     path = written(tmp_path, random_hospital(2))
     with pytest.raises(InputError, match=told):
         reidsim.run(path, overrides=changes)
-
-
-def test_keys_of_samples_are_an_error(tmp_path):
-    path = written(tmp_path, random_hospital(2))
-    text = path.read_text().replace('path = "records.csv"', "sizes = [3]")
-    path.write_text(text)
-    with pytest.raises(InputError, match="person is that of a file"):
-        load_scenario(path)
-
-
-def group_sizes_on(elements, attributes):
-    """Return the number of people whom each person matches on the known attributes."""
-    split = whole(elements)
-    order, starts = split.order, split.starts
-    for attribute in attributes:
-        column = elements.columns[attribute]
-        order, starts = split_groups(order, starts, column, np.zeros(int(column.max()) + 1, dtype=np.int64))
-    matches = np.zeros(elements.n_persons, dtype=np.int64)
-    everybody = np.ones(elements.n_persons, dtype=np.bool_)
-    matching_people(order, starts, elements.asks, elements.holders, everybody, matches)
-    return matches
-
-
-def test_distinct_people_are_counted_in_every_group():
-    # 2 x 2 groups with every combination of row owners.
-    from reidsim.linkage.equivalence import make_elements
-    from reidsim.linkage.people import RowSets
-
-    rng = np.random.default_rng(5)
-    for _ in range(60):
-        n = int(rng.integers(1, 12))
-        codes = rng.integers(0, 2, (n, 2)).astype(np.int32)
-        person = np.unique(rng.integers(0, 5, n), return_inverse=True)[1]
-        row_sets, _ = RowSets.of(np.arange(n), person)
-        elements = make_elements(codes, row_sets=row_sets)
-        for known in ([], [0], [1], [0, 1]):
-            sizes = [
-                len({int(p) for p, other in zip(person, codes, strict=True) if (other[known] == own[known]).all()})
-                for own in codes
-            ]
-            assert group_sizes_on(elements, known).tolist() == sizes
-
-
-def test_row_sets_are_those_of_people():
-    from reidsim.linkage.people import RowSets, largest_in_groups
-
-    rng = np.random.default_rng(7)
-    for _ in range(80):
-        n = int(rng.integers(1, 20))
-        cells = rng.integers(0, 5, n)
-        person = np.unique(rng.integers(0, 7, n), return_inverse=True)[1]
-        row_sets, of_person = RowSets.of(cells, person)
-        people = range(int(person.max()) + 1)
-        bags = [sorted(cells[person == p].tolist()) for p in people]
-        for p, q in product(people, people):
-            assert (of_person[p] == of_person[q]) == (bags[p] == bags[q])
-        for p in people:
-            entries, start = row_sets.entries_of(of_person[[p]])
-            assert start.tolist() == [0, len(entries)]
-            assert sorted(np.repeat(row_sets.cells[entries], row_sets.rows[entries]).tolist()) == bags[p]
-        assert row_sets.people.tolist() == np.bincount(of_person).tolist()
-        classes = rng.integers(0, 3, 5)
-        members = [len({p for p in people if k in classes[bags[p]]}) for k in range(3)]
-        assert row_sets.in_classes(classes, 3).tolist() == members
-        values = rng.random((2, 5))
-        means = [[np.mean(row[bags[p]]) for p in people] for row in values]
-        np.testing.assert_allclose(row_sets.means(values)[:, of_person], means)
-        amounts = rng.random(n)
-        largest = [max(amounts[person == own]) for own in person]
-        assert largest_in_groups(amounts, person).tolist() == largest
 
 
 @pytest.mark.parametrize(
@@ -283,3 +196,11 @@ stages = [{{ stage = "identify", resource = "registry", on = ["age", "town"] }}]
     with pytest.raises(InputError) as error:
         reidsim.run(tmp_path / "men.toml")
     assert told in str(error.value)
+
+
+def test_keys_of_samples_are_refused(tmp_path):
+    path = written(tmp_path, random_hospital(2))
+    text = path.read_text().replace('path = "records.csv"', "sizes = [3]")
+    path.write_text(text)
+    with pytest.raises(InputError, match="person is that of a file"):
+        load_scenario(path)

@@ -8,6 +8,7 @@ import pytest
 from small_hospital import NODES, best_of_person, household_risk, people_alike, play, random_hospital
 from staged_clinic import FILES
 from test_people import HIERARCHIES, game_of
+from tiers import cases
 
 import reidsim
 from reidsim.games.adversary_types import TypesGame
@@ -52,7 +53,7 @@ PLANNERS = {
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_a_sequential_adversary_goes_for_the_best_row(planner):
-    hospital, given = random_hospital(4, n_rows=20, n_people=9), dict(PLANNERS[planner])
+    hospital, given = random_hospital(4), dict(PLANNERS[planner])
     risk = "prosecutor"
     if given.pop("registry", False):
         risk, given["registry"] = "journalist", hospital.people_frame().iloc[::2]
@@ -126,8 +127,8 @@ def test_several_adversaries_each_go_for_their_best_row(tmp_path):
 
 def test_a_sweep_counts_people_at_every_point():
     hospital = random_hospital(7)
-    swept = game_of(hospital).sweep(loss=[0, 150, 300], policies=["basic", "no-attack"])
-    for loss, policy in product((0, 150, 300), ("basic", "no-attack")):
+    swept = game_of(hospital).sweep(loss=[150, 300], policies=["basic", "no-attack"])
+    for loss, policy in product((150, 300), ("basic", "no-attack")):
         alone = random_hospital(7, loss=float(loss))
         found = [best_of_person(alone, p, "prosecutor", no_attack=policy == "no-attack") for p in alone.people]
         risks = {p: f[1].risk if f else 0.0 for p, f in zip(alone.people, found, strict=True)}
@@ -135,20 +136,6 @@ def test_a_sweep_counts_people_at_every_point():
         payoff = sum(f[1].publisher for f in found if f) / len(found)
         assert row["publisher_payoff"] == pytest.approx(payoff, abs=1e-12)
         assert row["household_risk"] == pytest.approx(household_risk(alone, risks), abs=1e-12)
-
-
-def test_sweeps_of_other_solvers_say_the_same():
-    thinned = game_of(random_hospital(8)).sweep(cost=[10, 40, 80], policies=["basic", "no-attack"])
-    bounded = {"publisher.safe_class": "above"}
-    solved = game_of(random_hospital(8), overrides=bounded).sweep(cost=[10, 40.5, 80], policies=["basic"])
-    again = game_of(random_hospital(8)).sweep(cost=[10, 40.5, 80], policies=["basic"])
-    np.testing.assert_allclose(solved.summary["publisher_payoff"], again.summary["publisher_payoff"], atol=1e-12)
-    tabled = game_of(random_hospital(8), unit="table").sweep(cost=[10, 40, 80], policies=["basic"])
-    for cost in (10, 40, 80):
-        one = game_of(random_hospital(8, cost=float(cost)), unit="table").play(["basic"]).summary
-        assert tabled.summary.loc[(cost, "basic"), "risk"] == pytest.approx(one.loc["basic", "risk"], abs=1e-12)
-        alone = game_of(random_hospital(8, cost=float(cost))).play(["basic"]).summary
-        assert thinned.summary.loc[(cost, "basic"), "risk"] == pytest.approx(alone.loc["basic", "risk"], abs=1e-12)
 
 
 def test_cross_play_counts_people():
@@ -190,7 +177,7 @@ def test_k_anonymity_withholds_people_with_a_row_in_a_small_class():
     assert set(records["strategy"][shared]) == {",".join(map(str, best[1]))}
 
 
-@pytest.mark.parametrize("unit", ["record", "table"])
+@pytest.mark.parametrize("unit", cases(["record", "table"], ["record"]))
 def test_one_round_of_agents_is_the_game(unit):
     hospital = random_hospital(13)
     records = reidsim.Records(hospital.frame(), HIERARCHIES, person="pid")
@@ -223,6 +210,7 @@ def test_who_stays_away_takes_all_rows_along_and_hides_nobody():
             assert told == pytest.approx(1 / min(people_alike(left, cell, NODES[0], "prosecutor") for cell in cells))
 
 
+@pytest.mark.deep
 def test_a_stress_test_weighs_people():
     hospital = random_hospital(15)
     result = game_of(hospital).stress(loss=(100, 400), samples=16, policies=["basic"])

@@ -50,19 +50,6 @@ LEVELS = ((0, 1, 2), (0, 0, 1), (0, 0, 0))
 EXAMPLE = game_of([LEVELS], [(0,), (1,), (2,)], [(0,), (2,)], benefit=10.0, loss=6.0, gain=6.0, cost=1.0)
 
 
-def test_what_is_not_asked_for_is_not_worked_out():
-    with study_of(EXAMPLE, policies=["basic"]) as study:
-        assert figure_tables(study).tables() == {}
-
-
-def test_progress_counts_the_parts_asked_for():
-    reports = []
-    with study_of(EXAMPLE, policies=["basic"], more='[figures]\nstrategies = { a = "a0" }\n') as study:
-        figures = figure_tables(study, progress=lambda done, total: reports.append((done, total)))
-    assert list(figures.tables()) == ["strategies"]
-    assert reports == [(0, 1), (1, 1)]
-
-
 @pytest.mark.parametrize(
     ("record", "message"),
     [

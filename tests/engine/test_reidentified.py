@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import cases
 
 import reidsim
 from reidsim.core.measures import columns_of
@@ -120,7 +121,7 @@ def test_which_adversary_comes_is_the_same_for_all(stays):
 
 
 def test_batches_keep_measures_statistics_and_quantiles(stays):
-    sweep = {"sweep.values": {"economics.loss": [40, 60], "economics.cost": [2, 4]}}
+    sweep = {"sweep.values": {"economics.loss": [40, 60]}, "economics.cost": 2}
     result = reidsim.run_batch(stays, overrides=sweep, executor="serial")
     assert set(COLUMNS) <= set(result.statistics["measure"])
     alone = reidsim.run(stays, overrides={"economics.loss": 40, "economics.cost": 2})
@@ -133,20 +134,19 @@ def test_batches_keep_measures_statistics_and_quantiles(stays):
     assert people["q95"].tolist() == alone.summary["reidentified_95"].tolist()
 
 
-@pytest.mark.parametrize("at_once", [True, pytest.param(False, marks=pytest.mark.deep)])
-def test_a_stress_test_asks_for_it(stays, at_once):
+@pytest.mark.parametrize("at_once", cases([True, False], [True]))
+def test_a_stress_test_has_it_as_an_output(stays, at_once):
     uncertain = {
-        "uncertainty.samples": 4,
+        "uncertainty.samples": 3,
         "uncertainty.parameters": {"economics.cost": {"distribution": "uniform", "low": 2, "high": 20}},
         "stress.outputs": ["reidentified_95", "risk"],
         "stress.sensitivity": {"method": "morris", "samples": 2},
-    }
-    if not at_once:
         # If a policy cannot be thinned, every point runs separately.
-        uncertain["publisher.policies"] = ["no-protection", "basic", "no-attack", "k-anonymity"]
+        "publisher.policies": ["no-protection", "basic", *([] if at_once else ["k-anonymity"])],
+    }
     samples = reidsim.stress(stays, overrides=uncertain).tables["samples"]
     assert samples["reidentified_95"].nunique() > 2
-    for cost, rows in samples.groupby("economics.cost"):
+    for cost, rows in list(samples.groupby("economics.cost"))[:3]:
         alone = reidsim.run(stays, overrides={"economics.cost": cost}).summary["reidentified_95"]
         for policy in ("basic", "no-protection"):
             assert (rows.loc[rows["policy"] == policy, "reidentified_95"] == alone[policy]).all()
@@ -166,27 +166,10 @@ def test_agents_are_told_over_all_rounds_and_draws(stays):
     assert own["reidentified_95"].min() <= at["reidentified_95"] <= own["reidentified_95"].max()
     assert at["breaches"] == pytest.approx(own["breaches"].mean())
     assert own["risk_90"].min() <= at["risk_90"] <= own["risk_90"].max()
-    batch = reidsim.run_batch(stays, overrides={**agents, "replications": 2}, executor="serial")
-    assert {"breaches", "risk_90", "risk_99", *COLUMNS} <= set(batch.statistics["measure"])
-    quantiles = batch.analysis.distributions
-    assert {"risk", "publisher_payoff", "adversary_payoff", "reidentified"} == set(quantiles["measure"])
 
 
-def test_the_figure_has_a_line_for_each_policy(stays):
-    result = reidsim.run(stays)
-    figure = reidentified_by_policy(result.analysis.reidentified)
-    [axes] = figure.axes
-    lines = axes.get_lines()
-    assert len(lines) == 3
-    for line in lines:
-        assert (np.diff(line.get_ydata()) >= 0).all()
-        assert 0.999 <= line.get_ydata()[-1] <= 1 + 1e-12
-    assert axes.get_xscale() == "linear"
-    many = result.analysis.reidentified.assign(people=lambda table: 100 * table["people"])
-    assert reidentified_by_policy(many).axes[0].get_xscale() == "symlog"
-
-
-@pytest.mark.parametrize("people", [1, 40, 1000])
+@pytest.mark.deep
+@pytest.mark.parametrize("people", [1, 1000])
 def test_no_curve_of_the_number_reidentified_leaves_its_axes(people):
     masses = {"nobody": {0: 1.0}, "everybody": {people: 1.0}, "either": {0: 0.94, people: 0.06}}
     rows = [

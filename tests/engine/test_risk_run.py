@@ -10,11 +10,12 @@ from reidsim.kinds.assessment.figures.risks import run_figures
 
 SETTINGS = {"p_m": [0.2, 0.8], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.3, 0.6]}
 SMALL = {
-    "release.sizes": [60, 200],
+    "release.sizes": [60, 100],
     "release.samples": 2,
     "figures.settings": SETTINGS,
     "attack": {"gain": 1000, "cost": 50},
 }
+ONE_SAMPLE = {"release.sizes": [60], "release.samples": 1, "figures": {}}
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +23,16 @@ def result():
     return reidsim.run("xia2021", overrides=SMALL)
 
 
-def of(result, knowledge: str, records: int = 200) -> pd.DataFrame:
+def of(result, knowledge: str, records: int = 100) -> pd.DataFrame:
     table = result.records
     return table[(table["knowledge"] == knowledge) & (table["records"] == records)].sort_values("record")
 
 
 def test_the_summary_is_means_by_size_and_adversary(result):
     assert list(result.summary.index) == [
-        (records, knowledge) for records in (60, 200) for knowledge in ("worst-case", "twitter", "voter-registration")
+        (records, knowledge) for records in (60, 100) for knowledge in ("worst-case", "twitter", "voter-registration")
     ]
-    first = result.runs[(result.runs["replication"] == 0) & (result.runs["records"] == 200)].set_index("knowledge")
+    first = result.runs[(result.runs["replication"] == 0) & (result.runs["records"] == 100)].set_index("knowledge")
     for knowledge in first.index:
         for risk in ("prosecutor", "journalist", "marketer", "overall"):
             assert first.loc[knowledge, f"{risk}_risk"] == pytest.approx(of(result, knowledge)[risk].mean())
@@ -54,7 +55,7 @@ def test_reductions_are_quartiles_over_those_with_a_risk(result):
     worst, voters = of(result, "worst-case"), of(result, "voter-registration")
     at_risk = (worst["journalist"] > 0).to_numpy()
     less = 100 * (1 - voters["journalist"].to_numpy()[at_risk] / worst["journalist"].to_numpy()[at_risk])
-    row = table.loc[(200, 0, "voter-registration", "journalist")]
+    row = table.loc[(100, 0, "voter-registration", "journalist")]
     assert row["persons"] == at_risk.sum()
     np.testing.assert_allclose(row[["q1", "median", "q3"]].astype(float), np.quantile(less, [0.25, 0.5, 0.75]))
 
@@ -75,17 +76,8 @@ def test_settings_are_those_of_the_network(result):
     assert (rows.loc["worst-case", ["q1", "median", "q3"]] == 0).all()
 
 
-def test_simulated_outcomes_are_shares_of_trials():
-    result = reidsim.run(
-        "xia2021", overrides=SMALL | {"figures.settings": SETTINGS | {"trials": 1}, "release.samples": 1}
-    )
-    worst = result.analysis.settings.query("knowledge == 'worst-case'")
-    # Quartiles are a person's outcome or the middle of two.
-    assert set(np.unique(worst[["risk_q1", "risk_median", "risk_q3"]])) <= {0.0, 0.25, 0.5, 0.75, 1.0}
-
-
 def test_sources_tell_price_presence_and_what_attacks_pay(result):
-    row = result.analysis.sources.set_index(["records", "knowledge"]).loc[(200, "voter-registration")]
+    row = result.analysis.sources.set_index(["records", "knowledge"]).loc[(100, "voter-registration")]
     voters = of(result, "voter-registration")
     net = 1000 * voters["overall"] - 50
     assert row["persons_attacked"] == (net > 0).sum()
@@ -95,29 +87,19 @@ def test_sources_tell_price_presence_and_what_attacks_pay(result):
     assert 0.6 < row["presence"] < 0.9
 
 
-def test_knowledge_sets_add_up(result):
-    table = result.analysis.knowledge_sets
-    assert (table["unique"] == 0.66).all()
-    sums = table.groupby(["records", "knowledge"])["probability"].sum()
-    np.testing.assert_allclose(sums, 1)
-
-
 def test_runs_repeat_and_samples_do_not_depend_on_each_other(result):
-    again = reidsim.run("xia2021", overrides=SMALL)
-    pd.testing.assert_frame_equal(again.records, result.records)
-    pd.testing.assert_frame_equal(again.runs, result.runs)
-    alone = reidsim.run("xia2021", overrides=SMALL | {"release.sizes": [200], "release.samples": 1})
-    ours = result.runs[(result.runs["records"] == 200) & (result.runs["replication"] == 0)]
+    alone = reidsim.run("xia2021", overrides=SMALL | {"release.sizes": [100], "release.samples": 1})
+    ours = result.runs[(result.runs["records"] == 100) & (result.runs["replication"] == 0)]
     measures = ["knowledge", "prosecutor_risk", "marketer_risk", "overall_risk"]
     pd.testing.assert_frame_equal(alone.runs[measures], ours[measures].reset_index(drop=True))
 
 
 def test_monte_carlo_tells_its_error_and_agrees(result):
-    changes = SMALL | {"expectation": {"method": "monte-carlo", "trials": 2000}}
+    changes = SMALL | {"expectation": {"method": "monte-carlo", "trials": 500}}
     drawn = reidsim.run("xia2021", overrides=changes)
     assert drawn.manifest["knowledge"]["twitter"]["method"] == "monte-carlo"
     assert result.manifest["knowledge"]["twitter"]["method"] == "exact"
-    assert any("2,000 knowledge sets were drawn" in warning for warning in drawn.warnings)
+    assert any("500 knowledge sets were drawn" in warning for warning in drawn.warnings)
     exact, ours = of(result, "voter-registration"), of(drawn, "voter-registration")
     for risk in ("prosecutor", "journalist", "marketer", "overall"):
         assert (exact[f"{risk}_standard_error"] == 0).all()
@@ -157,7 +139,7 @@ def test_a_risk_that_nobody_is_at_in_the_worst_case_is_left_out_of_figures(tmp_p
 @pytest.mark.deep
 def test_vague_uniqueness_is_warned_of():
     changes = {"uniqueness": {"method": "pitman", "population_size": 100_000_000}}
-    vague = reidsim.run("xia2021", overrides=SMALL | changes | {"release.samples": 1, "release.sizes": [60]})
+    vague = reidsim.run("xia2021", overrides=ONE_SAMPLE | changes)
     assert any("journalist risk is vague" in warning for warning in vague.warnings)
     records = vague.records
     assert (records["journalist_low"] <= records["journalist"] + 1e-12).all()
@@ -166,15 +148,14 @@ def test_vague_uniqueness_is_warned_of():
 
 @pytest.mark.deep
 def test_a_known_population_tells_who_is_unique():
-    known = reidsim.run(
-        "xia2021", overrides=SMALL | {"uniqueness": {"method": "known"}, "release.sizes": [200], "release.samples": 1}
-    )
-    worst = of(known, "worst-case")
+    known = reidsim.run("xia2021", overrides=ONE_SAMPLE | {"uniqueness": {"method": "known"}})
+    worst = of(known, "worst-case", records=60)
     assert set(np.unique(worst["journalist"])) <= {0.0, 1.0}
     assert (worst["journalist"] <= worst["prosecutor"]).all()
     assert known.analysis.knowledge_sets["unique"].isna().all()
 
 
+@pytest.mark.deep
 def test_a_publisher_shares_more_against_voter_lists():
     scenario = {"publisher.policies": ["basic"], "publisher.solver": "branch-and-bound", "figures": {}}
     everything = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "worst-case"}).summary.loc["basic"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shared_files import unknown
-from tiers import examples
+from tiers import cases, examples
 
 import reidsim
 from reidsim.cli import main
@@ -42,7 +42,7 @@ cost = 20
 risk = "RISK"
 [publisher]
 unit = "UNIT"
-policies = ["no-protection", "basic", "no-attack", "k-anonymity-3", "suppress-all"]
+policies = ["no-protection", "basic", "no-attack", "k-anonymity-3"]
 """
 AGES, SEXES, TOWNS = range(20, 30), "wm", ("11", "12", "21")
 MEASURES = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
@@ -75,9 +75,10 @@ def town(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("unit", ["record", "table"])
-@pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
-def test_a_file_of_share_says_what_its_policy_said(town, unit, risk):
+@pytest.mark.parametrize(
+    ("unit", "risk"), cases([("record", "journalist"), ("table", "prosecutor")], [("table", "prosecutor")])
+)
+def test_a_shared_file_has_the_measures_of_its_policy(town, unit, risk):
     loaded = load(town, unit, risk)
     reidsim.run("town.toml").save("results")
     run = open_results(Path("results"))
@@ -94,7 +95,7 @@ def test_a_file_of_share_says_what_its_policy_said(town, unit, risk):
         intensity = result.summary["generalization_intensity"]
         assert intensity[path.name] <= intensity[policy] + 1e-12
         assert (~result.records["shared"]).sum() == shared.withheld
-        if not shared.withheld:
+        if policy == "no-protection":
             in_order = score_loaded(loaded, path).summary
             pd.testing.assert_frame_equal(in_order, result.summary, check_exact=True)
     assert withheld > 0 or (unit, risk) != ("table", "prosecutor")
@@ -235,16 +236,14 @@ def spoil(column, row, value):
     [
         (spoil("age", 7, "young"), None, r"made\.csv: row 7, column 'age': cell that cannot be read; found 'young'"),
         (spoil("town", 3, "{11, 99}"), None, r"row 3, column 'town': cell that cannot be read; found '\{11, 99\}'"),
-        (spoil("age", 1, "[90, 95["), None, r"row 1, column 'age': cell that cannot be read"),
         (lambda frame: frame.assign(age=frame["age"].shift(1, fill_value="20")), None, "not the row of this record"),
         (lambda frame: frame.head(20), None, r"found .20 rows.; expected 50 records.*--key COLUMN"),
-        (lambda frame: frame, "nobody", "nobody"),
         (spoil("pid", 4, "P999"), "pid", r"row 4, column 'pid': no such record; found 'P999'"),
         (spoil("pid", 4, "P1"), "pid", r"row 4, column 'pid': no such record; found 'P1'"),
         (lambda frame: frame[["pid"]], None, r"made\.csv: no quasi-identifier; found 'pid'"),
     ],
 )
-def test_what_cannot_be_read_is_one_line_with_row_and_column(town, change, key, says):
+def test_unreadable_files_are_refused_with_row_and_column(town, change, key, says):
     loaded = load(town)
     change(pd.read_csv("people.csv", dtype=str)).to_csv("made.csv", index=False)
     with pytest.raises(InputError, match=says) as error:
@@ -326,23 +325,9 @@ def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, caps
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ("score nowhere.csv --scenario town.toml", "nowhere.csv: no such file; expected a released file"),
-        ("score people.csv --scenario wan2021", "released files are of tables; found 'masking'"),
-        (
-            "score people.csv --scenario town.toml --set adversary.direction=person",
-            "adversary.direction",
-        ),
-        ("score people.csv --scenario xia2021", "nobody decides what is shared"),
-    ],
+    ("scenario", "says"),
+    [("wan2021", "released files are of tables; found 'masking'"), ("xia2021", "nobody decides what is shared")],
 )
-def test_the_command_ends_with_2_and_one_line(town, monkeypatch, capsys, arguments, says):
-    load(town)
-    monkeypatch.setattr("sys.argv", ["reidsim", *arguments.split()])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    err = capsys.readouterr().err
-    assert ended.value.code == 2
-    assert says in err
-    assert len(err.splitlines()) == 1
+def test_files_of_other_games_are_refused(town, scenario, says):
+    with pytest.raises(InputError, match=says):
+        score_loaded(load_scenario(scenario), Path("people.csv"))

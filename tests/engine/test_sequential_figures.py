@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
@@ -21,8 +20,6 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.record_figures import (
     attack_table,
     belief_table,
-    figure_tables,
-    settings_of,
 )
 from reidsim.scenarios.load import load_scenario
 
@@ -111,28 +108,6 @@ def attacks():
     }
 
 
-def test_settings_change_what_they_name(study, section, attacks):
-    assert settings_of(study, section) == attacks
-    assert list(settings_of(study, section)) == SETTINGS
-
-
-def test_without_settings_the_attack_is_as_in_the_scenario(folder, attacks):
-    text = (folder / "town.toml").read_text() + ATTACKED.split("[figures.sequential.settings]")[0]
-    (folder / "plain.toml").write_text(text)
-    study = build_study(load_scenario(folder / "plain.toml"))
-    section = study.scenario.figures.sequential
-    assert settings_of(study, section) == {"as in the scenario": attacks["as it is"]}
-    table = attack_table(study, section)
-    assert set(table["setting"]) == {"as in the scenario"}
-
-
-def test_a_setting_out_of_range_is_named(folder):
-    with pytest.raises(InputError) as caught:
-        load_scenario(folder / "attacked.toml", {"figures.sequential.settings": {"odd": {"discount": 1.5}}})
-    assert "figures.sequential.settings.odd.discount" in str(caught.value)
-    assert "1.5" in str(caught.value)
-
-
 # By group size.
 
 
@@ -196,18 +171,6 @@ def test_the_belief_table_compares_known_with_unknown_groups(study, section, att
     assert dear["risk_unknown"].tolist() == [0, 1, 0, 0]
 
 
-def test_records_of_the_same_group_size_and_share_are_one_row(folder):
-    (folder / "people" / "other.toml").write_text(REGISTRY.replace("registry.csv", "other.csv"))
-    # Nobody like A (1 of 33 people) nor like D (1 of 33).
-    (folder / "people" / "other.csv").write_text(LISTED.replace("30,F,N1,1", "30,F,N1,0"))
-    path = folder / "merged.toml"
-    path.write_text((folder / "attacked.toml").read_text().replace("people/registry.toml", "people/other.toml"))
-    study = build_study(load_scenario(path))
-    table = belief_table(study, study.scenario.figures.sequential)
-    merged = table[(table["setting"] == "as it is") & (table["group_size"] == 0)]
-    assert merged["records"].tolist() == [3 + 6]
-
-
 def test_beliefs_are_about_a_registry(folder):
     path = folder / "everybody.toml"
     text = (folder / "attacked.toml").read_text()
@@ -217,23 +180,6 @@ def test_beliefs_are_about_a_registry(folder):
         belief_table(study, study.scenario.figures.sequential)
     assert caught.value.where == "adversary.sequential.registry"
     assert caught.value.source == str(path)
-
-
-# Complete runs.
-
-
-def test_there_are_the_tables_that_the_scenario_asks_for(study, section):
-    figures = figure_tables(study)
-    assert list(figures.tables()) == ["attacks", "beliefs"]
-    pd.testing.assert_frame_equal(figures.attacks, attack_table(study, section))
-    pd.testing.assert_frame_equal(figures.beliefs, belief_table(study, section))
-
-
-def test_there_is_no_table_that_the_scenario_does_not_ask_for(folder):
-    changes = {"figures.sequential": {"largest_group": 3}}
-    figures = figure_tables(build_study(load_scenario(folder / "attacked.toml", changes)))
-    assert list(figures.tables()) == ["attacks"]
-    assert len(figures.attacks) == 2 * 3
 
 
 def test_figures_of_the_planner_need_it(folder):

@@ -117,9 +117,9 @@ def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
     assert checked > len(values) / 2
 
 
-@examples(40)
+@examples(6)
 @given(st.data(), st.sampled_from(KEYS), st.booleans())
-def test_what_pays_most_on_a_fine_grid_is_what_the_intervals_say(tmp_path_factory, data, key, link):
+def test_intervals_name_the_best_policies_at_every_value(tmp_path_factory, data, key, link):
     small = data.draw(releases())
     folder = tmp_path_factory.mktemp("small")
     loaded = load_scenario(write_scenario(folder, small, policies=POLICIES))
@@ -129,12 +129,12 @@ def test_what_pays_most_on_a_fine_grid_is_what_the_intervals_say(tmp_path_factor
     result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain)
     assert result.manifest["switch"]["exact"]
     assert (result.switches["precision"] <= 1e-8 * high).all()
-    assert_best_everywhere(loaded, result, np.linspace(low, high, 25), link_gain=link_gain)
+    assert_best_everywhere(loaded, result, np.linspace(low, high, 6), link_gain=link_gain)
 
 
 @pytest.mark.parametrize(
     ("key", "link_gain"),
-    cases([*((key, False) for key in KEYS), ("economics.loss", True)], [("economics.loss", True), (KEYS[0], False)]),
+    cases([("economics.loss", True), *((key, False) for key in KEYS[1:])], [("economics.loss", True)]),
 )
 def test_a_table_in_one_generalization(clinic, key, link_gain):
     loaded = clinic()
@@ -143,7 +143,7 @@ def test_a_table_in_one_generalization(clinic, key, link_gain):
     assert list(result.switches.columns) == list(SWITCH_COLUMNS)
     assert len(result.switches) >= 1
     assert (result.switches["precision"] == 0).all()
-    assert_best_everywhere(loaded, result, np.linspace(0.5, 600, 60), link_gain=link_gain)
+    assert_best_everywhere(loaded, result, np.linspace(0.5, 600, 20), link_gain=link_gain)
 
 
 def test_the_value_of_a_switch_between_two_lines_is_their_crossing(clinic):
@@ -166,7 +166,7 @@ def test_the_value_of_a_switch_between_two_lines_is_their_crossing(clinic):
     assert linked.intervals["gain_high"].tolist() == linked.intervals["high"].tolist()
 
 
-def test_of_policies_that_pay_the_same_the_safer_is_told(clinic):
+def test_the_safer_of_equally_good_policies_is_named(clinic):
     loaded = clinic(publisher__policies=["full-domain", "full-domain-no-attack"])
     result = switch_loaded(loaded, "economics.cost", low=1.0, high=400.0)
     last = result.intervals.iloc[-1]
@@ -177,13 +177,15 @@ def test_of_policies_that_pay_the_same_the_safer_is_told(clinic):
 
 @pytest.mark.parametrize(
     ("more", "reason"),
-    [
-        ({"publisher__policies": ["full-domain", "local-recoding"]}, "policy local-recoding is a search"),
-        ({"publisher__suppression_limit": 0.2}, "policy full-domain is a search"),
-        ({"beliefs__cost": 60}, "plans are made with other beliefs"),
-    ],
+    cases(
+        [
+            ({"publisher__policies": ["full-domain", "local-recoding"]}, "policy local-recoding is a search"),
+            ({"beliefs__cost": 60}, "plans are made with other beliefs"),
+        ],
+        [({"beliefs__cost": 60}, "plans are made with other beliefs")],
+    ),
 )
-def test_what_is_no_envelope_is_found_by_halving_and_says_so(clinic, more, reason):
+def test_switches_without_an_envelope_are_found_by_halving(clinic, more, reason):
     loaded = clinic(**more)
     result = switch_loaded(loaded, "economics.loss", high=1_200.0)
     assert not result.manifest["switch"]["exact"]
@@ -192,7 +194,7 @@ def test_what_is_no_envelope_is_found_by_halving_and_says_so(clinic, more, reaso
     assert reason in warning
     assert (result.switches["precision"] > 0).all()
     assert (result.switches["precision"] <= 0.0012).all()
-    assert_best_everywhere(loaded, result, np.linspace(0, 1_200, 30), link_gain=False, near=1e-5)
+    assert_best_everywhere(loaded, result, np.linspace(0, 1_200, 6), link_gain=False, near=1e-5)
 
 
 def test_a_belief_about_the_loss_leaves_plans_as_they_are(clinic):
@@ -200,19 +202,22 @@ def test_a_belief_about_the_loss_leaves_plans_as_they_are(clinic):
     loaded = clinic(beliefs__loss=900)
     result = switch_loaded(loaded, "economics.loss", high=5_000.0)
     assert result.manifest["switch"]["exact"]
-    assert_best_everywhere(loaded, result, np.linspace(0, 5_000, 30), link_gain=False)
+    assert_best_everywhere(loaded, result, np.linspace(0, 5_000, 10), link_gain=False)
 
 
 def test_another_adversary_is_played_along_loss_exactly_and_along_cost_by_halving(clinic):
     loaded = clinic(adversary__planner="fmdp", publisher__unit="record", publisher__policies=["basic", "no-protection"])
     exact = switch_loaded(loaded, "economics.loss", high=3_000.0)
     assert exact.manifest["switch"]["exact"]
-    assert_best_everywhere(loaded, exact, np.linspace(0, 3_000, 12), link_gain=False)
+    assert_best_everywhere(loaded, exact, np.linspace(0, 3_000, 5), link_gain=False)
     halved = switch_loaded(loaded, "economics.cost", high=100.0)
     assert "attacks do not set in at known values" in halved.warnings[0]
 
 
-def test_subjects_who_mask(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("key", "high"), cases([("economics.loss", 4_000.0), ("economics.cost", 60.0)], [("economics.loss", 4_000.0)])
+)
+def test_subjects_who_mask(tmp_path, monkeypatch, key, high):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(4)
     people = pd.DataFrame({"age": rng.choice([30, 40, 50], 60), "sex": rng.choice(["F", "M"], 60)})
@@ -220,13 +225,10 @@ def test_subjects_who_mask(tmp_path, monkeypatch):
     people.head(9).to_csv("patients.csv", index=False)
     Path("mask.toml").write_text(MASKED)
     loaded = load_scenario("mask.toml")
-    result = switch_loaded(loaded, "economics.loss", high=4_000.0)
-    assert result.manifest["switch"]["exact"]
-    assert len(result.switches) >= 1
-    assert_best_everywhere(loaded, result, np.linspace(1, 4_000, 25), link_gain=False)
-    halved = switch_loaded(loaded, "economics.cost", high=60.0)
-    assert not halved.manifest["switch"]["exact"]
-    assert_best_everywhere(loaded, halved, np.linspace(1, 60, 25), link_gain=False, near=1e-5)
+    result = switch_loaded(loaded, key, high=high)
+    assert result.manifest["switch"]["exact"] == (key == "economics.loss")
+    assert len(result.switches) >= (key == "economics.loss")
+    assert_best_everywhere(loaded, result, np.linspace(1, high, 8), link_gain=False, near=1e-5)
 
 
 def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
@@ -240,13 +242,11 @@ def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
     ("key", "options", "says"),
     [
         ("economics.los", {}, r"clinic\.toml: --key: not an amount of the scenario; found 'economics\.los'"),
-        ("publisher.k", {}, "--key: not an amount of the scenario"),
         ("economics.cost", {"link_gain": True}, "--link-gain: the gain is linked to the loss only"),
         ("economics.loss", {"low": 5.0, "high": 2.0}, "--from, --to: no range; found '5 to 2'"),
-        ("economics.loss", {"high": float("inf")}, "no range"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_is_an_error_in_a_line(clinic, key, options, says):
+def test_impossible_options_are_refused_in_one_line(clinic, key, options, says):
     with pytest.raises(InputError, match=says) as error:
         switch_loaded(clinic(), key, **options)
     assert "\n" not in str(error.value)
@@ -261,6 +261,7 @@ def test_an_amount_of_0_needs_a_range_and_one_of_a_column_has_none(clinic):
         switch_loaded(clinic(economics__columns={"loss": "loss"}), "economics.loss")
 
 
+@pytest.mark.deep
 def test_the_command_writes_tables_and_a_figure(clinic, monkeypatch, capsys):
     clinic()
     monkeypatch.setattr("sys.argv", ["reidsim", "switch", "clinic.toml", "--to", "2000", "-o", "found"])

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import pytest
-from layout import misplaced
 
 from reidsim.engine.stress.run import StressResult
-from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
+from reidsim.figures.stress import belief_curves, policy_map, sensitivity_bars
 from reidsim.games.measures import RISK
 from reidsim.reports.illustration import figures_of
 
@@ -43,21 +41,6 @@ CHART = pd.DataFrame(
 )
 
 
-@pytest.mark.deep
-def test_every_text_is_whole_and_none_is_over_another():
-    everywhere = CHART.assign(best="basic", margin=1.0, publisher_payoff=1.0)
-    drawn = [
-        sensitivity_bars(INDICES, MEASURES),
-        belief_curves(CURVES),
-        policy_map(CHART, "economics.loss", "economics.cost"),
-        policy_map(everywhere, "economics.loss", "economics.cost"),
-    ]
-    for figure in drawn:
-        assert misplaced(figure) == []
-    # A policy that is best everywhere is named in the text, without a map.
-    assert [len([axes for axes in figure.axes if axes.get_title(loc="left")]) for figure in drawn[2:]] == [2, 1]
-
-
 def test_bars_are_as_high_as_total_indices_and_marks_are_at_first_order():
     axes = sensitivity_bars(INDICES, MEASURES).axes[0]
     heights = [[bar.get_height() for bar in group] for group in axes.containers if hasattr(group, "patches")]
@@ -80,13 +63,6 @@ def test_the_map_has_the_best_policy_in_each_cell_and_nothing_where_a_run_failed
     cells = figure.axes[0].collections[0].get_array()
     assert np.ma.filled(cells.astype(float), np.nan).ravel()[:3].tolist() == [0, 1, 1]
     assert not np.isfinite(np.ma.filled(cells.astype(float), np.nan).ravel()[3])
-
-
-def test_distributions_end_at_the_largest_value():
-    regrets = pd.DataFrame({"policy": ["basic"] * 3, "publisher_payoff": [3.0, 1.0, 2.0], "regret": [0.0, 4.0, np.nan]})
-    payoff, regret = regret_curves(regrets).axes
-    assert payoff.lines[0].get_xydata().tolist() == [[1, 0.5], [3, 1]]
-    assert regret.lines[0].get_xydata().tolist() == [[0, 0.5], [4, 1]]
 
 
 def test_figures_are_those_of_the_tables_that_can_be_drawn():

@@ -22,12 +22,9 @@ def town(tmp_path):
     [
         ("wan2015", "economics.cost", "beliefs.cost"),
         ("wan2015", "economics.benefit", None),
-        ("wan2015", "adversary.planner", None),
         ("wan2021", "resources.genealogy.size", "beliefs.sizes.genealogy"),
         ("wan2021", "resources.genealogy.missing_alleles", None),
-        ("wan2021", "adversary.confidence_threshold", None),
         ("prasser2017", "adversary.risk", "beliefs.risk"),
-        ("xia2021", "release.seed", None),
     ],
 )
 def test_counterparts(name, key, expected):

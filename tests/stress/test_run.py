@@ -13,7 +13,7 @@ from stress_scenarios import TOWN, UNCERTAIN, write_town
 from typer.testing import CliRunner
 
 from reidsim.cli import app
-from reidsim.engine.run import describe, run_batch
+from reidsim.engine.run import describe
 from reidsim.engine.stress.run import TABLES, stress
 from reidsim.errors import InputError
 from reidsim.reports.illustration import illustrate
@@ -25,7 +25,7 @@ outputs = ["publisher_payoff", "risk_quantile", "risk_if_attacked"]
 planning = "informed"
 guarantee = true
 [stress.sensitivity]
-samples = 16
+samples = 8
 second_order = true
 [stress.robustness]
 quantile = 0.25
@@ -49,7 +49,8 @@ def everything(tmp_path_factory):
     return stress(write_town(tmp_path_factory.mktemp("town"), UNCERTAIN + EVERYTHING))
 
 
-def test_every_part_is_made(everything, tmp_path):
+@pytest.mark.deep
+def test_a_folder_holds_every_table_and_figure(everything, tmp_path):
     assert tuple(everything.tables) == TABLES
     folder = everything.save(tmp_path / "out", illustrate=illustrate)
     names = {path.name for path in (folder / "figures").iterdir()}
@@ -58,15 +59,6 @@ def test_every_part_is_made(everything, tmp_path):
         back = pd.read_parquet(folder / f"{name}.parquet")
         assert list(back.columns) == list(table.columns)
         assert len(back) == len(table)
-
-
-def test_indices_are_of_independent_parameters(everything):
-    """Without protection, variance shares of loss and benefit match the sample."""
-    table = everything.tables["sensitivity"]
-    suppressed = table[(table["policy"] == "suppress-all") & (table["output"] == "publisher_payoff")]
-    assert set(table["index"]) == {"first-order", "total", "second-order"}
-    # Nothing is shared, so nothing is gained; attacks on groups of 31 are never profitable.
-    assert suppressed["value"].eq(0).all()
 
 
 @pytest.mark.deep
@@ -82,7 +74,7 @@ def test_indices_of_a_game_that_is_linear_in_its_prices(tmp_path):
 outputs = ["publisher_payoff"]
 policies = ["no-protection"]
 [stress.sensitivity]
-samples = 1024
+samples = 512
 """,
         TOWN.replace("cost = 12", "cost = 1"),
     )
@@ -95,7 +87,7 @@ samples = 1024
     }  # fmt: skip
     for index in ("first-order", "total"):
         rows = table[table["index"] == index].set_index("parameter")["value"].to_dict()
-        assert rows == pytest.approx(expected, abs=0.02)
+        assert rows == pytest.approx(expected, abs=0.03)
 
 
 def test_robust_strategies_keep_their_promise_among_policies(everything):
@@ -135,9 +127,9 @@ def test_the_map_is_that_of_single_runs(everything):
     assert (chart["margin"] >= 0).all()
 
 
-def test_missing_outputs_are_told(everything):
+def test_missing_outputs_are_reported(everything):
     assert [warning for warning in everything.warnings if "risk_if_attacked under no-attack" in warning] == [
-        "sensitivity of risk_if_attacked under no-attack leaves out 16 of 16 Sobol samples, in which a run failed or "
+        "sensitivity of risk_if_attacked under no-attack leaves out 8 of 8 Sobol samples, in which a run failed or "
         "has no such output; too few are left"
     ]
 
@@ -150,17 +142,6 @@ def test_same_seed_same_bytes(tmp_path):
         pd.testing.assert_frame_equal(table, second.tables[name])
     assert not first.tables["samples"].equals(other.tables["samples"])
     assert first.manifest["points"] == {"sensitivity": 40, "robustness": 12}
-
-
-@pytest.mark.deep
-def test_without_a_section_sensitivity_and_robustness_are_worked_out(tmp_path):
-    result = stress(write_town(tmp_path), method="morris", samples=4)
-    assert set(result.tables) == {"sensitivity", "samples"}
-    result = stress(write_town(tmp_path), overrides={"uncertainty.samples": 3, "stress.sensitivity.samples": 4})
-    assert set(result.tables) == {"sensitivity", "samples"}
-    assert set(stress(write_town(tmp_path), overrides={"uncertainty.samples": 3}).tables) == {
-        "sensitivity", "samples", "robustness", "regrets", "robust_strategies",
-    }  # fmt: skip
 
 
 def test_other_parameters_are_runs_of_the_batch_engine(tmp_path):
@@ -192,38 +173,21 @@ below = 1e9
     assert any("publisher.solver has no counterpart in beliefs" in warning for warning in result.warnings)
 
 
-def test_the_sequential_adversary_has_robust_strategies_too(tmp_path):
-    changes = {"adversary.planner": "fmdp", "publisher.policies": ["basic", "no-attack"], "uncertainty.samples": 3}
-    path = write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n")
-    table = stress(path, overrides=changes).tables["robustness"].set_index("policy")
-    assert set(table.index) >= ROBUST
-    assert table["largest_regret"].min() >= 0
-
-
 BAD = [
     ('[stress]\noutput = ["risk"]\n', r"stress\.output: unknown key.*did you mean 'outputs'"),
-    ('[stress]\noutputs = ["riks"]\n', r"stress\.outputs.*riks"),
     ('[stress]\noutputs = ["usefulness"]\n', r"stress\.outputs: not an output of game 'tables'.*usefulness"),
     ('[stress]\npolicies = ["safe-harbor"]\n', r"stress\.policies: not a policy of the scenario.*safe-harbor"),
-    ('[stress.sensitivity]\nmethod = "sobl"\n', r"stress\.sensitivity\.method.*did you mean 'sobol'"),
     ("[stress.sensitivity]\nsamples = 100\n", r"stress\.sensitivity\.samples: .*found 100; expected 64 or 128"),
     ("[stress.discovery]\n", r"stress\.discovery.*below or above"),
-    ('[stress.discovery]\nbelow = 1\npolicy = "sh"\n', r"stress\.discovery\.policy"),
     ('[[stress.beliefs]]\nkey = "economics.cost"\n', r"stress\.beliefs\[0\]: nothing changes"),
-    ('[[stress.beliefs]]\nkey = "economics.cost"\ntrue = []\n', r"stress\.beliefs\[0\].*empty range"),
     (
         '[[stress.beliefs]]\nkey = "economics.benefit"\ntrue = [1]\n',
         r"stress\.beliefs\[0\]: key: a publisher cannot be",
     ),
     ('[[stress.beliefs]]\nkey = "economics.cost"\ntrue = [-1]\n', r"economics\.cost.*found -1"),
-    ('[[stress.beliefs]]\nkey = "economics.coast"\ntrue = [1]\n', r"cannot be mistaken.*coast"),
     (
         '[stress.map]\nx = { key = "economics.loss", values = [1] }\ny = { key = "economics.loss", values = [2] }\n',
         r"stress\.map\.y\.key: both axes",
-    ),
-    (
-        '[stress.map]\nx = { key = "economics.loss", values = [1] }\ny = { key = "economics.coast", values = [2] }\n',
-        r"economics\.coast: unknown key.*did you mean 'cost'",
     ),
 ]
 
@@ -245,7 +209,6 @@ def test_mistakes_are_named_with_file_and_key(tmp_path, section, message):
     ("uncertain", "message"),
     [
         ("", r"town\.toml: uncertainty: section missing"),
-        (UNCERTAIN.replace("economics.cost", "economics.coast"), r"point 0.*economics\.coast: unknown key"),
         (UNCERTAIN.replace("low = 2,", "low = -20,"), r"point \d+: economics\.cost"),
         (
             UNCERTAIN + '[[uncertainty.correlations]]\nkeys = ["economics.loss", "economics.cost"]\nrank = 0.5\n',
@@ -269,7 +232,7 @@ def test_correlated_parameters_can_be_stressed_without_sensitivity(tmp_path):
     assert points["economics.loss"].corr(points["economics.cost"], method="spearman") > 0.6
 
 
-def test_what_is_of_other_games_is_refused(tmp_path):
+def test_parts_of_other_games_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"stress\.guarantee: of record-level games only"):
         stress("prasser2017", overrides={"stress.guarantee": True})
     with pytest.raises(InputError, match="nobody decides"):
@@ -279,46 +242,12 @@ def test_what_is_of_other_games_is_refused(tmp_path):
         stress(path, overrides={"adversary.planner": "fmdp", "stress.risk_level": 0.9})
 
 
-def test_a_stress_test_that_can_be_is_checked(tmp_path, monkeypatch):
-    path = write_town(tmp_path, UNCERTAIN + EVERYTHING)
-    monkeypatch.setattr("reidsim.engine.stress.run._Stress.run", lambda *a: pytest.fail("computed it"))
-    outcome = CliRunner().invoke(app, ["check", str(path)])
-    assert outcome.exit_code == 0, outcome.output
-    said = "town is ready: 12 points, 1 replication of each; the first: "
-    assert outcome.output.startswith(said)
-
-
-SMALL_MASKING = {
-    "population.recipe": "ystr-genealogy-small",
-    "targets.size": 15,
-    "resources.registry.size": 200,
-    "resources.genealogy.size": 200,
-    "replications": 2,
-}
-
-
 @pytest.mark.deep
-def test_mistaken_subjects_are_those_of_a_sweep_over_truth_and_belief():
-    """The bundled masking stress test, reduced, equals sweeps of the same game."""
-    curve = {"key": "economics.cost", "true": [0.0, 30.0], "believed": [10.0]}
-    sizes = {"key": "resources.genealogy.size", "true": [100, 200]}
-    tables = stress("wan2021-stress", overrides={**SMALL_MASKING, "stress.beliefs": [curve, sizes]}).tables
-    curves = tables["belief_curves"]
-    found = curves.set_index(["key", "true", "policy"])[["publisher_payoff", "risk"]]
-    for key, values, belief in (
-        ("economics.cost", [0.0, 30.0], {"beliefs.cost": 10.0}),
-        ("resources.genealogy.size", [100, 200], {"beliefs.sizes.genealogy": 200}),
-    ):
-        runs = run_batch("wan2021", overrides={**SMALL_MASKING, **belief, "sweep.values": {key: values}}).runs
-        expected = runs.groupby([key, "policy"], sort=False)[["publisher_payoff", "risk"]].mean()
-        here = found.loc[key]
-        np.testing.assert_allclose(here.to_numpy(), expected.loc[here.index].to_numpy(), atol=1e-12)
-        assert len(here) == 2 * 3
-
-
 def test_the_command_prints_and_writes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n[stress.discovery]\nbelow = 60\n")
+    checked = CliRunner().invoke(app, ["check", "town.toml"])
+    assert checked.output.startswith("town is ready: 12 points, 1 replication of each; the first: ")
     outcome = CliRunner().invoke(app, ["stress", "town.toml", "--method", "morris", "--samples", "4", "-o", "out"])
     assert outcome.exit_code == 0, outcome.output
     assert "robust-maximin" in outcome.output
@@ -328,16 +257,16 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
     again = CliRunner().invoke(app, ["stress", "town.toml", "-o", "out"])
     assert isinstance(again.exception, InputError)
     assert "folder is not empty" in str(again.exception)
-    few = CliRunner().invoke(app, ["stress", "town.toml", "--method", "sobol", "--samples", "5"])
+
+
+def test_a_number_of_sobol_samples_that_is_no_power_of_two_is_refused(tmp_path):
+    few = CliRunner().invoke(app, ["stress", str(write_town(tmp_path)), "--method", "sobol", "--samples", "5"])
     assert str(few.exception).startswith("--samples: a Sobol sequence is balanced at powers of 2 only; found 5")
 
 
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
-@pytest.mark.parametrize(
-    ("executor", "number", "code"), [("serial", signal.SIGINT, 130), ("processes", signal.SIGTERM, 143)]
-)
-def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path, executor, number, code):
+def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path):
     uncertain = """
 [uncertainty.parameters]
 "publisher.solver" = { distribution = "discrete", values = ["backward-induction", "branch-and-bound"] }
@@ -346,12 +275,12 @@ def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path, executor, num
 samples = 3000
 """
     write_town(tmp_path, uncertain)
-    command = [str(Path(sys.executable).parent / "reidsim"), "stress", "town.toml", "--executor", executor]
+    command = [str(Path(sys.executable).parent / "reidsim"), "stress", "town.toml", "--executor", "serial"]
     journal = tmp_path / "kept" / "journal.jsonl"
     some_ended = once(lambda: has_content(journal))
-    ended = stopped([*command, "--runs", "kept"], some_ended, number, cwd=tmp_path)
+    ended = stopped([*command, "--runs", "kept"], some_ended, signal.SIGINT, cwd=tmp_path)
     goes_on = "the same command with --runs kept goes on from there"
-    assert ended == (code, "", f"reidsim: interrupted; runs that ended are kept in kept: {goes_on}\n")
+    assert ended == (130, "", f"reidsim: interrupted; runs that ended are kept in kept: {goes_on}\n")
     kept = len(journal.read_bytes().splitlines())
     assert 0 < kept < 3000
     assert not (tmp_path / "results").exists()
@@ -371,3 +300,11 @@ def interrupting(steps):
             raise KeyboardInterrupt
 
     return progress
+
+
+def test_the_sequential_adversary_has_robust_strategies_too(tmp_path):
+    changes = {"adversary.planner": "fmdp", "publisher.policies": ["basic", "no-attack"], "uncertainty.samples": 3}
+    path = write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n")
+    table = stress(path, overrides=changes).tables["robustness"].set_index("policy")
+    assert set(table.index) >= ROBUST
+    assert table["largest_regret"].min() >= 0

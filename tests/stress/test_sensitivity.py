@@ -102,15 +102,6 @@ def test_blocks_with_a_failed_run_are_left_out_whole(method, failed, place, what
         assert table.equals(analyse(design, output, seed=1))
 
 
-def test_indices_are_missing_if_more_than_half_of_the_blocks_failed():
-    design = sobol_design(("a", "b"), 16, 7)
-    output = design.probabilities.sum(axis=1)
-    output[: 9 * design.block_size : design.block_size] = np.nan
-    table = analyse(design, output, seed=1)
-    assert table[["value", "low", "high"]].isna().all(axis=None)
-    assert table["blocks"].eq(7).all()
-
-
 @pytest.mark.parametrize("make", [sobol_design, morris_design])
 def test_a_constant_output_has_indices_of_zero(make):
     design = make(("a", "b"), 8, 7)
