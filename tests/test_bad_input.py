@@ -188,9 +188,9 @@ RULES = [
          says=["attributes.age.hierarchy", "found 30", "31 or more"]),
     case("intervals of text", sex_rule('{ rule = "intervals", widths = [2] }'),
          says=["attributes.sex.hierarchy", "not a whole number", "'F'"]),
-    case("prefixes of codes of several lengths", age_rule('{ rule = "prefix", digits = [1] }'),
+    case("prefixes of codes of different lengths", age_rule('{ rule = "prefix", digits = [1] }'),
          edit(PEOPLE, "32,M,S1", "100,M,S1"),
-         says=["town.toml", "attributes.age.hierarchy", "codes of several lengths", "[2, 3]"]),
+         says=["town.toml", "attributes.age.hierarchy", "codes of different lengths", "[2, 3]"]),
     case("prefixes that do not shorten", age_rule('{ rule = "prefix", digits = [2] }'),
          says=["attributes.age.hierarchy", "digits", "[2]"]),
     case("group of an unknown category", sex_rule('{ rule = "groups", groups = [[["F", "X"]]] }'),
@@ -242,8 +242,8 @@ RECORDS = [
     case("name of 300 characters", edit(SCENARIO, '"patients.csv"', f'"{"p" * 300}"'), says=["cannot be read"]),
     case("Latin-1", write(PATIENTS, "Name,Geschlecht,Alter,Bezirk\nJürgen,m,30,N1\n".encode("latin-1")),
          says=["patients.csv", "UTF-8"]),
-    case("not an Adult file", release('path = "patients.csv"\nformat = "adult"'),
-         says=["patients.csv", "not an Adult file", "4 columns", "15 columns"]),
+    case("not a file of the Adult data set", release('path = "patients.csv"\nformat = "adult"'),
+         says=["patients.csv", "not a file of the Adult data set", "4 columns", "15 columns"]),
     case("table unknown", release('table = "adlt"'), says=["'adlt'", "did you mean 'adult'?"]),
     *[
         case(f"broken {ending}", edit(SCENARIO, '"patients.csv"', f'"p.csv.{ending}"'),
@@ -503,7 +503,7 @@ def test_a_scenario_of_too_many_keys_is_refused_at_once(town, reidsim_):
     ("text", "says"),
     [
         (",".join(f"c{number}" for number in range(100_000)) + "\n1\n", "too many columns; found 100000"),
-        ("a,b\n1," + "x" * 3_000_000 + "\n", "a row of more than a megabyte"),
+        ("a,b\n1," + "x" * 3_000_000 + "\n", "a row is longer than a megabyte"),
     ],
     ids=["columns", "cell"],
 )

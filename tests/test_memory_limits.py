@@ -77,7 +77,7 @@ def test_links_in_a_results_folder_are_not_followed(batch, tmp_path, name):
 
 def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     (batch / "runs.parquet").write_bytes(b"PAR1" + bytes(50))
-    with pytest.raises(InputError, match="changed since the batch ended"):
+    with pytest.raises(InputError, match="the file changed since the batch ended"):
         rerun_one(batch, "0/0")
     manifest = json.loads((batch / "manifest.json").read_text())
     # Folders of earlier versions have no description of their tables.
@@ -187,7 +187,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     solver = sys.modules["reidsim.games.branch_and_bound"]
     with monkeypatch.context() as few:
         few.setattr(solver, "_MOST_OPEN", 20)
-        with pytest.raises(InputError, match="too many strategies that may be best, for branch and bound; found 20;"):
+        with pytest.raises(InputError, match="too many candidate strategies for branch and bound; found 20;"):
             reidsim.run(path, overrides=costs)
     # Or before memory runs out, because the tables keep growing.
     study = TABLES.build(load_scenario(path, costs))

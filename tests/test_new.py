@@ -377,7 +377,7 @@ def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
     assert "found 'Martian'" in err
     code, _, err = reidsim_("new", "residents.csv", *options, "--drop", "marital", "--unmatched-unique", "race")
     assert code == 0
-    assert "column 'race': 1 row with a value that nobody in the population has, such as 'Martian'" in err
+    assert "column 'race': 1 row with a value that no person in the population has, such as 'Martian'" in err
     scenario = load_scenario("residents/residents.toml").scenario
     assert (scenario.adversary.risk, scenario.population.recipe) == ("journalist", "tennessee-2010")
     assert {name: a.column for name, a in scenario.attributes.items()} == {
@@ -400,7 +400,7 @@ def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--quasi-identifier", "planet"], "column 'planet': not an attribute of the population"),
+        (["--quasi-identifier", "planet"], "column 'planet': the population has no matching attribute"),
         (["--population", "tennesee-2010"], "did you mean 'tennessee-2010'?"),
     ],
 )
@@ -445,11 +445,11 @@ def test_a_file_that_cannot_be_used_is_told_in_one_line(folder, reidsim_, case):
     ("arguments", "message"),
     [
         (["."], "is a folder"),
-        (["data.csv", "--loss", "-1"], "--loss: not an amount; found -1.0"),
-        (["data.csv", "--delimiter", ";;"], "--delimiter: not a delimiter"),
+        (["data.csv", "--loss", "-1"], "--loss: amount out of range; found -1.0"),
+        (["data.csv", "--delimiter", ";;"], "--delimiter: invalid delimiter"),
         (
             ["data.csv", "--delimiter", ";"],
-            "data.csv: --delimiter: it does not divide the file into columns; found ';'; expected ',' (which divides",
+            "data.csv: --delimiter: the delimiter does not separate columns; found ';'; expected ',' (which divides",
         ),
         (["data.csv", "--quasi-identifier", "agr"], "did you mean 'age'?"),
         (["data.csv", "-o", "taken"], "folder is not empty"),

@@ -124,12 +124,12 @@ def test_days_are_those_that_clerks_meant(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"merged": ["zip"]}, "--merge: no values of nearly the same spelling; found 'zip'"),
+        ({"merged": ["zip"]}, "--merge: the column has no similar spellings to merge; found 'zip'"),
         ({"merged": ["diagnosis"]}, "--merge: not a quasi-identifier; found 'diagnosis'"),
         ({"merged": ["rase"]}, "column 'rase': column missing"),
-        ({"age_on": "31.12.2023"}, "--age-on: not a day; found '31.12.2023'; expected one as 2024-06-30"),
-        ({"age_on": "2023-12-31", "dropped": ["dob"]}, "--age-on: nothing becomes an age"),
-        ({"encoding": "latin1000"}, "no such encoding; found 'latin1000'"),
+        ({"age_on": "31.12.2023"}, "--age-on: not a day; found '31.12.2023'; expected a date such as 2024-06-30"),
+        ({"age_on": "2023-12-31", "dropped": ["dob"]}, "--age-on: no quasi-identifier holds dates of birth"),
+        ({"encoding": "latin1000"}, "unknown encoding; found 'latin1000'"),
     ],
 )
 def test_options_that_do_not_fit_the_columns_are_refused(folder, options, message):
@@ -226,7 +226,7 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
     draft, loaded = drafted(folder, RECORDS, population="everybody.toml", unmatched_unique=["race"])
     assert [column.profile.name for column in draft.choice.chosen] == ["age", "race"]
     assert [warning for warning in draft.warnings if "nobody" in warning] == [
-        "column 'race': 20 rows with a value that nobody in the population has, such as 'Martian'; they count as "
+        "column 'race': 20 rows with a value that no person in the population has, such as 'Martian'; they count as "
         "nobody's"
     ]
     study = build_study(loaded)

@@ -133,7 +133,7 @@ def test_text_is_read_in_the_encoding_that_is_given(tmp_path, encoding):
         (TEXT.encode("latin-1"), "utf-8", "or give its encoding, such as latin-1"),
         (TEXT.encode("utf-16"), "utf-8", "or give the encoding utf-16"),
         (TEXT.encode("latin-1"), "ascii", "line 2: not a text file in ascii; found 'byte 0xf6'"),
-        (TEXT.encode(), "latin1000", "no such encoding; found 'latin1000'"),
+        (TEXT.encode(), "latin1000", "unknown encoding; found 'latin1000'"),
     ],
 )
 def test_what_cannot_be_decoded_is_told(tmp_path, content, encoding, message):

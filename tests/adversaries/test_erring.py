@@ -256,10 +256,10 @@ def test_a_fit_is_where_the_likelihood_is_highest(tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"attacked": [1, 0]}, "every decision follows the payoff, so the higher the precision the better it fits"),
+        ({"attacked": [1, 0]}, "every decision follows the payoff, so the likelihood has no maximum"),
         (
             {"cost": [0.0, 0.0], "gain": [0.0, 0.0]},
-            "decisions from which no precision can be estimated; found '2 decisions'",
+            "no precision can be estimated from these decisions; found '2 decisions'",
         ),
         ({"attacked": ["1", "maybe"]}, r"row 2, column 'attacked': value not allowed; found 'maybe'; expected 1 or 0"),
         ({"success": [0.5, 1.5]}, "row 2, column 'success': value not allowed; found '1.5'; expected a probability"),

@@ -114,7 +114,7 @@ def example(n_loci=2, **change):
 def test_a_target_who_is_not_registered_is_never_identified():
     world, space, loci = example(targets={"age": [41]})
     attack = two_stage_attack(loci, np.array([0.003, 0.003]))
-    with pytest.raises(InputError, match="target is not in the registry"):
+    with pytest.raises(InputError, match="a target is not in table registry"):
         MultistageLinker(attack, world, space)
     world = MultistageWorld(world.targets, world.resources, np.array([False]))
     arrays = compile_two_stage(attack, world, space)
@@ -153,7 +153,7 @@ def test_unusable_chains_are_named(stages, message):
             (InferByLinkage("zip", "voters", ("surname",)), InferSurname(("l0", "l1"), ANCESTRY), Identify(("zip",))),
             "stage 1: attribute neither released nor inferred.*'surname'",
         ),
-        ((InferByLinkage("zip", "voter", ("age",)), Identify(("zip",))), "resource unknown.*did you mean 'voters'"),
+        ((InferByLinkage("zip", "voter", ("age",)), Identify(("zip",))), "unknown resource.*did you mean 'voters'"),
         ((InferByLinkage("income", "voters", ("age",)), Identify(("age",))), "voters: income: column missing"),
     ],
 )
@@ -168,7 +168,7 @@ def test_chains_that_do_not_fit_the_world_are_named(stages, message):
     [
         (lambda: PersonTable("targets", {"age": np.array([30, -1])}), "targets: age, row 2: .*found -1"),
         (lambda: PersonTable("genealogy", {"a": np.zeros(2), "b": np.zeros(3)}), "columns differ in length"),
-        (lambda: MultistageWorld(PersonTable("targets", {"age": np.zeros(0)}), {}), "nobody in the table"),
+        (lambda: MultistageWorld(PersonTable("targets", {"age": np.zeros(0)}), {}), "the table has no rows"),
         (lambda: two_stage_attack(("a",), [0.1], confidence_threshold=1.2), "confidence_threshold.*1.2"),
         (lambda: two_stage_attack(("a",), [0.1], cost=np.inf), "cost of the adversary out of range"),
         (lambda: two_stage_attack(("a", "a"), [0.1, 0.1]), "attribute named twice"),

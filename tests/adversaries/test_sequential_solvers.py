@@ -121,7 +121,7 @@ def test_programs_of_too_many_states_are_refused_with_advice(solver):
         lambda: plan_known(attack, np.array([100_000])),
         lambda: plan_unknown(attack, np.array([1]), BinomialBelief(10**6, np.array([0.1]))),
     ):
-        with pytest.raises(InputError, match=r"sequential.solver: linear programs of too many states") as caught:
+        with pytest.raises(InputError, match=r"sequential.solver: the linear programs have too many states") as caught:
             plan()
         assert "backward-induction" in caught.value.hint
 

@@ -112,7 +112,8 @@ def test_what_a_masking_scenario_refuses(changes, message, families_file):
 def test_budgets_below_the_cheapest_attack_are_warned_of(town_file):
     result = reidsim.run(town_file, overrides={"adversaries.x.budget": 0.5})
     assert result.warnings[0] == (
-        "nobody can attack, as budgets are below the cheapest attack: 'x' has 0.5, an attack costs 1"
+        "no adversary can attack, because budgets are below the cost of the "
+        "cheapest attack: 'x' has 0.5, an attack costs 1"
     )
     assert result.summary["share_attacked"].eq(0).all()
     two = {"x": {"weight": 0.5, "budget": 0.5}, "y": {"weight": 0.5}}

@@ -93,7 +93,7 @@ def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
     assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before}
     assert len(before) == sum(path.is_file() for path in Path("out").rglob("*"))
     Path("out/runs.parquet").write_bytes(b"PAR1" + bytes(100))
-    with pytest.raises(InputError, match=r"out/runs\.parquet: changed since the batch ended"):
+    with pytest.raises(InputError, match=r"out/runs\.parquet: the file changed since the batch ended"):
         reidsim.run_batch(town, overrides=changes, folder="out", resume=True)
 
 
@@ -109,13 +109,13 @@ def test_an_unfinished_batch_is_resumed_only_by_the_same_command_and_damaged_lin
         reidsim.run_batch(town, overrides=SWEEP, folder="out")
     with pytest.raises(InputError, match="a batch of another scenario"):
         reidsim.run_batch(town, overrides=DRAWN, folder="out", resume=True)
-    with pytest.raises(InputError, match="out: the folder holds a batch of another seed; found 7; expected 8"):
+    with pytest.raises(InputError, match="out: the folder holds a batch with another seed; found 7; expected 8"):
         reidsim.run_batch(town, overrides=SWEEP, seed=8, folder="out", resume=True)
     path = Path("out/journal.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([b"123\n", *lines[1:]]))
     result = reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
-    assert "1 line of journal.jsonl could not be read; their runs were repeated" in result.warnings
+    assert "1 line of journal.jsonl could not be read; the runs of these lines were repeated" in result.warnings
     pd.testing.assert_frame_equal(result.runs, reidsim.run_batch(town, overrides=SWEEP).runs)
 
 
@@ -140,7 +140,7 @@ def test_an_interrupt_says_how_to_go_on_and_leaves_no_worker(town, monkeypatch, 
     command = [str(Path(sys.executable).parent / "reidsim"), "run", town, "-o", "out", "--executor", executor]
     changes = 'sweep.values={"economics.loss"={from=1,to=200,points=3000}}'
     ended = stopped([*command, "--set", changes], some_ended, number, ignored=ignored)
-    assert ended == (code, "", "reidsim: interrupted; runs that ended are kept in out: go on with --resume -o out\n")
+    assert ended == (code, "", "reidsim: interrupted; finished runs are kept in out: go on with --resume -o out\n")
     assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["state"] == "running"
     assert 0 < len(read_runs(Path("out"))) < 6000
     assert read_runs(Path("out"))["state"].eq("complete").all()
@@ -196,16 +196,16 @@ def test_one_run_repeated_alone(town):
     for key in (row["run"], row["run"][:8], f"{row['point']}/{row['replication']}"):
         repeated = rerun_one(Path("out"), key)
         assert repeated.task.key == row["run"]
-        assert repeated.verdict == "The same numbers as in the folder."
+        assert repeated.verdict == "All values equal the values in the folder."
     changed = stored.assign(utility=stored["utility"] / 2)
     changed.to_parquet("out/runs.parquet")
-    with pytest.raises(InputError, match=r"out/runs\.parquet: changed since the batch ended"):
+    with pytest.raises(InputError, match=r"out/runs\.parquet: the file changed since the batch ended"):
         rerun_one(Path("out"), row["run"])
     # Simulate another version: the manifest records the version numbers.
     manifest = json.loads(Path("out/manifest.json").read_text())
     manifest["tables"]["runs.parquet"] = sha256_of(Path("out/runs.parquet"))
     Path("out/manifest.json").write_text(json.dumps(manifest))
-    assert rerun_one(Path("out"), row["run"]).verdict == "Other numbers than in the folder."
+    assert rerun_one(Path("out"), row["run"]).verdict == "Some values differ from the folder."
     for key in ("0/99", "8/0", "nonsense", ""):
         with pytest.raises(InputError, match=r"no such run|more than one run"):
             rerun_one(Path("out"), key)
@@ -252,10 +252,10 @@ def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
         whole = path.read_bytes()
         for place in (4, len(whole) // 3):
             path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-            with pytest.raises(InputError, match=rf"{table}\.parquet: changed since the batch ended"):
+            with pytest.raises(InputError, match=rf"{table}\.parquet: the file changed since the batch ended"):
                 reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
         path.unlink()
-        with pytest.raises(InputError, match=rf"{table}\.parquet: no such file in a complete batch"):
+        with pytest.raises(InputError, match=rf"{table}\.parquet: file missing from a complete batch"):
             reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
         path.write_bytes(whole)
 

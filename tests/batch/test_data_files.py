@@ -176,7 +176,7 @@ def test_a_run_repeated_with_other_data_says_so(work):
     lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
     Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
     assert rerun_one(Path("out"), "1/0").verdict == (
-        "Other numbers than in the folder; since then, data files changed: patients.csv."
+        "Some values differ from the folder; data files changed since then: patients.csv."
     )
 
 

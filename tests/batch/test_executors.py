@@ -97,7 +97,7 @@ def test_processes_that_are_killed_or_hang_cost_nobody_else(tmp_path, no_process
     found = outcomes_of(ProcessExecutor(2, timeout=2), work, 16)
     check_squares(found, but=(3, 5, 9))
     assert {number: found[number].state for number in (3, 5, 9)} == {3: "failed", 5: "killed", 9: "timeout"}
-    assert found[5].error == "the process that worked on it was ended by SIGKILL, twice"
+    assert found[5].error == "the process that executed the run was ended by SIGKILL, twice"
     # Only tasks whose worker died were started twice.
     begun = Counter((tmp_path / "begun.txt").read_text().split())
     assert {number for number, times in begun.items() if times > 1} == {"5", "7"}
@@ -190,13 +190,13 @@ def test_a_scheduler_that_is_not_there_is_reported_within_seconds(address):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("proceses", {}, "no such executor.*did you mean 'processes'"),
+        ("proceses", {}, "unknown executor.*did you mean 'processes'"),
         ("serial", {"workers": 2}, "number of processes"),
         ("dask", {"scheduler": "tcp://a:1", "workers": 2}, "number of processes"),
-        ("processes", {"scheduler": "tcp://a:1"}, "only dask has a scheduler"),
-        ("dask", {"timeout": 1}, "runs cannot be given up there"),
+        ("processes", {"scheduler": "tcp://a:1"}, "a scheduler needs executor dask"),
+        ("dask", {"timeout": 1}, "this executor does not support a time limit"),
         ("auto", {"timeout": 0}, "not a time"),
-        ("auto", {"workers": 0}, "not a number of processes"),
+        ("auto", {"workers": 0}, "number of processes out of range"),
         ("processes", {"workers": 99_999_999_999_999_999_999}, "too many processes.*or fewer: this computer has"),
         ("dask", {"workers": 100_000}, "too many processes.*or fewer: this computer has"),
     ],

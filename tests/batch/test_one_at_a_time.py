@@ -127,7 +127,7 @@ def test_a_key_that_stays_needs_a_value_in_the_scenario(town):
     changes = {"sweep": {"values": {"economics.gain": [1], "economics.loss": [2]},
                          "one_at_a_time": ["economics.gain", "economics.loss"]}}  # fmt: skip
     with pytest.raises(
-        InputError, match=r"town.toml: sweep.one_at_a_time: key without a value of its own; found 'econ"
+        InputError, match=r"town.toml: sweep.one_at_a_time: the scenario sets no value for the key; found 'econ"
     ):
         reidsim.run_batch(town, overrides=changes)
 

@@ -65,7 +65,7 @@ def wait_for_two(address):
 def test_workers_that_see_other_files_or_no_module_are_refused(cluster, tmp_path, monkeypatch):
     address, hidden, shared = cluster
     sweep = {"sweep.values": {"economics.loss": [30, 60]}}
-    with pytest.raises(InputError, match=r"a dask worker does not see the same files: .*patients\.csv"):
+    with pytest.raises(InputError, match=r"a dask worker lacks files or has different files: .*patients\.csv"):
         reidsim.run_batch(hidden / "town.toml", overrides=sweep, executor="dask", scheduler=address)
     # A module on the path of this process only.
     (tmp_path / "elsewhere.py").write_text(

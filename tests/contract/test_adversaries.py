@@ -154,7 +154,9 @@ def test_information_that_nobody_can_have_is_refused():
     class Clairvoyant(OneShot):
         decides_on = frozenset({"group_sizes"})
 
-    with pytest.raises(InputError, match=r"Clairvoyant.decides_on: an adversary cannot decide on this; found 'group"):
+    with pytest.raises(
+        InputError, match=r"Clairvoyant.decides_on: an adversary cannot base its decision on this field; found 'group"
+    ):
         declared_information(Clairvoyant())
     assert declared_information(OneShot()) == KNOWABLE
     assert not KNOWABLE & TRUTH

@@ -242,7 +242,10 @@ def test_partial_knowledge_in_a_masking_game_is_replied_to_exactly():
         (lambda: SameForm(limit=1.2), "limit"),
         (
             lambda: FixedForms("rule", np.zeros(3, dtype=np.int64)).choose(GAMES["lattice-always"]),
-            r"rule: releases for another number of records; found \(3,\); expected one release, or one for each of 12",
+            (
+                r"rule: the number of releases differs from the number of records; found "
+                r"\(3,\); expected one release, or one for each of 12"
+            ),
         ),
         (
             lambda: FixedForms("rule", 12).choose(GAMES["lattice-always"]),
@@ -251,28 +254,28 @@ def test_partial_knowledge_in_a_masking_game_is_replied_to_exactly():
         (lambda: FixedForms("rule", -2).choose(GAMES["lattice-always"]), "no such release; found -2"),
         (
             lambda: BestReply(search="greedy", no_attack=True).choose(GAMES["lattice-always"]),
-            "greedy search of a lattice cannot meet a constraint",
+            "greedy search does not support constraints",
         ),
         (
             lambda: BestReply(search="greedy").choose(partial_knowledge()),
-            "basic: greedy search of a masking game; expected an attack in two stages, or search 'exact'",
+            "basic: greedy search does not support this attack; expected an attack in two stages, or search 'exact'",
         ),
         (
             lambda: BestReply(search="anytime").choose(GAMES["lattice-always"]),
-            "basic: anytime search is of masking games; expected search 'exact' or 'greedy'",
+            "basic: anytime search needs a masking game; expected search 'exact' or 'greedy'",
         ),
         (lambda: LocalRecoding(limit=-0.1), "limit"),
         (lambda: MultiDimensional(limit=1.1), "limit"),
         (lambda: KAnonymity(limit=1.1), "limit"),
         (lambda: KAnonymity(k=0), "k-anonymity: k of k-anonymity too small; found 0"),
-        (lambda: KAnonymity().choose(masking_world()), "k-anonymity: classes are those of levels of hierarchies"),
+        (lambda: KAnonymity().choose(masking_world()), "k-anonymity: k-anonymity needs generalization hierarchies"),
         (
             lambda: MultiDimensional().choose(masking_world()),
             "multi-dimensional: regions are split by levels of hierarchies; expected a lattice",
         ),
         (
             lambda: BestReply(minimum=np.zeros(10, dtype=np.int64)).choose(masking_world()),
-            "a masking game has no minimum",
+            "a masking game does not support a minimum strategy",
         ),
     ],
 )

@@ -131,7 +131,7 @@ def test_prices_by_record_leave_out_adversaries_who_need_one_price(tmp_path):
     prices = {"economics.columns.loss": "worth", "publisher.policies": ["basic"]}
     play = cross_play(write_ward(tmp_path), overrides=prices)
     assert "fmdp" not in play.matrix("risk").columns
-    left_out = "adversary 'fmdp' cannot play: a sequential attack has one gain and one cost for all records"
+    left_out = "adversary 'fmdp' cannot play: a sequential attack needs the same gain and the same cost for all records"
     assert left_out in play.warnings
     assert row(play.table, "basic", "one-shot", "one-shot")["publisher_payoff"] > 0
 
@@ -182,7 +182,7 @@ def test_the_command(tmp_path, monkeypatch):
             lambda: cross_play(
                 "xia2015", overrides={"population.counts": "expected", "adversary.sequential.registry": None}
             ),
-            "not a group size",
+            "invalid group size",
         ),
     ],
 )

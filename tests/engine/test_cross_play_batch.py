@@ -127,11 +127,11 @@ def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
     pd.testing.assert_frame_equal(read_runs(folder), batch.table, check_exact=True)
     again = cross_play(TOWN, overrides=DESIGN, folder=folder, resume=True)
     pd.testing.assert_frame_equal(again.worst_cases, batch.worst_cases, check_exact=True)
-    with pytest.raises(InputError, match="other options, or of another command"):
+    with pytest.raises(InputError, match="other options, or from another command"):
         cross_play(TOWN, overrides=DESIGN, folder=folder, resume=True, attack_rate=0.2)
-    with pytest.raises(InputError, match="other options, or of another command"):
+    with pytest.raises(InputError, match="other options, or from another command"):
         reidsim.run_batch(TOWN, overrides=DESIGN, folder=folder, resume=True)
-    with pytest.raises(InputError, match="runs of cross-play are not repeated alone"):
+    with pytest.raises(InputError, match="a run of cross-play cannot be repeated alone"):
         rerun_one(folder, "0/0")
     assert sorted(path.name for path in folder.iterdir()) == [
         "cross_play.parquet", "manifest.json", "statistics.parquet", "worst_cases.parquet",
@@ -187,5 +187,5 @@ def test_options_of_a_batch_are_refused_for_a_single_run(tmp_path):
     for options, found in (({"workers": 2}, "workers"), ({"folder": tmp_path / "one"}, "folder")):
         with pytest.raises(InputError, match=f"the scenario is a single run; found '{found}'"):
             cross_play(TOWN, **options)
-    with pytest.raises(InputError, match="nothing to go on with"):
+    with pytest.raises(InputError, match="no folder to resume from"):
         cross_play(TOWN, resume=True)

@@ -108,7 +108,7 @@ def test_a_defender_who_cannot_play_everywhere_takes_no_part():
     runs = pd.DataFrame(cells, columns=["defender", "adversary", "publisher_payoff"])
     runs = runs.assign(plans_against="", point=0, adversary_payoff=0.0, regret=0.0)
     tables, left_out = equilibrium_tables(runs, Design(pd.DataFrame(index=range(1))))
-    assert left_out == ("no part in equilibria, since it cannot play everywhere: b",)
+    assert left_out == ("left out of equilibria, because payoffs against some adversaries are missing: b",)
     assert set(tables["mixtures"]["strategy"]) <= {"a", "x", "y"}
     assert tables["equilibria"]["value"].iloc[0] == 1.0
 
@@ -130,8 +130,8 @@ def test_the_command_prints_mixtures_and_iterations(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"double_oracle": "zero"}, "double_oracle: no such game; found 'zero'; expected one of"),
-        ({"double_oracle": "zero-sum", "tolerance": -1}, "tolerance: not a tolerance"),
+        ({"double_oracle": "zero"}, "double_oracle: unknown kind of game; found 'zero'; expected one of"),
+        ({"double_oracle": "zero-sum", "tolerance": -1}, "tolerance: tolerance out of range"),
     ],
 )
 def test_impossible_options_are_refused(options, problem):

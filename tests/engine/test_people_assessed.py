@@ -146,7 +146,7 @@ def test_rows_of_one_person_in_different_groups_are_an_error(tmp_path):
     number = hospital.rows_of(hospital.people[0])[1]
     frame = hospital.frame()
     frame.loc[number, "ward"] = "*"
-    with pytest.raises(InputError, match="records of one person are generalized in different ways") as error:
+    with pytest.raises(InputError, match="records of the same person are generalized to different levels") as error:
         reidsim.run(written(tmp_path, hospital, frame=frame))
     assert f"row {number + 1}" in str(error.value)
 
@@ -156,7 +156,7 @@ def test_rows_of_one_person_in_different_groups_are_an_error(tmp_path):
     [
         ({"release.person": "age", "release.attributes": ["age"]}, "the key of persons is a quasi-identifier"),
         ({"release.person": "who"}, "column 'who': column missing"),
-        ({"expectation.method": "monte-carlo"}, "people of several records are assessed exactly"),
+        ({"expectation.method": "monte-carlo"}, "Monte Carlo needs one record per person"),
     ],
 )
 def test_unusable_keys_are_refused(tmp_path, changes, told):

@@ -190,7 +190,7 @@ def test_switches_without_an_envelope_are_found_by_halving(clinic, more, reason)
     result = switch_loaded(loaded, "economics.loss", high=1_200.0)
     assert not result.manifest["switch"]["exact"]
     (warning,) = result.warnings
-    assert warning.startswith("switches are found to 0.0012, not exactly")
+    assert warning.startswith("switches are located only to within 0.0012, not exactly")
     assert reason in warning
     assert (result.switches["precision"] > 0).all()
     assert (result.switches["precision"] <= 0.0012).all()
@@ -241,8 +241,8 @@ def test_a_budget_of_values_leaves_the_rest_open(clinic, monkeypatch):
 @pytest.mark.parametrize(
     ("key", "options", "says"),
     [
-        ("economics.los", {}, r"clinic\.toml: --key: not an amount of the scenario; found 'economics\.los'"),
-        ("economics.cost", {"link_gain": True}, "--link-gain: the gain is linked to the loss only"),
+        ("economics.los", {}, r"clinic\.toml: --key: not a payoff parameter of the scenario; found 'economics\.los'"),
+        ("economics.cost", {"link_gain": True}, "--link-gain: the gain can be linked to the loss only"),
         ("economics.loss", {"low": 5.0, "high": 2.0}, "--from, --to: no range; found '5 to 2'"),
     ],
 )  # fmt: skip
@@ -257,7 +257,9 @@ def test_an_amount_of_0_needs_a_range_and_one_of_a_column_has_none(clinic):
         switch_loaded(clinic(economics__loss=0, economics__gain=300), "economics.loss")
     frame = pd.read_csv("people.csv").assign(loss=range(40))
     frame.to_csv("people.csv", index=False)
-    with pytest.raises(InputError, match=r"--key: the amount differs by record; found \"economics\.loss, column"):
+    with pytest.raises(
+        InputError, match=r"--key: the payoff parameter differs by record; found \"economics\.loss, column"
+    ):
         switch_loaded(clinic(economics__columns={"loss": "loss"}), "economics.loss")
 
 

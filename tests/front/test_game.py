@@ -298,7 +298,10 @@ class TooFew:
     ("make", "says"),
     [
         (lambda: game_of(loss=-1), r"^Game: argument 'loss': value not allowed; found -1"),
-        (lambda: game_of(benefit=[1, 2], unit="table"), r"^Game: argument 'benefit': not an amount for each record"),
+        (lambda: game_of(benefit=[1, 2], unit="table"), (
+            r"^Game: argument 'benefit': amount out of "
+            r"range for each record"
+        )),
         (lambda: game_of(benefit="wort", unit="table"), r"^Game: argument 'benefit': no such column.*'worth'"),
         (lambda: game_of(adversary=reidsim.OneShot(60, -2)), r"^Game: argument 'adversary', cost: value not allowed"),
         (lambda: game_of(adversary=reidsim.Sequential(1, 1, discount=2)), r"^Game: argument 'adversary', discount"),

@@ -95,8 +95,8 @@ def test_one_of_several_alike_is_the_game_against_it():
     ("who", "message"),
     [
         ({"a": {"gian": 5}}, r"argument 'adversaries', a: not said of an adversary; found 'gian'.*did you mean 'gain'"),
-        ({"a": {"weight": 0.5}, "b": {}}, r"masking_game.*weights of the types do not sum to 1; found 0.5"),
-        ({"a": {"weight": 2.0}}, r"masking_game: a: weight of a type out of range; found 2"),
+        ({"a": {"weight": 0.5}, "b": {}}, r"masking_game.*weights of the adversary types do not sum to 1; found 0.5"),
+        ({"a": {"weight": 2.0}}, r"masking_game: a: weight of the adversary type out of range; found 2"),
         ({"a": {"gain": -1.0}}, r"masking_game: gain of the adversary out of range; found -1"),
     ],
 )

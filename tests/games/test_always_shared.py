@@ -99,7 +99,7 @@ def test_one_stage_masking_keeps_the_rule(small):
 
 
 def test_something_must_be_left_to_mask():
-    with pytest.raises(InputError, match="nothing can be masked; found 2; expected fewer than 2"):
+    with pytest.raises(InputError, match="no attribute can be masked; found 2; expected fewer than 2"):
         PartialMaskingSpace(("age", "state"), np.ones(2), 1, n_always=2)
 
 
@@ -109,5 +109,5 @@ def test_what_is_always_shared_must_be_linked_on(small):
     n = len(game.space.attributes)
     if n < 4:
         return
-    with pytest.raises(InputError, match="attribute always shared that identifies nobody; found 'locus0'"):
+    with pytest.raises(InputError, match="an attribute is always shared but not used for linkage; found 'locus0'"):
         partial(game, 3)

@@ -161,8 +161,7 @@ def test_who_cannot_play_is_named_with_the_reason():
         own="one-shot",
     )
     assert play.left_out == (
-        "defender 'lucky' cannot play: lucky: greedy search of a lattice cannot meet a constraint; "
-        "expected search 'exact'",
+        "defender 'lucky' cannot play: lucky: greedy search does not support constraints; expected search 'exact'",
     )
     assert set(play.table["defender"]) == {"basic"}
 

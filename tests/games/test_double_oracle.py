@@ -96,12 +96,12 @@ def test_those_who_come_together_take_no_part_and_who_stops_early_says_so(player
     several = [*players, Opponent("both", both, among_all=False), Opponent("mixed", mixed("lattice", 0.2))]
     play = cross_play(several, [BEST], own="both")
     found = double_oracle(play, several, BEST, own="both", most_iterations=1)
-    assert found.left_out[0] == ("double oracle leaves 'both' out: several who come together are no single adversary")
+    assert found.left_out[0] == ("double oracle leaves 'both' out: its adversaries attack together")
     assert found.left_out[1].startswith("double oracle ended after 1 iterations with an exploitability of ")
     assert "both" not in set(found.mixtures["strategy"])
-    with pytest.raises(InputError, match="no adversary that comes alone"):
+    with pytest.raises(InputError, match="no adversary attacks alone"):
         double_oracle(play, [several[-2]], BEST, own="both")
-    with pytest.raises(InputError, match="tolerance: not a tolerance; found 0"):
+    with pytest.raises(InputError, match="tolerance: tolerance out of range; found 0"):
         double_oracle(play, several, BEST, own="both", tolerance=0)
-    with pytest.raises(InputError, match="no plan to begin with; found 'other vs one-shot'"):
+    with pytest.raises(InputError, match="the initial plan is missing; found 'other vs one-shot'"):
         double_oracle(play, several, BestReply("other"), own="both")

@@ -154,7 +154,7 @@ def test_the_value_and_the_equilibria_are_gambits(seed, m, n):
 
 @pytest.mark.parametrize("payoff", [np.zeros((0, 2)), np.array([[1.0, np.nan]]), np.ones(3)], ids=str)
 def test_what_is_no_game_is_refused(payoff):
-    with pytest.raises(InputError, match="not the payoffs of a game"):
+    with pytest.raises(InputError, match="invalid payoff matrix"):
         zero_sum(payoff)
 
 

@@ -53,5 +53,5 @@ def test_drawn_shares_add_up_and_are_as_exact_as_they_say(n, seed):
 
 
 def test_one_order_has_no_standard_error():
-    with pytest.raises(InputError, match="orders: too few orders; found 1; expected 2 or more"):
+    with pytest.raises(InputError, match="orders: too few orderings; found 1; expected 2 or more"):
         sampled_shares(lambda members: np.zeros(1), 2, 1, np.random.default_rng(0))

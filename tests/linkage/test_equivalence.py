@@ -98,7 +98,7 @@ def test_distinct_rows_are_those_of_a_set(rows):
 
 def test_a_person_whom_no_record_matches_is_an_error():
     persons = np.array([[0], [1]], dtype=np.int32)
-    with pytest.raises(InputError, match="person 1: a person whom no record matches"):
+    with pytest.raises(InputError, match="person 1: no released record matches a person"):
         group_sizes_on(make_elements(persons, persons[:1]), [0])
 
 

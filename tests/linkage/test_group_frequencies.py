@@ -28,12 +28,12 @@ def test_groups_are_counted_by_size(sizes):
     ("sizes", "frequencies", "message"),
     [
         ([], [], "no groups; expected at least one record"),
-        ([1, 2], [3], "sizes and frequencies disagree; found 'shapes (2,) and (1,)'"),
-        ([2, 1], [1, 1], "sizes: sizes are not ascending"),
-        ([1, 1], [1, 1], "sizes: sizes are not ascending"),
-        ([0, 1], [1, 1], "sizes: not a count of 1 or more; found 0"),
-        ([1, 2], [1, 0], "frequencies: not a count of 1 or more; found 0"),
-        ([1.5], [1], "sizes: not whole numbers; found 'float64'"),
+        ([1, 2], [3], "sizes and frequencies have different shapes; found 'shapes (2,) and (1,)'"),
+        ([2, 1], [1, 1], "sizes: group sizes are not ascending"),
+        ([1, 1], [1, 1], "sizes: group sizes are not ascending"),
+        ([0, 1], [1, 1], "sizes: count below 1; found 0"),
+        ([1, 2], [1, 0], "frequencies: count below 1; found 0"),
+        ([1.5], [1], "sizes: values are not whole numbers; found 'float64'"),
     ],
 )
 def test_frequencies_that_are_none_are_rejected(sizes, frequencies, message):
@@ -87,5 +87,5 @@ def test_bands_that_overlap_or_leave_gaps_are_rejected(starts):
 
 
 def test_a_record_is_always_in_a_group():
-    with pytest.raises(InputError, match="a record in no group; found 0"):
+    with pytest.raises(InputError, match="a record is in no group; found 0"):
         KAnonymityProfile.of_records(np.array([3, 0]))

@@ -144,8 +144,8 @@ def test_when_every_record_is_unique_the_lower_limit_allows_for_pairs_not_seen()
     [
         ({1: 5}, 4, {}, "population_size: the population is smaller than the sample"),
         ({1: 1}, 4, {}, "one record does not suffice"),
-        ({1: 5}, 9, {"level": 0.0}, "level: not a confidence level"),
-        ({1: 5}, 9, {"replicates": 0}, "replicates: no bootstrap samples; found 0"),
+        ({1: 5}, 9, {"level": 0.0}, "level: confidence level out of range"),
+        ({1: 5}, 9, {"replicates": 0}, "replicates: too few bootstrap samples; found 0"),
     ],
 )
 def test_what_cannot_be_estimated_is_said(sizes, people, options, message):

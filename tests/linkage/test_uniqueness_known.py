@@ -42,7 +42,7 @@ def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, toler
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
 def test_a_given_number_must_be_a_probability(value):
-    with pytest.raises(InputError, match="p_unique_given_sample_unique: not a probability"):
+    with pytest.raises(InputError, match="p_unique_given_sample_unique: probability out of range"):
         FixedUniqueness(value)
 
 

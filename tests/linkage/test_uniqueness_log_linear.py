@@ -164,8 +164,8 @@ class Biased:
     ("biases", "taken", "said"),
     [
         ((1.9, 0.0, 0.0), 0, "no more than chance"),
-        ((2.0, 1.9, 0.0), 1, "1 interaction of two attributes one of z = 1.9, which is no more than chance"),
-        ((9.0, 4.0, -1.0), 2, "2 interactions of two attributes one of z = -1.0, which is no more than chance"),
+        ((2.0, 1.9, 0.0), 1, "1 interaction of two attributes has a bias of z = 1.9: no significant bias"),
+        ((9.0, 4.0, -1.0), 2, "2 interactions of two attributes has a bias of z = -1.0: no significant bias"),
         ((9.0, 4.0, 3.0), 2, "rather too high, and the safe side"),
         ((-3.0, 0.0, 0.0), 0, "rather too low"),
     ],
@@ -177,12 +177,12 @@ def test_the_rule(monkeypatch, biases, taken, said):
     assert fitting is models[taken]
     reason = of_sample._reason_of_model(models[0], fitting)
     assert reason.endswith(said) or said in reason
-    assert reason.startswith(f"independent attributes leave a bias of z = {biases[0]:.1f}")
+    assert reason.startswith(f"the model with independent attributes has a bias of z = {biases[0]:.1f}")
 
 
 @pytest.mark.parametrize("wrong", [0.999, 0.0, -1.0, math.inf, math.nan])
 def test_a_weight_of_less_than_oneself_is_named_by_its_row(wrong):
     with pytest.raises(InputError) as error:
         require_weights(np.array([2.0, 1.0, wrong, wrong]), "row {row}, column 'w'")
-    assert str(error.value).startswith("row 3, column 'w': not a sampling weight; found ")
+    assert str(error.value).startswith("row 3, column 'w': invalid sampling weight; found ")
     assert "how many people of the population the record stands for" in str(error.value)

@@ -209,10 +209,10 @@ def test_when_everybody_is_in_the_sample_nothing_is_estimated(sizes):
             0.95,
             "population_size: the population is smaller than the sample; found 4; expected at least the 5",
         ),
-        ({1: 1}, 9, 0.95, "one record does not suffice for an estimate"),
-        ({1: 5}, 9, 1.0, "level: not a confidence level; found 1.0"),
-        ({1: 5}, 9.5, 0.95, "population_size: not a whole number of people; found 9.5"),
-        ({1: 5}, math.inf, 0.95, "population_size: not a whole number of people; found inf"),
+        ({1: 1}, 9, 0.95, "too few records for an estimate"),
+        ({1: 5}, 9, 1.0, "level: confidence level out of range; found 1.0"),
+        ({1: 5}, 9.5, 0.95, "population_size: population size is not a whole number; found 9.5"),
+        ({1: 5}, math.inf, 0.95, "population_size: population size is not a whole number; found inf"),
     ],
 )
 @pytest.mark.parametrize("estimator", [pitman_uniqueness, ewens_uniqueness])

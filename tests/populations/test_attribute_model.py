@@ -175,16 +175,22 @@ def test_fixed_shares_within_every_group(town: Path) -> None:
         ("M = 0.4", "M = 0.5", r"attribute 'sex': shares: shares do not sum to 1; found 1.1; expected 1, within 1e-06"),
         ("rent = 0.75", "rent = 0.7", "attribute 'home': shares_by.young: shares do not sum to 1; found 0.95"),
         ("old = { own = 1.0 }", "odl = { own = 1.0 }", "shares_by: neither a value nor a group of 'born'; found 'odl'"),
-        (", old = { own = 1.0 }", "", "attribute 'home': shares_by: no shares for a value of 'born'; found 'old'"),
+        (", old = { own = 1.0 }", "", "attribute 'home': shares_by: shares missing for a value of 'born'; found 'old'"),
         ('"40.."', '"41.."', "attribute 'work': groups of 'born': value in no group; found '40'"),
         ('["born", "sex"]', '["born", "sxe"]', "given: no earlier attribute.*did you mean 'sex'"),
         ('{ born = "age" }\ntable', '{ born = "ages" }\ntable', "grouped.born: no such grouping.*did you mean 'age'"),
         ('where = { year = "1994" }', 'where = { yera = "1" }', "column missing.*did you mean 'year'"),
         ('count = "n"', 'share = "n"', r"attribute 'work': row 6: share given twice; found 'private'"),
-        ('count = "n", ', "", r"attribute\[2\].table: one column of figures is needed"),
+        ('count = "n", ', "", r"attribute\[2\].table: the column of counts or shares is missing or given twice"),
         ('name = "home"', 'name = "sex"', "attribute: attribute named twice; found 'sex'"),
-        ('uniform = ["30..49"]', "", r"attribute\[1\].born: an attribute's shares are given in one way; found 'none'"),
-        ('uniform = ["30..49"]', 'given = ["sex"]\nuniform = ["1"]', "these shares cannot depend on other attributes"),
+        ('uniform = ["30..49"]', "", (
+            (
+                r"attribute\[1\].born: the shares of "
+                r"the attribute are "
+            )
+            r"missing or given twice; found 'none'"
+        )),
+        ('uniform = ["30..49"]', 'given = ["sex"]\nuniform = ["1"]', "shares and uniform cannot depend on other attributes"),
         ("[groupings.age]", "[fixed_shares]\nsxe = { F = 0.6 }\n[groupings.age]", "fixed_shares: no such attri.*'sex'"),
         ("people = 5000", "people = 0", "people: value not allowed; found 0"),
     ],
@@ -209,7 +215,7 @@ def test_a_missing_row_is_named(town: Path) -> None:
     (town.parent / "work.csv").write_text(WORK.replace("1994,M,old,none,4\n", ""))
     error = failure(town)
     assert error.where == "attribute 'work': born = old, sex = M"
-    assert error.problem == "no row with a figure above 0"
+    assert error.problem == "no row with a count or share above 0"
 
 
 def test_a_combination_that_nobody_has_needs_no_row(town: Path) -> None:

@@ -109,9 +109,9 @@ def test_a_draw_keeps_areas_and_races_and_spreads_ages_by_chance(county):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("White = 75", "Wite = 75", r"race.hispanic.percent: race without a column of adults; found 'Wite'.*'White'"),
+        ("White = 75", "Wite = 75", r"race.hispanic.percent: no column of adults for the race; found 'Wite'.*'White'"),
         ('Black = ["bm"]', 'Blck = ["bm"]', r"sex.columns.Male: race missing; found 'Black'"),
-        ("oldest = 4", "oldest = 1", r"age.oldest: below the last age of the figures; found 1"),
+        ("oldest = 4", "oldest = 1", r"age.oldest: oldest age is below the last age in the file; found 1"),
         ('code = "zcta"', 'code = "zip"', r"areas.csv: column 'zip': column missing"),
         ('["black", "two"]', '["black", "too"]', r"areas.csv: column 'too': column missing.*did you mean 'two'"),
         ('["bf"]', '["bff"]', r"ages.csv: column 'bff': column missing.*did you mean 'bf'"),

@@ -99,12 +99,12 @@ def test_parquet_is_read_like_text(town, tmp_path):
 @pytest.mark.parametrize(
     ("keys", "people", "problem"),
     [
-        ('missing = "drop"', "age,sex,n\n?,F,1\n", "column 'age': no value in the column"),
-        ('missing = "drop"', "age,sex,n\n?,F,1\n30,,1\n", "no row is left"),
+        ('missing = "drop"', "age,sex,n\n?,F,1\n", "column 'age': the column has no value"),
+        ('missing = "drop"', "age,sex,n\n?,F,1\n30,,1\n", "all rows are left out"),
         ('missing = "draw"', "age,sex,n\n?,F,1\n30,,1\n", "no row is complete"),
         ('missing = "draw"', "age,sex,n\n30,M,1\n?,F,1\n", "row 2: nobody in population 'people' matches"),
         ('missing = "draw"', "age,sex,n\n?,F,1.5\n30,F,1\n", "fractions of people"),
-        ('missing = "category"', "age,sex,n\n30,missing,1\n31,,1\n", "'missing' is a value already"),
+        ('missing = "category"', "age,sex,n\n30,missing,1\n31,,1\n", "'missing' is already a value of the attribute"),
         ('missing = "ignore"', PEOPLE, "'error', 'drop', 'category' or 'draw'"),
     ],
 )
@@ -115,5 +115,5 @@ def test_what_cannot_be_done_is_said(town, keys, people, problem):
 
 def test_a_column_of_lists_is_not_of_values(town, tmp_path):
     pd.DataFrame({"age": [[1], [2]], "sex": ["F", "M"], "n": [1, 1]}).to_parquet(tmp_path / "people.parquet")
-    with pytest.raises(InputError, match="column 'age': column that is not of single values"):
+    with pytest.raises(InputError, match="column 'age': the column holds nested values, such as lists"):
         town(recipe=RECIPE.replace("people.csv", "people.parquet"))

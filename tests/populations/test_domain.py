@@ -143,7 +143,7 @@ def test_ranges_of_whole_numbers_cover_what_falls_in_them(cuts: list[int]) -> No
         ({"a": ["Ohio", "Utah"], "b": ["Utah", "Tennessee"]}, "value in two groups; found 'Utah'"),
         ({"a": ["Ohoi"], "b": ["otherwise"]}, r"group 'a' of 'state': no value of 'state'.*did you mean 'Ohio'"),
         ({"a": ["otherwise"], "b": ["otherwise"]}, "'otherwise' in two groups"),
-        ({"a": ["9..3"], "b": ["otherwise"]}, "group 'a' of 'state': range that ends before it begins; found '9..3'"),
+        ({"a": ["9..3"], "b": ["otherwise"]}, "group 'a' of 'state': the range ends before it begins; found '9..3'"),
     ],
 )
 def test_groups_that_cannot_be(groups: dict[str, list[str]], message: str) -> None:

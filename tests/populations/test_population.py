@@ -89,7 +89,7 @@ def test_missing_values_are_shown_and_refused_where_cells_are_needed():
     people = individuals([(0, -1), (1, 1), (2, -1), (2, 0)])
     assert people.to_frame()["a"].notna().all()
     assert people.to_frame()["b"].isna().tolist() == [True, False, True, False]
-    with pytest.raises(InputError, match="people with missing values have no cell; found '2 missing'"):
+    with pytest.raises(InputError, match="people with missing values cannot be counted in cells; found '2 missing'"):
         people.population()
 
 
@@ -100,7 +100,7 @@ def test_a_population_of_nobody_is_refused():
 
 def test_expected_counts_and_too_many_people_are_not_listed():
     cell = np.zeros((1, 2), dtype=np.int32)
-    with pytest.raises(InputError, match="expected counts of whole people"):
+    with pytest.raises(InputError, match="expected whole numbers of people"):
         Individuals.of(Population(DOMAIN, cell, np.array([1.5])))
-    with pytest.raises(InputError, match="too many people for a row each: about 8,000 TB are needed"):
+    with pytest.raises(InputError, match="too many people for one row per person: about 8,000 TB are needed"):
         Individuals.of(Population(DOMAIN, cell, np.array([10**15])))

@@ -75,7 +75,7 @@ def test_margins_with_different_sums_over_what_they_share_contradict_each_other(
     one = Margin("ab", (0, 1), np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]))
     # Over b: 2, 3, 5 in the first; 2, 4, 4 in the second, whose axes are in reverse order.
     other = Margin("cb", (2, 1), np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]))
-    with pytest.raises(InputError, match="margins 'ab' and 'cb', b = v: margins contradict each other; found '3 and 4"):
+    with pytest.raises(InputError, match="margins 'ab' and 'cb', b = v: margins are inconsistent; found '3 and 4"):
         fit(np.ones(domain.shape), [one, other], domain=domain)
     fitted = fit(np.ones(domain.shape), [one, other], tolerance=0.2, domain=domain)
     assert fitted.converged
@@ -172,12 +172,12 @@ def test_start_from_a_population_or_from_nothing(area: Path) -> None:
             "sex,people\nF,300\nX,700\n",
             "row 2, column 'sex': value outside the categories of 'sex'; found 'X'",
         ),
-        ("sexes.csv", "sex,people\nF,0\nM,0\n", "margin 'by sex': a margin has numbers of 0 or more, not all 0"),
+        ("sexes.csv", "sex,people\nF,0\nM,0\n", "margin 'by sex': the margin has no number above 0"),
         ("sample.csv", "sex,age,n\nF,young,8\nM,young,5\nM,old,0\n", "age = old: people where"),
         (
             "sample.csv",
             "sex,age,n\nF,young,8\nF,old,0\nM,old,5\n",
-            r"no table found that meets all margins; found '.* off by",
+            r"no table found with all margins; found '.* off by",
         ),
     ],
 )
@@ -190,7 +190,11 @@ def test_files_that_cannot_be_used(area: Path, file: str, content: str, message:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[start.table]", '[start]\npopulation = "x"\n[start.table]', "start: one table to start from is needed"),
+        (
+            "[start.table]",
+            '[start]\npopulation = "x"\n[start.table]',
+            "start: the starting table is missing or given twice",
+        ),
         ("seed = 5", "seed = 5\npeople = 0", "people: value not allowed"),
         ("seed = 5", "seed = 5\ntolerance = 0.0", "tolerance: value not allowed"),
         ('count = "n"', 'cuont = "n"', "unknown key"),

@@ -66,7 +66,7 @@ def test_size_that_cannot_be_drawn(size: int) -> None:
     with pytest.raises(InputError) as caught:
         draw_registry(people([4, 5]), size, np.random.default_rng(0))
     assert (caught.value.where, caught.value.found) == ("size", size)
-    assert caught.value.expected == "1 to 9, the people of 'town'"
+    assert caught.value.expected == "1 to 9, the number of people in 'town'"
 
 
 def test_expected_counts_cannot_be_drawn_from() -> None:
@@ -110,5 +110,5 @@ def failure(path: Path, **options: Any) -> InputError:
 def test_recipes_that_name_each_other(voters: Path) -> None:
     (voters.parent / "folder" / "town.toml").write_text(VOTERS.replace("folder/town.toml", "../voters.toml"))
     error = failure(voters)
-    assert error.problem == "a recipe cannot name itself, nor one that needs it"
+    assert error.problem == "the recipe needs itself"
     assert error.source == str(voters.parent / "folder" / "town.toml")

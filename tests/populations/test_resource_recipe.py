@@ -69,12 +69,12 @@ def test_coverage_by_group_and_who_can_be_listed(folder):
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ([], "nothing says who is listed; expected size, coverage or both"),
-        (["size = 101"], "size: size that cannot be drawn; found 101; expected 1 to 100"),
+        ([], "size and coverage are missing; expected size, coverage or both"),
+        (["size = 101"], "size: size out of range; found 101; expected 1 to 100"),
         (["size = 1", 'attributes = ["zip"]'], "no such attribute; found 'zip'"),
         (["size = 1", 'among = { sex = ["X"] }'], "among.sex: not a value of 'sex'; found 'X'"),
         (["[coverage]", 'by = "sex"', "shares = { F = 0.5 }"], "share missing; expected one for 'M'"),
-        (["coverage = 0.0"], "nobody is listed"),
+        (["coverage = 0.0"], "the list is empty"),
     ],
 )
 def test_what_a_resource_cannot_be(folder, lines, problem):
@@ -103,7 +103,7 @@ def test_nothing_is_overwritten(folder):
     for taken in ("town.parquet", "list.parquet"):
         with pytest.raises(InputError, match="exists already"):
             populate("nowhere.toml", taken)
-    with pytest.raises(InputError, match=r"expected a name that ends in \.parquet"):
+    with pytest.raises(InputError, match=r"expected a file name that ends in \.parquet"):
         populate("town.toml", "town.csv")
 
 

@@ -91,7 +91,7 @@ def test_only_people_among_given_values_are_listed():
     for keys in ({"size": 50}, {"coverage": 0.5}):
         listed = drawn(100, among={"sex": ("M",)}, **keys)
         assert (listed.person % 2 == 1).all()
-    with pytest.raises(InputError, match="size: size that cannot be drawn; found 51; expected 1 to 50"):
+    with pytest.raises(InputError, match="size: size out of range; found 51; expected 1 to 50"):
         drawn(100, size=51, among={"sex": ("M",)})
 
 

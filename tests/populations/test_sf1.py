@@ -181,7 +181,7 @@ def test_truncated_segment(recipe: Path) -> None:
     path = segment(recipe, "D")
     path.write_text(path.read_text()[:-30])
     error = failure(recipe)
-    assert error.problem == "line cut short or of another table"
+    assert error.problem == "line is incomplete or belongs to another table"
     assert (error.source, error.where) == (str(path), "line 8")
     assert "214" in str(error)
 
@@ -190,7 +190,7 @@ def test_truncated_segment(recipe: Path) -> None:
 def test_cells_that_do_not_add_up(recipe: Path, cell: int) -> None:
     change_cell(segment(recipe, "B"), LAST_ZCTA_LINE, cell, "20")
     error = failure(recipe)
-    assert error.problem == "cells do not add up"
+    assert error.problem == "cells do not sum to the totals"
     assert error.source == str(segment(recipe, "B"))
     assert error.where == "LOGRECNO 0000008 (ZCTA 37010), PCT12B"
 
@@ -199,7 +199,7 @@ def test_table_in_the_place_of_another(recipe: Path) -> None:
     # PCT12D under the name of PCT12B adds up within itself, but not to the people of the ZCTA.
     segment(recipe, "B").write_bytes(segment(recipe, "D").read_bytes())
     error = failure(recipe)
-    assert error.problem == "tables PCT12A to PCT12G do not add up to the people of a ZCTA"
+    assert error.problem == "tables PCT12A to PCT12G do not sum to the population of the ZCTA"
     assert error.source == str(header(recipe))
     assert error.where == "LOGRECNO 0000008 (ZCTA 37010)"
     assert (error.found, error.expected) == (157 - 19 + 29, "157 (POP100)")

@@ -209,7 +209,7 @@ def test_missing_column(path: Path, columns: list[str], column: str) -> None:
 def test_no_column_of_ages(path: Path, columns: list[str]) -> None:
     kept = [name for name in columns if name not in ("birth_age", "age_at_year_end")]
     error = failure(write(path, kept, KEPT))
-    assert (error.problem, error.source, error.where) == ("column of ages missing", str(path), "line 1")
+    assert (error.problem, error.source, error.where) == ("age column missing", str(path), "line 1")
     assert "'age_at_year_end' or 'birth_age'" in str(error)
 
 
@@ -217,11 +217,11 @@ def test_nobody_kept(path: Path, columns: list[str]) -> None:
     error = failure(write(path, columns, [values for _, values in LEFT_OUT[:4]]))
     assert error.source == str(path)
     assert error.problem == (
-        "no voter can be counted (0 of 4 rows kept, left out: status removed 3, status not kept 1)"
+        "the file has no usable row (0 of 4 rows kept; rows left out: status removed 3, status not kept 1)"
     )
     nowhere = Domain((Attribute("zip", ("99999",)), *DISTRICT.attributes[1:]))
     error = failure(write(path, columns, KEPT[:2]), within=nowhere)
-    assert error.problem == "no voter can be counted (0 of 2 rows kept, left out: zip not in the population 2)"
+    assert error.problem == "the file has no usable row (0 of 2 rows kept; rows left out: zip not in the population 2)"
 
 
 def naive(

@@ -40,7 +40,7 @@ def test_the_test_file_is_read_past_its_first_line_with_the_dots_after_its_incom
 @pytest.mark.parametrize("cut", [1, 5])
 def test_another_number_of_columns_is_not_adult(tmp_path, cut):
     lines = [", ".join(line.split(", ")[:-cut]) for line in DATA.splitlines()]
-    with pytest.raises(InputError, match=f"adult.data: not an Adult file; found '{15 - cut} columns'"):
+    with pytest.raises(InputError, match=f"adult.data: not a file of the Adult data set; found '{15 - cut} columns'"):
         read_adult(written(tmp_path, "\n".join(lines) + "\n"))
 
 

@@ -120,9 +120,9 @@ def test_levels_hold_the_day_and_nest(days):
         (["decade"], "no such level; found 'decade'"),
         (["0 years"], "no such level"),
         (["1 years"], "no such level"),
-        (["year", "month"], "dates do not nest"),
-        (["5 years", "12 years"], "dates do not nest"),
-        (["5 years", "5 years"], "dates do not nest"),
+        (["year", "month"], "date levels do not nest"),
+        (["5 years", "12 years"], "date levels do not nest"),
+        (["5 years", "5 years"], "date levels do not nest"),
     ],
 )
 def test_levels_that_are_none_or_do_not_nest_are_refused(levels, problem):

@@ -52,7 +52,7 @@ def test_a_table_of_counts_becomes_one_row_per_person():
 
 
 def test_expected_counts_are_not_people():
-    with pytest.raises(InputError, match="individuals cannot be made of expected counts"):
+    with pytest.raises(InputError, match="expected counts cannot be converted to individuals"):
         records_of(population({(0, 1): 2.5}))
 
 

@@ -91,12 +91,12 @@ def test_a_hierarchy_survives_being_written_as_rows(drawn, data):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([["a", "*"], ["b"]], r"row 2: row of another length; found 1; expected 2 columns"),
+        ([["a", "*"], ["b"]], r"row 2: row with the wrong number of columns; found 1; expected 2 columns"),
         ([["a", "*"], ["b", "*"], ["a", "*"]], r"row 3: value has two rows; found 'a'"),
         (
             [["a", "*"], ["d", "*"]],
             r"hierarchy of 'letter': value missing from its hierarchy; found 'b'; "
-            r"expected a row for each of its 4 values; 2 have none",
+            r"expected a row for each of the 4 values; 2 have none",
         ),
     ],
 )
@@ -143,7 +143,7 @@ def test_first_rows_of_arx_hierarchies_are_values(adult_folder):
     for path in arx_hierarchies(adult_folder):
         rows = read_hierarchy_rows(path)
         check_header(rows, header=False, used=set(), names={"value"})
-        with pytest.raises(InputError, match="the first row is that of a value, not a header"):
+        with pytest.raises(InputError, match="the first row is the row of a value, not a header"):
             check_header(rows, header=True, used=set())
         headed = [["value", *(f"level{level}" for level in range(1, len(rows[0])))], *rows]
         check_header(headed, header=True, used={row[0] for row in rows})

@@ -78,12 +78,12 @@ def test_codes_share_a_group_when_they_share_a_prefix(codes, digits):
 @pytest.mark.parametrize(
     ("categories", "digits", "pool", "message"),
     [
-        (("37201", "372"), [3], [], r"codes of several lengths; found \[3, 5\]"),
-        (("37201",), [3, 4], [], "prefixes do not shorten"),
-        (("37201",), [3, 3], [], "prefixes do not shorten"),
-        (("37201",), [5], [], "prefixes do not shorten"),
-        (("37201",), [0], [], "prefixes do not shorten"),
-        (("37201", "38001"), [3], ["372", "38"], "pool: prefixes of several lengths"),
+        (("37201", "372"), [3], [], r"codes of different lengths; found \[3, 5\]"),
+        (("37201",), [3, 4], [], "prefix lengths do not decrease"),
+        (("37201",), [3, 3], [], "prefix lengths do not decrease"),
+        (("37201",), [5], [], "prefix lengths do not decrease"),
+        (("37201",), [0], [], "prefix lengths do not decrease"),
+        (("37201", "38001"), [3], ["372", "38"], "pool: prefixes of different lengths"),
         (("37201", "38001"), [3], ["372", "999"], "pool: no code has this prefix; found '999'"),
     ],
 )

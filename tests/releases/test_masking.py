@@ -89,7 +89,7 @@ def test_masking_and_describe():
     assert space.generalized(0, 1, np.array([7, 42, 73])).tolist() == [0, 4, 7]
     assert space.generalized(0, 2, np.array([7, 42, 73])).tolist() == [0, 0, 1]
     assert space.generalized(0, 0, np.array([7, 42])).tolist() == [7, 42]
-    with pytest.raises(InputError, match="age: value without a group; found 100; expected at most 99"):
+    with pytest.raises(InputError, match="age: ignore; found 100; expected at most 99"):
         space.generalized(0, 1, np.array([100]))
 
 
@@ -115,12 +115,15 @@ def test_minority_weights_of_several_columns_are_those_of_plain_counting(data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": np.ones(3)}, "weights have another shape"),
+        ({"weights": np.ones(3)}, "weights have the wrong shape"),
         ({"weights": np.array([1.0, -1.0])}, "weight out of range"),
         ({"weights": np.array([[0.0, 0.5], [-1.0, 1.0]])}, "weight out of range; found -1.0"),
-        ({"weights": np.zeros(2)}, "no attribute has a weight"),
-        ({"kept": (np.array([1.0, 0.0]),)}, "levels do not fit attributes"),
-        ({"kept": (np.array([1.0, 0.0]), np.array([1.0, 0.4, 0.5, 0.0]))}, "b: levels out of order"),
+        ({"weights": np.zeros(2)}, "no attribute has a positive weight"),
+        ({"kept": (np.array([1.0, 0.0]),)}, "the number of lists of levels differs from the number of attributes"),
+        (
+            {"kept": (np.array([1.0, 0.0]), np.array([1.0, 0.4, 0.5, 0.0]))},
+            "b: the number of groupings differs from the number of levels",
+        ),
         ({"kept": (np.array([1.0, 0.5, 0.0]), np.array([1.0, 0.0]))}, "a: groups of values do not fit"),
     ],
 )

@@ -116,7 +116,7 @@ def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
     text = " ".join(printed(description).split())
     assert "the file is taken as a sample of 53 people" in text
     assert "the records stand for 53 people; groups that they stand for: smallest 1.0, median of a record 20.0" in text
-    assert "take Independence: independent attributes leave a bias of z = " in text
+    assert "take Independence: the model with independent attributes has a bias of z = " in text
     assert description.warnings == ()
     assert printed(description).count("Ben.-Franconi") == 2
 
@@ -141,7 +141,7 @@ def test_weights_are_no_counts(tmp_path, name, said):
     [
         (SURVEY, {"weight": "wt", "population_size": 100}, "neither --count, --population-size nor --person besides"),
         (SURVEY, {"weight": "wt", "columns": ["age", "wt"]}, "the sampling weight is no attribute; found 'wt'"),
-        (SURVEY.replace("30", "0.3"), {"weight": "wt"}, "row 3, column 'wt': not a sampling weight; found 0.3"),
+        (SURVEY.replace("30", "0.3"), {"weight": "wt"}, "row 3, column 'wt': invalid sampling weight; found 0.3"),
     ],
 )
 def test_weights_that_cannot_be_used_are_named(tmp_path, text, options, said):

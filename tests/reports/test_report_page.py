@@ -514,7 +514,7 @@ def test_what_is_several_files_is_not_printed(tmp_path, reidsim_, monkeypatch, a
     monkeypatch.chdir(tmp_path)
     code, out, err = reidsim_(*arguments, "-o", "-")
     assert (code, out) == (2, "")
-    problem = "several files are written, which cannot go to standard output"
+    problem = "several files cannot be written to standard output"
     assert err == f"reidsim: -o: {problem}; found '-'; expected a name\n"
     assert list(tmp_path.iterdir()) == []
 

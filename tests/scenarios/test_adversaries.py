@@ -287,7 +287,7 @@ def two(**broker):
         ({"adversaries": two(plan=1)}, r"adversaries.broker.plan: unknown key"),
         (
             {"adversaries": two(knowledge="tennessee-voters", stages="attack.toml")},
-            r"adversaries.broker.stages: both a knowledge recipe and an attack in stages",
+            r"adversaries.broker.stages: both a knowledge recipe and a multi-stage attack",
         ),
         ({"adversaries": {"types": {"weight": 1}}}, r"adversaries.types: name of a column of cross-play"),
         ({"adversaries": {"always": {"weight": 1}}}, r"adversaries.always: name of a column of cross-play"),

@@ -151,7 +151,10 @@ def test_minimum_levels_and_safe_harbor(folder):
             r"records.csv: row 2, column 'age': value missing from its hierarchy; found '44'; .* age.csv",
         ),
         ("records.csv", RECORDS.replace("31;F", "310;F"), r"found '310'; .* \(did you mean '31'\?\)"),
-        ("age.csv", AGES + "33;*\n", r"age.csv: row 4: row of another length; found 2; expected 3 columns"),
+        ("age.csv", AGES + "33;*\n", (
+            r"age.csv: row 4: row with the wrong number of "
+            r"columns; found 2; expected 3 columns"
+        )),
         ("age.csv", AGES + "29;20-29;*\n", r"age.csv: .*row 4: value has two rows; found '29'"),
         ("age.csv", AGES.replace("31;30-39;*", "31;30-39;old"), r"hierarchy is not nested"),
         ("records.csv", "age;sex\n", "the file has no rows"),
@@ -308,13 +311,13 @@ def with_header(folder, header, **section):
 def test_a_header_counted_as_a_value_is_noticed(folder, header, rows, population):
     (folder / "age.csv").write_text(header + rows)
     changes = {"population": {"path": str(folder / "people.csv")}} if population else {}
-    with pytest.raises(InputError, match=r"age.csv: row 1: the first row looks like a header.* \(say header = true\)"):
+    with pytest.raises(InputError, match=r"age.csv: row 1: the first row looks like a header.* \(set header = true\)"):
         study_of(folder, **changes, **with_header(folder, False, suppress=True))
     assert study_of(folder, **changes, **with_header(folder, True, suppress=True)).lattice.domain.shape == (3, 2)
 
 
 def test_a_value_taken_for_a_header_is_noticed(folder):
-    with pytest.raises(InputError, match=r"age.csv: row 1: the first row is that of a value, not a header; .* '\*'"):
+    with pytest.raises(InputError, match=r"age.csv: row 1: the first row is the row of a value, not a header; .* '\*'"):
         study_of(folder, **with_header(folder, True))
 
 
@@ -333,7 +336,7 @@ def test_values_that_no_record_has_are_no_headers(folder, first, others):
 
 def test_rows_of_a_hierarchy_are_numbered_as_in_the_file(folder):
     """Row numbers are right for rows of unequal length and for values with two rows."""
-    for row, problem in (("33;*", "row of another length"), ("29;20-29;*", "value has two rows")):
+    for row, problem in (("33;*", "row with the wrong number of columns"), ("29;20-29;*", "value has two rows")):
         for header in (False, True):
             (folder / "age.csv").write_text((HEADER if header else "") + AGES + row + "\n")
             with pytest.raises(InputError, match=rf"age.csv: row {4 + header}: {problem}"):
@@ -343,7 +346,7 @@ def test_rows_of_a_hierarchy_are_numbered_as_in_the_file(folder):
 def test_another_delimiter_than_the_declared_one_is_named(folder):
     other = ","
     (folder / "age.csv").write_text(AGES.replace(";", other))
-    with pytest.raises(InputError, match=r"row 1: the file has one column, and .* in every row of it") as refused:
+    with pytest.raises(InputError, match=r"row 1: the file has one column, and .* occurs in every row") as refused:
         study_of(folder)
     assert f"is its delimiter {other!r}?" in str(refused.value)
     (folder / "age.csv").write_text(AGES)

@@ -190,7 +190,7 @@ def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
         ),
         (
             {"subjects.generalize": {"town": {"groups": [[["Dale", "Hill"]], [["Hill", "Glen"]]], "kept": [0.5, 0.2]}}},
-            "levels of attribute 'town': groups that are split at the next level; expected groups that only merge",
+            "levels of attribute 'town': a group is split at the next level; expected groups that only merge",
         ),
     ],
 )  # fmt: skip
@@ -209,4 +209,4 @@ def test_a_value_of_the_subjects_file_is_named_by_row_and_column(folder):
     assert without_a_last != RECIPE
     (folder / "hearsay.toml").write_text(without_a_last)
     (folder / "posters.csv").write_text(POSTERS)
-    assert "posters.csv: row 2: no profile for a person; found 'town = Hill'" in refused(folder)
+    assert "posters.csv: row 2: no profile fits a person; found 'town = Hill'" in refused(folder)

@@ -176,7 +176,7 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
     [
         ({"resources.kin.holds": "others"}, "who is in a list is drawn"),
         ({"resources.kin.file": "x.csv"}, "list that is drawn"),
-        ({"resources.kin.count": "n"}, "a list has a row for each person"),
+        ({"resources.kin.count": "n"}, "a list has one row per person"),
         ({"resources.registry.coverage": 0.5}, "only a list drawn from the people has it"),
         ({"resources.registry.errors": {"age": 0.5}}, "only a list drawn from the people has it"),
         ({"resources.voters.attributes": ["age", "DYS19"]}, "voter lists do not carry it; found 'DYS19'"),
@@ -185,7 +185,7 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
         ({"resources.kin.recipe": "north-carolina-voters"}, "not a recipe of a resource"),
         ({"resources.pages.recipe": "gossip"}, "no bundled social-media recipe of this name"),
         ({"resources.kin.among": {"state": ["Mars"]}}, "not a value of 'state'; found 'Mars'"),
-        ({"population.together": {"voters": {"registry": 0.5}}}, "not a list that is drawn; found 'registry'"),
+        ({"population.together": {"voters": {"registry": 0.5}}}, "no such list; found 'registry'"),
         ({"beliefs.sizes": {"kin": 10}}, "not a resource that is drawn"),
         ({"adversaries.kin-seeker.holds": ["registry", "kin"]}, "adversary who may not have the resource"),
         (

@@ -117,12 +117,12 @@ def test_women_of_these_generations_are_people_of_whom_no_alleles_are_known(stud
     [
         (
             {"targets__size": 10_000_000},
-            r"targets\.size: size that cannot be drawn; found 10000000; expected 1 to 4\d\d\d",
+            r"targets\.size: size out of range; found 10000000; expected 1 to 4\d\d\d",
         ),
-        ({"resources__registry__size": 39}, r"resources\.registry\.size: size that cannot be drawn; .* expected 40 to"),
+        ({"resources__registry__size": 39}, r"resources\.registry\.size: size out of range; .* expected 40 to"),
         (
             {"resources__registry__size": 4_000, "resources__genealogy__size": 900},
-            r"resources\.genealogy\.size: size that cannot be drawn; found 900; expected 1 to ",
+            r"resources\.genealogy\.size: size out of range; found 900; expected 1 to ",
         ),
         ({"subjects__attributes": ["age", "height"]}, r"subjects\.attributes: no such attribute; found 'height'"),
         (
@@ -295,7 +295,7 @@ def test_files_that_cannot_be_used(own, changes, says):
     [
         (
             '{ stage = "infer-by-linkage", resource = "registry", infers = "state", on = ["zip"] }',
-            r"stage 1: attribute neither released nor inferred by an earlier stage; found 'zip'",
+            r"stage 1: attribute is neither released nor inferred by an earlier stage; found 'zip'",
         ),
         (
             '{ stage = "infer-surname", resource = "genealogy", loci = ["C"] }',

@@ -183,7 +183,7 @@ def test_a_batch_in_processes_is_rerun_resumed_and_reported(world, tmp_path):
     assert isinstance(refused.exception, InputError)
     assert "--allow-code" in str(refused.exception)
     done = runner.invoke(app, [*again, "--allow-code"], catch_exceptions=False)
-    assert "The same numbers as in the folder." in done.output
+    assert "All values equal the values in the folder." in done.output
     resumed = reidsim.run_batch(path, executor="serial", allow_code=True, folder=folder, resume=True)
     pd.testing.assert_frame_equal(first.runs, resumed.runs)
     sys.modules.pop("ours", None)

@@ -214,7 +214,7 @@ def test_what_is_told_by_a_suppressed_value_names_its_row(folder):
     )
     changes = {"knowledge.all": str(folder / "mine.toml"), "release.columns": {"sex": "Sex"}}
     message = refused(folder, FILE, changes)
-    assert "records.csv: row 2, column 'Sex': what is revealed depends on a value that is generalized" in message
+    assert "records.csv: row 2, column 'Sex': the source needs a value that is generalized" in message
 
 
 # True values next to the released records.

@@ -238,7 +238,7 @@ def test_what_is_wrong_is_named(tmp_path, release):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("0.5", "not a sampling weight; found 0.5"),
+        ("0.5", "invalid sampling weight; found 0.5"),
         ("", "not a number of 0 or more"),
         ("inf", "not a number"),
         ("many", "found 'many'"),

@@ -109,6 +109,6 @@ def test_groups_too_large_for_linear_programs_are_refused_in_one_line(clinic, so
         main()
     assert ended.value.code == 2
     message = capsys.readouterr().err
-    assert "sequential.solver: linear programs of too many states" in message
+    assert "sequential.solver: the linear programs have too many states" in message
     assert "Traceback" not in message
     assert not list(clinic.parent.glob("*/manifest.json"))

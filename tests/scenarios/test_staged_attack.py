@@ -84,7 +84,7 @@ def test_compiled_solvers_refuse_rows_that_stand_for_several_people():
     registry = game.world.resource("registry")
     counted = PersonTable("registry", dict(registry.columns), np.full(registry.n_rows, 2))
     world = replace(game.world, resources={**game.world.resources, "registry": counted})
-    with pytest.raises(InputError, match="rows that stand for several people; expected a row for each person"):
+    with pytest.raises(InputError, match="a row represents several people; expected one row per person"):
         best_first(replace(game, world=world))
     with pytest.raises(InputError, match=r"registry: .*columns differ in length"):
         PersonTable("registry", dict(registry.columns), np.ones(3, dtype=np.int64))
@@ -197,7 +197,7 @@ BAD = {
         (FILES["attack.toml"].replace('"directory.csv"', '"directory.csv"\npopulation = "people.toml"'),
          "resources.directory: nobody is in the resource, or two say who; expected either population or file"),
         (FILES["attack.toml"].replace('"age", "job"]', '"age", "hat"]'),
-         "attack.toml: stage 2: attribute neither released nor inferred by an earlier stage; found 'hat'"),
+         "attack.toml: stage 2: attribute is neither released nor inferred by an earlier stage; found 'hat'"),
         (FILES["attack.toml"].replace('job = "work"', 'job = "hat"'), r"patients.csv: .*'hat'.*attack.toml infers it"),
         ("title = 'x'", "attack.toml: stages: "),
         (FILES["attack.toml"].replace('file = "directory.csv"', 'population = "people.toml"'),

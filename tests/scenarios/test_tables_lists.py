@@ -298,13 +298,13 @@ def _dotted(changes):
         ({"resources.file.coverage": {"by": "age", "shares": {"..29": 0.9}}}, "share missing; expected one for '33'"),
         (
             {"resources.file.coverage": {"by": "age", "shares": {"..29": 0.9, "21": 0.1, "30..": 0}}},
-            "value with two shares; found '21'",
+            "value has two shares; found '21'",
         ),
         ({"resources.file.coverage": {"by": "age", "shares": {"old": 0.9}}}, "not a value of 'age'; found 'old'"),
         ({"resources.file": {"kind": "broker-file"}}, "nothing says who is in it"),
         ({"resources.voters.states": ["Texas"]}, "resources.voters: states: nobody of the state; found 'Texas'"),
-        ({"resources.posts.size": 150}, "size that cannot be drawn; found 150"),
-        ({"population.together": {"voters": {"gossip": 0.1}}}, "not a list that is drawn; found 'gossip'"),
+        ({"resources.posts.size": 150}, "size out of range; found 150"),
+        ({"population.together": {"voters": {"gossip": 0.1}}}, "no such list; found 'gossip'"),
         ({"population.together": 1.5}, "population.together"),
         (
             {"population.counts": "expected", "population.recipe": "tennessee-2010"},

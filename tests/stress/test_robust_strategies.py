@@ -146,7 +146,7 @@ def test_records_in_chunks_are_solved_as_all_at_once(monkeypatch):
 def test_points_of_different_studies_are_refused():
     levels = ((0, 1), (0, 0))
     small = game_of([levels], [(0,), (1,)], [(0,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
-    with pytest.raises(InputError, match="one study at several parameter points"):
+    with pytest.raises(InputError, match="the same study at several parameter points"):
         robust_choices([small.game(), small.game()])
     with pytest.raises(InputError, match="no parameter points"):
         robust_choices([])

@@ -130,7 +130,7 @@ def test_the_map_is_that_of_single_runs(everything):
 def test_missing_outputs_are_reported(everything):
     assert [warning for warning in everything.warnings if "risk_if_attacked under no-attack" in warning] == [
         "sensitivity of risk_if_attacked under no-attack leaves out 8 of 8 Sobol samples, in which a run failed or "
-        "has no such output; too few are left"
+        "has no such output; too few remain for an estimate"
     ]
 
 
@@ -212,7 +212,7 @@ def test_mistakes_are_named_with_file_and_key(tmp_path, section, message):
         (UNCERTAIN.replace("low = 2,", "low = -20,"), r"point \d+: economics\.cost"),
         (
             UNCERTAIN + '[[uncertainty.correlations]]\nkeys = ["economics.loss", "economics.cost"]\nrank = 0.5\n',
-            r"uncertainty\.correlations: sensitivity is defined for independent parameters",
+            r"uncertainty\.correlations: sensitivity indices need independent parameters",
         ),
     ],
 )
@@ -233,7 +233,7 @@ def test_correlated_parameters_can_be_stressed_without_sensitivity(tmp_path):
 
 
 def test_parts_of_other_games_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"stress\.guarantee: of record-level games only"):
+    with pytest.raises(InputError, match=r"stress\.guarantee: the guarantee needs a record-level game"):
         stress("prasser2017", overrides={"stress.guarantee": True})
     with pytest.raises(InputError, match="nobody decides"):
         stress("xia2021")
@@ -280,7 +280,7 @@ samples = 3000
     some_ended = once(lambda: has_content(journal))
     ended = stopped([*command, "--runs", "kept"], some_ended, signal.SIGINT, cwd=tmp_path)
     goes_on = "the same command with --runs kept goes on from there"
-    assert ended == (130, "", f"reidsim: interrupted; runs that ended are kept in kept: {goes_on}\n")
+    assert ended == (130, "", f"reidsim: interrupted; finished runs are kept in kept: {goes_on}\n")
     kept = len(journal.read_bytes().splitlines())
     assert 0 < kept < 3000
     assert not (tmp_path / "results").exists()

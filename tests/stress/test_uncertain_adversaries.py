@@ -87,7 +87,7 @@ def test_cross_play_has_them_as_columns_anyway_and_runs_refuse_them(tmp_path):
     [
         ('["one-shot", "nobody"]', "", "uncertainty.parameters.adversary: no adversary of this name .*'nobody'"),
         ('["multistage"]', "", "no adversary of this name .*multistage.*nothing says what it infers"),
-        ('["one-shot"]', "[agents]\nrounds = 2\n", "rounds of agents have adversaries of their own"),
+        ('["one-shot"]', "[agents]\nrounds = 2\n", "rounds of agents define their own adversaries"),
     ],
 )
 def test_adversaries_that_cannot_play_are_refused_before_any_run(tmp_path, values, more, problem):

@@ -121,10 +121,10 @@ def test_who_is_alone_among_alike_persons_of_different_kinds():
 def test_what_is_refused():
     codes = np.array([[0], [1], [2]], dtype=np.int32)
     knowledge = everything(("a",), 3)
-    with pytest.raises(InputError, match="a person whom the known population lacks"):
+    with pytest.raises(InputError, match="a person in the records is not in the known population"):
         assess(codes, knowledge, KnownPopulation(codes[:2], np.array([1, 1])))
     known = KnownPopulation(codes, np.ones(3, dtype=np.int64))
-    with pytest.raises(InputError, match="uniques of a known population are defined for records shared unchanged"):
+    with pytest.raises(InputError, match="population uniques are defined only for unchanged records"):
         assess(codes, knowledge, known, released=np.full((3, 1), 4, dtype=np.int32), trees={"a": TREE})
     with pytest.raises(InputError, match="the population is smaller than the sample"):
         assess(codes, knowledge, EstimatedUniqueness("pitman", 2))
@@ -135,7 +135,7 @@ def source(*profiles: SourceProfile, of=(0,), name="registry", price=0.0) -> Sou
 
 
 def test_overlapping_groups_are_refused():
-    with pytest.raises(InputError, match=r"groups overlap; found 'sex'; expected each attribute in one group"):
+    with pytest.raises(InputError, match=r"attribute in two groups; found 'sex'; expected each attribute in one group"):
         SourceProfile((AttributeGroup(("age", "sex")), AttributeGroup(("sex",))))
 
 

@@ -147,7 +147,10 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GROUPS + 'groups = [{ attributes = ["age"] }, { attributes = ["age"] }]', "groups overlap; found 'age'"),
+        (GROUPS + 'groups = [{ attributes = ["age"] }, { attributes = ["age"] }]', (
+            "attribute in two groups; "
+            "found 'age'"
+        )),
         (
             GROUPS + 'when = { sex = ["F"] }\n[[sources.profile]]\n'
             'groups = [{ attributes = ["sex"] }, { attributes = ["age", "aeg"] }]',
@@ -159,19 +162,22 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         ),
         (
             GROUPS + 'presence = 0.5\n[[sources.profile]]\nwhen = { sex = ["F"] }',
-            "sources[0].profile[0]: fits everybody, so those after it count for nobody",
+            "sources[0].profile[0]: the profile fits everybody, so later profiles are never used",
         ),
         (
             '[[sources]]\nkind = "everything"\nname = "x"\n' + GROUPS.replace("club", "x"),
-            "sources[1].name: two sources of one name; found 'x'",
+            (
+                "sources[1].name: two sources have the "
+                "same name; found 'x'"
+            ),
         ),
-        (GROUPS + 'when = { age = ["18.."] }', "no profile for a person; found 'age = 17'"),
-        (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is missing or repeated"),
+        (GROUPS + 'when = { age = ["18.."] }', "no profile fits a person; found 'age = 17'"),
+        (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is missing or given twice"),
         (LISTS + 'state = "Ohio"\nattributes = { year_of_birth = "age" }', "reference_year: key missing"),
         (LISTS + 'state = "Ohio"\nattributes = { age = "aeg" }', "attributes: no such attribute; found 'aeg'"),
         (
             LISTS + 'state = "Ohio"\nattributes = { age = "age" }\n[sources.overrides.Utah]\nsex = true',
-            "overrides: a state that nobody can be of; found 'Utah'",
+            "overrides: override for a state that the source does not use; found 'Utah'",
         ),
         (
             MEDIA + 'recipe = "twitter-attributes"',
@@ -196,7 +202,7 @@ RECORDS = RecordsFile("people.csv", {"state": "STATE"})
     ("person", "message"),
     [
         ([1, 0], "people.csv: row 3, column 'STATE': no such state; found 'Ontario'; expected one of the 50 states"),
-        ([2, 0], "people.csv: row 3, column 'STATE': what is revealed depends on a value that is generalized"),
+        ([2, 0], "people.csv: row 3, column 'STATE': the source needs a value that is generalized"),
         (
             [0, 1],
             "row 3, column 'born': not a year of birth of a living person; found '2020'; expected a year of birth",
@@ -217,4 +223,4 @@ def test_what_is_told_may_not_hang_on_a_generalized_value(tmp_path):
     persons = PERSONS.copy()
     persons[0, 0] = 2
     message = refused(tmp_path, GROUPS + 'when = { state = ["Ohio"] }\n[[sources.profile]]', SMALL, persons)
-    assert "what is revealed depends on a value that is generalized" in message
+    assert "the source needs a value that is generalized" in message

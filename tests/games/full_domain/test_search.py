@@ -214,9 +214,9 @@ def test_a_class_of_exactly_gain_over_cost_is_not_attacked(gain):
 
 
 def test_prices_are_checked():
-    with pytest.raises(InputError, match=r"loss: payoff parameter that is not an amount; found -1\.0"):
+    with pytest.raises(InputError, match=r"loss: payoff parameter out of range; found -1\.0"):
         Prices(1, [1, -1], 1, 1)
-    with pytest.raises(InputError, match="cost: payoff parameter that is not an amount; found inf"):
+    with pytest.raises(InputError, match="cost: payoff parameter out of range; found inf"):
         Prices(1, 1, 1, float("inf"))
 
 

@@ -64,7 +64,7 @@ def test_a_file_brings_back_the_same(genealogy, one_village, tmp_path):
 def test_a_file_that_is_no_genealogy(tmp_path, content):
     path = tmp_path / "bad.parquet"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="not a genealogy, or damaged") as caught:
+    with pytest.raises(InputError, match="not a genealogy file, or damaged") as caught:
         read_genealogy(path)
     assert caught.value.source == str(path)
 

@@ -25,7 +25,7 @@ def test_simupop_without_simupop(villages, monkeypatch):
     with pytest.raises(InputError) as caught:
         make_genealogy(villages)
     assert str(caught.value) == (
-        f"{villages}: engine: this engine needs simuPOP, which is not installed; found 'simupop' "
+        f"{villages}: engine: engine simupop needs package simuPOP, which is not installed; found 'simupop' "
         "(pip install 'reidsim[simupop]', or engine = \"vectorised\")"
     )
 
@@ -50,7 +50,7 @@ def test_option_not_allowed(villages, options, where):
 def test_more_people_than_memory_holds(monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 10**9)
     monkeypatch.setattr(vectorised, "simulate", lambda *given, **named: pytest.fail("made before it was refused"))
-    said = r"small\.toml: people: 30,000,000 people are too many for memory: about 2\.3 GB are needed; expected"
+    said = r"small\.toml: people: 30,000,000 people do not fit into memory: about 2\.3 GB are needed; expected"
     with pytest.raises(InputError, match=said):
         make_genealogy("ystr-genealogy-small", people=3_000_000)
 
