@@ -183,14 +183,8 @@ def test_fixed_shares_within_every_group(town: Path) -> None:
         ('count = "n"', 'share = "n"', r"attribute 'work': row 6: share given twice; found 'private'"),
         ('count = "n", ', "", r"attribute\[2\].table: the column of counts or shares is missing or given twice"),
         ('name = "home"', 'name = "sex"', "attribute: attribute named twice; found 'sex'"),
-        ('uniform = ["30..49"]', "", (
-            (
-                r"attribute\[1\].born: the shares of "
-                r"the attribute are "
-            )
-            r"missing or given twice; found 'none'"
-        )),
-        ('uniform = ["30..49"]', 'given = ["sex"]\nuniform = ["1"]', "shares and uniform cannot depend on other attributes"),
+        ('uniform = ["30..49"]', "", r"attribute\[1\].born: the shares of the attribute are missing.*'none'"),
+        ('uniform = ["30..49"]', 'given = ["sex"]\nuniform = ["1"]', "shares and uniform cannot depend on other"),
         ("[groupings.age]", "[fixed_shares]\nsxe = { F = 0.6 }\n[groupings.age]", "fixed_shares: no such attri.*'sex'"),
         ("people = 5000", "people = 0", "people: value not allowed; found 0"),
     ],

@@ -128,14 +128,8 @@ def test_figures_of_ones_own(recipe: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (', calibrated = "a table"', "", (
-            (
-                "attributes.sex.overall: the origin "
-                "of the figure is "
-            )
-            "missing or given twice; expected one"
-        )),
-        (', assumed = "a coin"', "", r"attributes.income.by_age\[0\]: the origin of the figure is missing or given twice"),
+        (', calibrated = "a table"', "", "attributes.sex.overall: the origin of the figure is missing"),
+        (', assumed = "a coin"', "", r"attributes.income.by_age\[0\]: the origin of the figure is missing"),
         ('assumed = "a coin"', 'assumed = "a coin", source = "b"', "comes from; found 'source, assumed'"),
         ('"30..64"', '"29..64"', r"use.by_age: age in two groups; found '\.\.29 and 29\.\.64'"),
         ('"65.."', '"old"', r"use.by_age\[2\].ages: not a range of ages; found 'old'"),

@@ -172,7 +172,7 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
             ),
         ),
         (GROUPS + 'when = { age = ["18.."] }', "no profile fits a person; found 'age = 17'"),
-        (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is missing or given twice"),
+        (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is missing or given"),
         (LISTS + 'state = "Ohio"\nattributes = { year_of_birth = "age" }', "reference_year: key missing"),
         (LISTS + 'state = "Ohio"\nattributes = { age = "aeg" }', "attributes: no such attribute; found 'aeg'"),
         (
