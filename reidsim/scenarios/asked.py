@@ -38,7 +38,7 @@ def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iter
         yield ("Several adversaries may attack, independently of each other.",)
     elif several:
         yield (
-            "Each record faces one of several adversaries; payoffs, attacks and risk are averages over the adversaries.",
+            "Each record faces one of several adversaries; payoffs, attacks and risk are averages over adversaries.",
         )
     for name in several:
         adversary = section(several, name)

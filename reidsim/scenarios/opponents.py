@@ -204,8 +204,8 @@ def _reply(games: Games) -> None:
 # Column of the game against all types, and two further games on which a defender may plan.
 TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
 LEFT_OUT = (
-    "cross-play evaluates one round of section agents; each adversary has all resources in holds and buys; rounds, prices of "
-    "resources, budgets, exclusion, learning and participation are ignored"
+    "cross-play evaluates one round of section agents; each adversary has all resources in holds and buys; prices of "
+    "resources, budgets, exclusion, learning, participation and further rounds are ignored"
 )
 
 _View = Literal["truth", "belief"]
