@@ -73,7 +73,7 @@ def sweep_tables(
             tables.append(titled_table(shown, columns, left=list(block.keys), rows=rows))
     caption = "means, with the half-width of their 95% interval where it fits; " if repeated else ""
     tables[-1].caption = f"{caption}other measures in statistics.parquet" + (
-        f", as {left:,} more points" if left else ""
+        f", with {left:,} more points" if left else ""
     )
     yield from tables
 
