@@ -138,7 +138,7 @@ class UniquenessSection(Section):
             # Weights may determine the number of people.
             if given != (key == needed) and (given or key == "value"):
                 problem = "key missing" if key == needed else "the key belongs to another method"
-                raise InputError(problem, where=key, expected=f"{needed or 'none'} with method {self.method!r}")
+                raise InputError(problem, where=key, expected=f"{needed or 'no key'} with method {self.method!r}")
         return self
 
     @property

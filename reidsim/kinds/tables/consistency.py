@@ -111,10 +111,10 @@ def _check_policies(scenario: Any) -> None:
     if walking and scenario.publisher.search == "anytime":
         key, name = next(iter(walking.items()))
         raise InputError(
-            "the policy or key has no budget, so the anytime search cannot stop",
+            "the search of the whole lattice has no budget",
             where=key,
             found=name,
-            expected="policies that support a budget",
+            expected="settings that the anytime search supports",
             hint='set publisher.search = "exact" to search the whole lattice',
         )
 

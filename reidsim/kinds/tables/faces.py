@@ -104,7 +104,7 @@ def _inference(run: Stored) -> Iterator[Sentence]:
     ):
         if gain in gains:
             who = "An attack" if len(gains) == 1 else "For some adversaries an attack"
-            yield (f"{who} succeeds if it {success}: ", *codes(columns), ".")
+            yield (f"{who} succeeds if the adversary {success}: ", *codes(columns), ".")
     limits = AttributeLimits(*(publisher.get(key) for key in ("l_diversity", "t_closeness", "max_inference")))
     if limits:
         yield (

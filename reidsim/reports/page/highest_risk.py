@@ -55,7 +55,7 @@ def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str
         forms = chosen_forms(run, run.kind, scenario, attributes, policy)
         people = records.loc[records["policy"] == policy, PERSON].to_numpy() if PERSON in records else None
         rows += _cells(forms, np.arange(len(forms.labels)) if people is None else people)
-    header = ["Policy", "Cell as released", f"{run.units[1].capitalize()} in it", "Success probability"]
+    header = ["Policy", "Cell as released", f"{run.units[1].capitalize()} in the cell", "Success probability"]
     caption = f"The {MOST_CELLS} cells at the highest risk, by policy; among equal risks, the largest cell first"
     return {"unit": run.units[0], "table": Table(header, rows, caption, frozenset({0, 1}))} if rows else None
 
