@@ -129,7 +129,7 @@ def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
     from reidsim.reports.illustration import illustrate
 
     stop_if_interrupted()
-    progress("drawing and writing", 0, 1)
+    progress("drawing figures and writing results", 0, 1)
     result.save(folder, illustrate=illustrate)
 
 

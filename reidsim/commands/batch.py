@@ -129,7 +129,7 @@ def run_several(
 
     name, goes_on = loaded.name, resume or rerun_failed
     folder = folder or (latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
-    with telling_kept(folder, f"go on with --resume -o {folder}"), waiting(f"reading {loaded.name}") as progress:
+    with telling_kept(folder, f"continue with --resume -o {folder}"), waiting(f"reading {loaded.name}") as progress:
         from reidsim.engine.batch.batch_run import run_batch_loaded
         from reidsim.engine.batch.result import BatchResult
         from reidsim.reports.illustration import illustrate
@@ -185,5 +185,7 @@ def latest_folder(name: str) -> Path:
     """
     folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
     if not folders:
-        raise InputError("no batch to continue", source=f"results/{name}-001", expected="option -o with its folder")
+        raise InputError(
+            "no batch to continue", source=f"results/{name}-001", expected="option -o with the folder of the batch"
+        )
     return folders[-1]

@@ -99,7 +99,7 @@ def cross_play(
         )
     goes_on = resume or rerun_failed
     folder = output or batch.latest_folder(name) if goes_on else arguments.results_folder(output, name)
-    how_to_go_on = f"go on with --resume -o {folder}"
+    how_to_go_on = f"continue with --resume -o {folder}"
     with telling_kept(folder if several else None, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
         result = cross_play_loaded(
             loaded,

@@ -137,7 +137,7 @@ def new(
     for text in hierarchy or ():
         column, equals, path = text.rpartition("=")
         if not equals or not column or column in files:
-            problem = "column named twice" if column in files else "not a column and a file"
+            problem = "column named twice" if column in files else "no column and file"
             raise InputError(problem, source="--hierarchy", found=text, expected="COLUMN=FILE, once per column")
         files[column] = Path(path)
 
@@ -176,12 +176,12 @@ def new(
     note(f"Draft in {folder}: {draft.choice.strategies:,} strategies per record")
     if draft.choice.left_out_levels:
         note(
-            f"Levels left out of {draft.choice.left_out_levels}: all levels would make "
+            f"Levels left out of {draft.choice.left_out_levels}: all levels would give "
             f"{draft.choice.all_strategies:,} strategies"
         )
     if benefit is None and loss is None and cost is None:
         note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
-    note(f"Next: review it, then reidsim run {shlex.quote(str(scenario))}")
+    note(f"Next: review the scenario, then run: reidsim run {shlex.quote(str(scenario))}")
 
 
 def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
@@ -195,4 +195,4 @@ def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
         answer = typer.prompt("Column that identifies a person (empty if each row is a person)", default="")
         if not answer or answer in columns:
             return (answer,) if answer else ()
-        echo(f"not one of {shown}")
+        echo(f"The answer is not one of {shown}")

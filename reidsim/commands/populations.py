@@ -48,7 +48,7 @@ def populate(
             overrides=overrides_of(set_),
             progress=progress,
         )
-    truth = "" if written.truth is None else f"; who they are about in {written.truth}"
+    truth = "" if written.truth is None else f"; the true person of each row in {written.truth}"
     note(f"{written.people:,.0f} people in {written.rows:,} rows: {written.path}{truth}")
 
 

@@ -89,7 +89,7 @@ def _draw(result: RunResult, folder: Path) -> None:
     """Add the figures to a results folder, after its measures were printed."""
     console = progress_console()
     if console.is_terminal:
-        console.print("figures follow; Ctrl-C keeps this", highlight=False)
+        console.print("figures follow; Ctrl-C keeps these results", highlight=False)
     with DelayedProgress(console, "drawing figures"):
         from reidsim.engine.results import add_figures
         from reidsim.reports.illustration import illustrate

@@ -105,15 +105,17 @@ def share(
         )  # fmt: skip
         if any(given not in (None, []) for given in options) or accept_risk or keep_free_text:
             raise InputError(
-                "a check takes no results and writes nothing", where="--verify", expected="no other options"
+                "the option cannot be combined with other options",
+                where="--verify",
+                expected="no other options",
             )
         sidecar = verify_shared(verify)
-        note(f"{verify} and its sidecar are as they were written")
+        note(f"{verify} and its sidecar are unchanged")
         tell(summary_of(sidecar))
         return
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
-        raise InputError("missing", where=where, expected=expected, hint="or --verify FILE")
+        raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
     with waiting(f"reading {folder}"):
         from reidsim.reports.page.stored_run import open_results
         from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
@@ -178,10 +180,10 @@ def apply(
     write_new_file(output, csv_bytes(applied.table, applied.delimiter))
     note(
         f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
-        f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} as no rule covers their values"
+        f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} because no rule covers their values"
     )
     print_warnings(
-        ("risk was computed for the release of the rulebook; reidsim score computes that of a new file",)
+        ("the risk was computed for the release of the rulebook; run reidsim score for the risk of a new file",)
         if len(applied.table)
         else ("no record is shared",)
     )

@@ -55,7 +55,7 @@ def stress(
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     from reidsim.engine.batch.journal import telling_kept
 
-    how_to_go_on = f"the same command with --runs {runs} goes on from there"
+    how_to_go_on = f"repeat the command with --runs {runs} to continue"
     with telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.stress.run import stress_loaded, with_method

@@ -131,13 +131,15 @@ def read_coded_file(
         columns = [name for name in says.get("attributes") or names if name not in besides]
     require_columns(names, [*columns, *besides], path)
     if not columns:
-        raise InputError("no attributes", source=path, expected="a column besides the counts")
+        raise InputError(
+            "the file has no attributes", source=path, expected="at least one column in addition to the counts"
+        )
     if len(set(columns)) < len(columns):
         raise InputError("column named twice", source=path, found=list(columns))
     if count in columns:
-        raise InputError("the column of counts is no attribute", source=path, found=count)
+        raise InputError("the column of counts is also an attribute", source=path, found=count)
     if weight in columns:
-        raise InputError("the sampling weight is no attribute", source=path, found=weight)
+        raise InputError("the column of sampling weights is also an attribute", source=path, found=weight)
     if is_parquet:
         table = _read_parquet(path, [*columns, *besides])
     return CodedFile(
@@ -173,14 +175,14 @@ def _read_parquet(path: Path, names: list[str]) -> pa.Table:
     require_parquet_fits(path, names)
     table = read_parquet(path, names)
     if table.num_rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one")
+        raise InputError("the file has no rows", source=path, expected="at least one row")
     return table
 
 
 def _coded(name: str, column: pa.ChunkedArray, path: Path) -> CodedColumn:
     if pa.types.is_nested(column.type):
         raise InputError(
-            "not one value per row",
+            "the column does not hold one value per row",
             source=path,
             where=f"column {name!r}",
             found=str(column.type),
@@ -242,11 +244,11 @@ def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
             source=path,
             where=f"row {row + 1}, column {name!r}",
             found=column[row].as_py(),
-            hint="sampling weights are no counts: --weight takes them"
-            if ((values >= 1) & (values < _INEXACT)).all()
-            else None,
+            hint="for sampling weights, use --weight" if ((values >= 1) & (values < _INEXACT)).all() else None,
         )
     counts = values.astype(np.int64)
     if not counts.any():
-        raise InputError("nobody is counted", source=path, where=f"column {name!r}", expected="a count of 1 or more")
+        raise InputError(
+            "all counts are 0", source=path, where=f"column {name!r}", expected="at least one count of 1 or more"
+        )
     return np.asarray(counts)

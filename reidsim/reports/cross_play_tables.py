@@ -21,7 +21,7 @@ from reidsim.wording import counted
 _DRAWN = 1e-9
 _CRITERIA = {
     "maximin": ("least_payoff", "Maximin", "pays at least", ""),
-    "minimax_regret": ("largest_regret", "Minimax regret", "is at most", " below the best reply"),
+    "minimax_regret": ("largest_regret", "Minimax regret", "is at most", " below the best response"),
 }
 
 
@@ -81,10 +81,10 @@ def _title(result: CrossPlayResult) -> str:
 
 
 _CONCEPTS = {
-    MAXIMIN: "makes sure of {:,.2f}, whoever comes",
-    MINIMAX_REGRET: "regrets at most {:,.2f} on average, whoever comes",
-    BEST: "of all equilibria the best for the defender, who gets {:,.2f}",
-    WORST: "the worst, in which it gets {:,.2f}",
+    MAXIMIN: "guarantees {:,.2f} against every adversary",
+    MINIMAX_REGRET: "mean regret of at most {:,.2f} against every adversary",
+    BEST: "the best equilibrium for the defender, with payoff {:,.2f}",
+    WORST: "the worst equilibrium for the defender, with payoff {:,.2f}",
 }
 # Minimum probability of the strategies that are printed.
 _SHOWN = 0.0005
@@ -131,16 +131,16 @@ def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
         last = found.groupby(["point", "replication"], sort=False, observed=True).last()
         told = {
             "iteration": "iterations", "publisher_payoff": "publisher's payoff",
-            "best_exploitability": "exploitability left",
+            "best_exploitability": "remaining exploitability",
         }  # fmt: skip
         over = last[list(told)].agg(["mean", "min", "max"])
         rows = [[words, *(f"{value + 0.0:,.4g}" for value in over[column])] for column, words in told.items()]
-        title = f"{result.name}: best replies added, payoffs per {one}"
+        title = f"{result.name}: best responses added, payoffs per {one}"
         yield titled_table(title, ("", "mean", "least", "most"), rows=rows)
         return
     columns = ("", "plans", "adversaries", "payoff", "to gain", "least", "added")
-    caption = "to gain: by both in sum, by best replies; least: so far"
-    title = f"{result.name}: best replies added, publisher's payoff per {one}"
+    caption = "to gain: sum of both players' gains from best responses; least: smallest sum so far"
+    title = f"{result.name}: best responses added, publisher's payoff per {one}"
     rows = []
     for row in found.to_dict("records"):
         added = "\n".join(name for name in (row["added_defender"], row["added_adversary"]) if name)
@@ -172,7 +172,7 @@ def _told(mixture: pd.DataFrame) -> str:
 
 def _exploitability(table: pd.DataFrame, title: str) -> Table:
     columns = ("defender", "least", "below maximin", "best reply", "pays then")
-    caption = "below maximin: the best mixture; best reply: of the adversary who gains most"
+    caption = "below maximin: difference from the maximin mixture; best reply: adversary with the largest gain"
     rows = [
         [row_name(row["defender"], row["plans_against"]), _money(row["least_payoff"]), _money(row["exploitability"]),
          row["best_reply"], _money(row["payoff_then"])]

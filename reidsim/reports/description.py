@@ -151,19 +151,19 @@ def describe_file(
     """
     if Path(path).suffix == ".toml":
         raise InputError(
-            "a recipe, not a file of people", source=path, hint="reidsim populate makes a file of a recipe"
+            "a recipe, not a file of people", source=path, hint="run reidsim populate to make a file from the recipe"
         )
     if not 0 < level < 1:
         raise InputError("confidence level out of range", source="--level", found=level, expected="above 0 and below 1")
     if count is not None and may_name_weight(count):
         raise InputError(
-            "sampling weights are no counts of records", source=path, where="--count", found=count,
-            hint=f"--weight {count} takes them",
+            "sampling weights are not counts of records", source=path, where="--count", found=count,
+            hint=f"use --weight {count}",
         )  # fmt: skip
     if weight is not None and (count is not None or population_size is not None or person is not None):
         raise InputError(
-            "weights say how many people each record stands for", source=path, where="--weight", found=weight,
-            expected="neither --count, --population-size nor --person besides",
+            "sampling weights exclude other numbers of people", source=path, where="--weight", found=weight,
+            expected="--weight without --count, --population-size and --person",
         )  # fmt: skip
     if columns is not None and person is not None and person not in columns:
         columns = [*columns, person]
@@ -231,10 +231,12 @@ def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:
     key = next((column for column in file.columns if column.name == person), None)
     if key is None or not others:
         names = [column.name for column in file.columns]
-        problem = "no such column besides attributes"
+        problem = "no such column in addition to attributes"
         raise not_among(problem, person, names, source=file.path, where="--person", shown=20)
     if file.counts is not None:
-        raise InputError("rows with counts are of nobody alone", source=file.path, where="--person", found=person)
+        raise InputError(
+            "a person key is not supported for rows with counts", source=file.path, where="--person", found=person
+        )
     missing = key.codes == MISSING
     refuse_rows(missing, "value missing", source=file.path, column=person, expected="a value in every row")
     return replace(file, columns=others), np.unique(key.codes, return_inverse=True)[1]
@@ -280,14 +282,14 @@ def _warnings(
     identifying = [attribute.name for attribute in attributes if attribute.distinct == frequencies.records > 1]
     if identifying:
         warnings.append(
-            f"every record has another value of {listed(identifying)}, as an identifier has: "
+            f"every record has a different value of {listed(identifying)}, like an identifier: "
             "name the columns that an attacker may know"
         )
     if file.counts is None and any(column.name.lower() in ("count", "counts", "n") for column in file.columns):
-        warnings.append("each row is taken as one record: name the column of counts if rows have one")
+        warnings.append("each row counts as one record: if the file has a column of counts, name this column")
     named = [column.name for column in file.columns if names_weight(column.name)]
     if named and file.weights is None:
         warnings.append(
-            f"column {named[0]!r} looks like a sampling weight, and is taken for an attribute: see --weight"
+            f"column {named[0]!r} looks like sampling weights, but counts as an attribute: use --weight for weights"
         )
     return tuple(warnings)

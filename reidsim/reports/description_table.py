@@ -50,10 +50,10 @@ def _overview(description: FileDescription) -> Table:
         "Risk of a uniform guess: average": f"{profile.average_risk:.4f}",
     }
     caption = (
-        "the file is taken as the population: its uniques are the population's (of a sample, give --population-size, "
+        "the file counts as the whole population: its uniques are population uniques (for a sample: --population-size "
         "or --weight)"
         if description.population_size is None
-        else f"the file is taken as a sample of {description.population_size:,} people"
+        else f"the file counts as a sample of {description.population_size:,} people"
     )
     table = titled_table(description.title or description.path.name, ["", "number"], caption, rows=facts.items())
     table.show_header = False
@@ -66,13 +66,13 @@ def _attributes(description: FileDescription) -> Table:
         missing = f"{attribute.missing:,} ({attribute.missing / description.records:.2%})"
         table.add_row(Text(attribute.name), f"{attribute.distinct:,}", missing if attribute.missing else "-")
     if any(attribute.missing for attribute in description.attributes):
-        table.caption = "a missing value is a value of its own: it agrees with missing values only"
+        table.caption = "a missing value counts as a separate value, which matches only missing values"
     return table
 
 
 def _group_sizes(description: FileDescription) -> Table:
     several = _units(description)[1]
-    title = "Records that look alike" if description.people is None else "People by their smallest group"
+    title = "Records by group size" if description.people is None else "People by smallest group size"
     table = titled_table(title, ["Group size", "Cells", several.capitalize(), f"Share of {several}"])
     table.columns[0].justify = "right"
     for band in description.profile.bands():
@@ -106,7 +106,7 @@ def _uniqueness(uniqueness: Uniqueness) -> Table:
             notes[estimate.note] = f"{notes[estimate.note]}, {name}" if estimate.note in notes else name
     level = uniqueness.estimates[0].level
     caption = [] if level == 1 else [f"in brackets: {level:.0%} confidence intervals, if the method's model holds"]
-    taken = f"take {_METHOD_NAMES[uniqueness.taken]}: {uniqueness.reason}"
+    taken = f"recommended: {_METHOD_NAMES[uniqueness.taken]}; {uniqueness.reason}"
     table.caption = "\n".join([*caption, *(f"{names}: {note}" for note, names in notes.items()), taken])
     return table
 
@@ -122,8 +122,8 @@ def _groups(uniqueness: Uniqueness) -> Table:
     order = np.argsort(cells.people)
     middle = np.searchsorted(np.cumsum(cells.records[order]), cells.records.sum() / 2)
     table.caption = (
-        f"the records stand for {cells.population_size:,.0f} people; groups that they stand for: smallest "
-        f"{cells.people.min():,.1f}, median of a record {cells.people[order][middle]:,.1f}"
+        f"the records represent {cells.population_size:,.0f} people; estimated group sizes in the population: smallest "
+        f"{cells.people.min():,.1f}, median over records {cells.people[order][middle]:,.1f}"
     )
     return table
 

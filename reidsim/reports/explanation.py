@@ -30,7 +30,7 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
     kind = kind_of(scenario)
     if not kind.decides or not hasattr(scenario, "economics"):
         raise InputError(
-            "a scenario of a game without agents", source=loaded.path, where="game",
+            "this kind of scenario does not support rounds of agents", source=loaded.path, where="game",
             found=getattr(scenario, "game", None),
             expected=listed([name for name in kind_names() if "agents" in kind_named(name).schema.model_fields]),
         )  # fmt: skip
@@ -80,22 +80,22 @@ def _acting(
         return "no step (no exploit is detected)", "", ""
     if phase.name != "learn":
         foresees = phase.name == "publish" and agents.foresees == "plans"
-        information = phase.information + ", and what they will buy and can pay for" * foresees
+        information = phase.information + ", and the adversaries' later purchases and budgets" * foresees
         if agents.remembers and agents.rounds > 1 and phase.name in ("publish", "attack"):
-            information += "; what was released in earlier rounds"
+            information += "; releases of earlier rounds"
         return phase.actors.replace("publisher", publisher), phase.decision, information
     learns = {
-        publisher: (agents.learning is not None, "how likely each type is", "attacks noticed"),
+        publisher: (agents.learning is not None, "the probability of each adversary type", "attacks noticed"),
         "adversaries": (
             any(section.expected_accuracy is not None for section in types_of(scenario).values()),
-            "how much of what they hold is right",
+            "the accuracy of their resources",
             "own successes",
         ),
     }
     stays = (
         agents.participation is not None,
-        "who takes part in the next round",
-        "own re-identification, and those heard of",
+        "participation in the next round",
+        "re-identifications experienced or heard of",
     )
     known = learns.setdefault("data subjects", (False, "", ""))
     if stays[0]:
@@ -103,7 +103,7 @@ def _acting(
         learns["data subjects"] = (True, " and ".join(part[1] for part in both), ", ".join(part[2] for part in both))
     actors = {name: (decision, knowing) for name, (acts, decision, knowing) in learns.items() if acts}
     if not actors:
-        return "no step (beliefs are fixed, and everybody takes part)", "", ""
+        return "no step (beliefs are fixed, and all data subjects participate)", "", ""
     decisions = "; ".join(f"{name}: {decision}" for name, (decision, _) in actors.items())
     return ", ".join(actors), decisions, "; ".join(f"{name}: {knowing}" for name, (_, knowing) in actors.items())
 

@@ -96,7 +96,7 @@ def plot(result: Result) -> Figure:
         for _, figure in figures_of(result):
             return figure
     if told is None:
-        raise InputError("nothing to draw", source=result.name, expected="payoffs of policies")
+        raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
     return payoffs_by_policy(told.summary.reset_index(), told.measures)
 
 

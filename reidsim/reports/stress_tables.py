@@ -28,7 +28,7 @@ _BEST = {"worst_payoff": "maximin", "largest_regret": "minimax_regret", "quantil
 _INDICES = {"sobol": ("total", "first-order"), "morris": ("mu_star", "sigma")}
 _MEANINGS = {
     "sobol": "",
-    "morris": ": how much a step of the parameter changes the output, on average (and how much that differs)",
+    "morris": ": mean change of the output per step of the parameter (and standard deviation)",
 }
 
 
@@ -86,7 +86,7 @@ def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> 
 
 def _guarantee(guarantee: pd.DataFrame, title: str, _: Mapping[str, Measure]) -> Iterator[Table]:
     columns = ("policy", "safe records", "parameter", "believed", "breaking", "error")
-    caption = "first value at which attacking a record believed safe pays"
+    caption = "first value at which an attack on a record believed safe is profitable"
     rows = [
         [row["policy"], _share(row["share_safe"]), row["parameter"], *(_number(row[column]) for column in columns[3:])]
         for row in guarantee.to_dict("records")

@@ -27,11 +27,11 @@ def amount_text(value: float, precision: float = 0.0) -> str:
 
 def switch_table(result: SwitchResult) -> Table:
     """Return a table of the intervals of an amount, with the best policy in each."""
-    gain = "" if not result.link_gain else ", the gain being the loss"
+    gain = "" if not result.link_gain else ", with gain equal to loss"
     one, several = counted_units(result.manifest["content"])
     columns = ("from", "to", "pays most", PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk")
     caption = f"payoff per {one} at both ends; attacked and risk at the middle"
-    table = titled_table(f"{result.name}: what pays most along {result.key}{gain}", columns, caption, ("pays most",))
+    table = titled_table(f"{result.name}: best policy by {result.key}{gain}", columns, caption, ("pays most",))
     low, high = table.columns[:2]
     low.justify, high.no_wrap = "right", True
     for row in result.intervals.to_dict("records"):
@@ -39,7 +39,7 @@ def switch_table(result: SwitchResult) -> Table:
         table.add_row(
             amount_text(row["low"]),
             amount_text(row["high"]),
-            Text(str(row["best"]) or "not settled"),
+            Text(str(row["best"]) or "not determined"),
             " to ".join(PUBLISHER_PAYOFF.text(round(end, 6)) for end in ends),
             SHARE_ATTACKED.text(row["share_attacked"]),
             RISK.text(row["risk"]),

@@ -82,7 +82,7 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
     wide, intervals = (of[order[0]].unstack(groups, sort=False) for of in (means, halves))
     tables = list(sweep_tables(measures[order[0]], wide, intervals, result.manifest["content"], title))
     if gain_goes_with_loss(result.manifest["content"], swept):
-        tables[-1].caption = f"{tables[-1].caption}\n{GAIN} is not stated: it is {LOSS} of each point"
+        tables[-1].caption = f"{tables[-1].caption}\n{GAIN} is not set: the gain equals {LOSS} at each point"
     yield from tables
 
 

@@ -71,9 +71,9 @@ def sweep_tables(
         for columns, rows in _laid_out(block):
             shown = heading if tables else f"{title}\n{heading}"
             tables.append(titled_table(shown, columns, left=list(block.keys), rows=rows))
-    caption = "means, with the half-width of their 95% interval where it fits; " if repeated else ""
+    caption = "means, with the half-width of their 95% interval if there is space; " if repeated else ""
     tables[-1].caption = f"{caption}other measures in statistics.parquet" + (
-        f", as {left:,} more points" if left else ""
+        f", with {left:,} more points" if left else ""
     )
     yield from tables
 

@@ -149,17 +149,15 @@ class PlannerSection(RationalitySection):
     def _planner_consistent(self) -> PlannerSection:
         self.check_rationality(self.planner)
         if self.sequential.unconfirmed is not None and self.sequential.belief == "unknown":
-            raise InputError(
-                "unconfirmed success is planned for known groups only", where="sequential.belief", found="unknown"
-            )
+            raise InputError("unconfirmed success needs known group sizes", where="sequential.belief", found="unknown")
         if self.sequential.unconfirmed is not None and self.sequential.solver != "backward-induction":
             raise InputError(
-                "unconfirmed success is planned by backward induction only", where="sequential.solver",
+                "unconfirmed success needs backward induction", where="sequential.solver",
                 found=self.sequential.solver, expected="backward-induction",
             )  # fmt: skip
         if self.parameters and self.planner in planners:
             raise InputError(
-                "parameters are of an adversary of your own", where="parameters", found=self.planner,
+                "a built-in planner has no parameters", where="parameters", found=self.planner,
                 expected='planner = "package.module:factory"',
             )  # fmt: skip
         return self
@@ -217,14 +215,14 @@ class AdversarySection(PlannerSection):
             self._holds_consistently()
         if self.knowledge is not None and self.stages is not None:
             raise InputError(
-                "both a knowledge recipe and an attack in stages say what is linked on", where="stages",
+                "a knowledge recipe and a multi-stage attack exclude each other", where="stages",
                 found=self.stages, expected="either adversary.knowledge or adversary.stages",
             )  # fmt: skip
         if self.risk != "journalist" and self.sequential.registry is not None:
-            raise InputError(f"a registry is not attacked under {self.risk} risk", where="sequential.registry")
+            raise InputError(f"a registry is not supported with {self.risk} risk", where="sequential.registry")
         if self.risk == "sample" and self.plans_sequentially and self.sequential.belief == "unknown":
             raise InputError(
-                "beliefs of unknown groups need a population that is counted", where="sequential.belief",
+                "belief \"unknown\" needs a counted population", where="sequential.belief",
                 found="unknown", expected="known",
             )  # fmt: skip
         self._infers_consistently()
@@ -233,12 +231,12 @@ class AdversarySection(PlannerSection):
         if linked is not None and self.plans_sequentially:
             if self.sequential.registry is not None:
                 raise InputError(
-                    f"the adversary links by its {linked}, not in a registry", where="sequential.registry",
+                    f"adversary.{linked} and a registry exclude each other", where="sequential.registry",
                     found=self.sequential.registry, expected=f"either adversary.{linked} or a registry",
                 )  # fmt: skip
             if self.sequential.belief == "unknown":
                 raise InputError(
-                    f"groups of an adversary who links by its {linked} are known", where="sequential.belief",
+                    f"belief \"unknown\" is not supported with adversary.{linked}", where="sequential.belief",
                     found="unknown", expected="known",
                 )  # fmt: skip
         return self
@@ -255,15 +253,15 @@ class AdversarySection(PlannerSection):
             provider=f"planner {self.planner!r}", where="planner",
         )  # fmt: skip
         for key, other, expected in (
-            ("risk", self.risk != "prosecutor", '"prosecutor", as the values of others are not known'),
+            ("risk", self.risk != "prosecutor", '"prosecutor", because sensitive values of other people are unknown'),
             ("direction", self.looks_up, '"record"'),
-            ("knowledge", self.knowledge is not None, "all quasi-identifiers are known"),
-            ("stages", self.stages is not None, "one attack"),
+            ("knowledge", self.knowledge is not None, "no knowledge recipe"),
+            ("stages", self.stages is not None, "no attack recipe"),
             ("holds", bool(self.holds), "no list"),
         ):
             if other:
                 raise InputError(
-                    f'not with gains_from = "{self.gains_from}"', where=key, found=getattr(self, key),
+                    f'not supported with gains_from = "{self.gains_from}"', where=key, found=getattr(self, key),
                     expected=expected,
                 )  # fmt: skip
 
@@ -277,9 +275,9 @@ class AdversarySection(PlannerSection):
             ("sequential.unconfirmed", self.plans_sequentially and self.sequential.unconfirmed is not None),
         ):
             if given:
-                raise InputError("not of an adversary who looks people up in lists", where=key, expected="no `holds`")
+                raise InputError("not supported for an adversary with lists", where=key, expected="no `holds`")
         holds = self.holds or ()
-        require_distinct("list named twice", holds, where="holds")
+        require_distinct("list given twice", holds, where="holds")
 
     @property
     def looks_up(self) -> bool:
@@ -301,7 +299,7 @@ class AdversarySection(PlannerSection):
             found = 'sequential.belief = "unknown"'
         if self.looks_up and found is not None:
             raise InputError(
-                f"who looks persons up compares their true values with the shared rows, without {found}",
+                f"this direction is not supported together with {found}",
                 where="direction", found=self.direction, expected="record",
             )  # fmt: skip
 
@@ -330,8 +328,8 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
         refuse_knowledge_held(self, self.knowledge)
         if self.stages is not None and self.needs_resources:
             raise InputError(
-                "both an attack in stages and resources say what is linked on", where="stages", found=self.stages,
-                expected="either",
+                "a multi-stage attack and resources exclude each other", where="stages", found=self.stages,
+                expected="either stages, or holds and buys",
             )  # fmt: skip
         return self
 
@@ -359,11 +357,17 @@ def check_adversaries(
     """
     for name, section in adversaries.items():
         if name in (*opponent_names(), TOGETHER):
-            raise InputError("name of a column of cross-play", where=f"adversaries.{name}", expected="another name")
+            raise InputError(
+                "adversary name reserved for a column of cross-play",
+                where=f"adversaries.{name}",
+                expected="another name",
+            )
         of_rounds = (*(("holds",) if section.holds is not None and not lists else ()), *section.of_rounds)
         if agents is None and of_rounds:
             where = f"adversaries.{name}.{of_rounds[0]}"
-            raise InputError("it is of rounds of agents", where=where, expected="it with a section agents")
+            raise InputError(
+                "the key needs rounds of agents", where=where, expected="this key only with a section agents"
+            )
     total = fsum(section.weight for section in adversaries.values())
     if adversaries and total == 0:
         raise InputError("no adversary of positive weight", where="adversaries", expected="a weight above 0")

@@ -220,12 +220,16 @@ def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
         return ()
     several = getattr(scenario, "adversaries", {})
     keys = [key for key in EquipmentSection.model_fields if any(key in each.of_rounds for each in several.values())]
-    told = f", and {listed(keys)} of section adversaries" if keys else ""
-    return (f"section agents{told} is left out: one round, against {_whom(scenario)}",)
+    told = f" and {listed(keys)} in section adversaries" if keys else ""
+    return (f"section agents{told} is ignored: only one round is evaluated, against {_whom(scenario)}",)
 
 
 def _whom(scenario: ScenarioHead) -> str:
-    return "those of section adversaries" if getattr(scenario, "adversaries", None) else "the adversary of the scenario"
+    return (
+        "the adversaries of section adversaries"
+        if getattr(scenario, "adversaries", None)
+        else "the adversary of the scenario"
+    )
 
 
 def check_resources(
@@ -253,7 +257,7 @@ def check_resources(
     for name, section in types_of(scenario).items():
         where = section_of(scenario, name)
         for key in ("holds", "buys"):
-            named, otherwise = getattr(section, key) or (), "a section [resources.NAME] of it"
+            named, otherwise = getattr(section, key) or (), "the name of a section [resources.NAME]"
             require_among("no such resource", named, resources, where=f"{where}.{key}", otherwise=otherwise)
             check_buyer(name, f"{where}.{key}", getattr(section, key) or (), buyers)
         if not section.needs_resources:
@@ -343,8 +347,8 @@ def check_has_resource(section: WeightedSection, where: str) -> None:
     """
     if section.needs_resources and not (section.holds or section.buys):
         raise InputError(
-            "a planner without the resource that it needs", where=f"{where}.holds", found=[],
-            expected="a resource that it holds or buys",
+            "the adversary has no resource to attack with", where=f"{where}.holds", found=[],
+            expected="at least one resource in holds or buys",
         )  # fmt: skip
 
 
@@ -356,4 +360,4 @@ def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -
     InputError
     """
     if section.is_inaccurate and isinstance(adversary, SequentialAdversary):
-        raise InputError("accuracy is of planners who attempt a record once", where=f"{where}.accuracy")
+        raise InputError("accuracy is not supported for sequential attacks", where=f"{where}.accuracy")

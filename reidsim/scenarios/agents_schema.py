@@ -73,7 +73,12 @@ class LearningSection(Section):
                     )  # fmt: skip
             lacking = [name for name in names if prior and name not in prior]
             if lacking:
-                raise InputError("adversary without a prior", where=where, found=lacking[0], expected="all or none")
+                raise InputError(
+                    "adversary without a prior",
+                    where=where,
+                    found=lacking[0],
+                    expected="a prior for all adversaries or for none",
+                )
 
 
 class ParticipationSection(Section):
@@ -148,7 +153,9 @@ class AgentsSection(Section):
     @model_validator(mode="after")
     def _consistent(self) -> AgentsSection:
         if self.mode == "expectation" and self.draws > 1:
-            raise InputError("expected outcomes are the same every time", where="draws", found=self.draws, expected="1")
+            raise InputError(
+                'all draws are equal with mode "expectation"', where="draws", found=self.draws, expected="1"
+            )
         if self.learning is not None:
             self._check_learning(self.learning)
         return self
@@ -175,6 +182,6 @@ class AgentsSection(Section):
     def _check_learning(self, learning: LearningSection) -> None:
         if self.together != "all" and learning.prior_absent:
             raise InputError(
-                "rounds without an adversary tell nothing if one comes every round",
+                "prior_absent has no effect if an adversary attacks in every round",
                 where="learning.prior_absent", found=listed(learning.prior_absent), expected='together = "all"',
             )  # fmt: skip

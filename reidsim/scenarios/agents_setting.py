@@ -71,13 +71,18 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
     """
     scenario, agents = study.scenario, kind.agents_of(study.scenario)
     if not kind.decides or not all(hasattr(scenario, name) for name in ("economics", "adversary")):
-        raise InputError("not played in rounds", source=study.loaded.path, where="game", found=kind.name)
+        raise InputError(
+            "this kind of scenario does not support rounds of agents",
+            source=study.loaded.path,
+            where="game",
+            found=kind.name,
+        )
     for name, section in types_of(scenario).items():
         if section.needs_resources:
             raise InputError(
                 "this kind of scenario has no resources", source=study.loaded.path,
                 where=f"{section_of(scenario, name)}.{'buys' if section.buys else 'holds'}",
-                expected="other keys than holds and buys",
+                expected="no keys holds and buys",
             )  # fmt: skip
 
     def setting(policy: str, replication: int, draw: int) -> Setting:

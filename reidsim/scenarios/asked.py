@@ -35,16 +35,18 @@ def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iter
     several = section(spelled_out(run.content), "adversaries")
     each_comes = section(run.content, "agents").get("together") == "all"
     if several and each_comes:
-        yield ("Several adversaries may come, independently of each other.",)
+        yield ("Several adversaries may attack, independently of each other.",)
     elif several:
-        yield ("A record meets one of several adversaries; payoffs, attacks and risk are expectations over them.",)
+        yield (
+            "Each record faces one of several adversaries; payoffs, attacks and risk are averages over adversaries.",
+        )
     for name in several:
         adversary = section(several, name)
         weight = number_text(adversary.get("weight"))
         if each_comes:
-            yield ("With probability ", weight, ", ", Code(str(name)), " comes.")
+            yield ("With probability ", weight, ", ", Code(str(name)), " attacks.")
         else:
-            yield ("With probability ", weight, " it is ", Code(str(name)), ".")
+            yield ("With probability ", weight, " the adversary is ", Code(str(name)), ".")
         yield from planned(run, adversary)
         yield from _equipment(adversary)
     if not several:
@@ -60,36 +62,36 @@ def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield (
             "The adversary may buy access to the registry ",
             Code(registry),
-            f" for {number_text(sequential.get('access_cost', 0))} and then exploit one candidate after the other "
-            f"while that pays. Success gains {gain}, an exploit costs {cost}, "
+            f" for {number_text(sequential.get('access_cost', 0))} and then exploit one candidate after another "
+            f"while this is profitable. Success gains {gain}, an exploit costs {cost}, "
             f"a detected one {number_text(sequential.get('penalty', 0))}.",
         )
     else:
         yield (
-            f"The adversary attacks a record at most once, by naming one of the people who fit. Success gains "
-            f"{gain}, an attempt costs {cost}. It attacks if the expected gain exceeds the cost.",
+            f"The adversary attacks a record at most once, by naming one of the people who match. Success gains "
+            f"{gain}, an attempt costs {cost}. The adversary attacks if the expected gain exceeds the cost.",
         )
     yield from knowledge(adversary)
 
 
 def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     """Yield sentences on an adversary's resources, budget and accuracy in rounds."""
-    for key, words in (("holds", "It holds "), ("buys", "It may buy ")):
+    for key, words in (("holds", "The adversary holds "), ("buys", "The adversary may buy ")):
         names = adversary.get(key) or ()
         if names:
             listed = [part for name in names for part in (", ", Code(str(name)))][1:]
             yield (words, *listed, ".")
     if "budget" in adversary:
-        yield (f"It spends at most {number_text(adversary['budget'])} a round.",)
+        yield (f"The adversary spends at most {number_text(adversary['budget'])} a round.",)
     if "accuracy" in adversary:
-        yield (f"Of the entries in its resources, {adversary['accuracy']:.0%} are right.",)
+        yield (f"Of the entries in the adversary's resources, {adversary['accuracy']:.0%} are correct.",)
 
 
 def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     """Yield a sentence on an adversary's knowledge recipe, if it has one."""
     known = adversary.get("knowledge")
     if isinstance(known, str):
-        yield ("It knows about people only what the recipe ", Code(known), " reveals.")
+        yield ("The adversary's knowledge of people is limited to the recipe ", Code(known), ".")
 
 
 def gain_and_cost(run: Stored, adversary: Mapping[str, Any]) -> tuple[str, str]:
@@ -110,7 +112,7 @@ def _gain(run: Stored) -> str:
     stated = number_text(economics.get("gain", economics.get("loss")))
     if not gain_goes_with_loss(run.content, varied_keys(run.content)):
         return stated
-    return f"as much as the loss of each point ({stated} in the scenario itself)"
+    return f"an amount equal to the loss at each point ({stated} in the scenario itself)"
 
 
 def by_generalization(run: Stored, defender: str) -> Iterator[Sentence]:
@@ -128,12 +130,12 @@ def beliefs(run: Stored, defender: str) -> Iterator[Sentence]:
     believed = dict(section(run.content, "beliefs"))
     if believed.pop("lists", "members") == "coverage":
         yield (
-            f"The {defender} knows only the coverage of the lists drawn from the people, not who is in them; payoffs "
-            "are true.",
+            f"The {defender} knows only the coverage of the lists drawn from the people, not their members; payoffs "
+            "use the true lists.",
         )
     if believed:
         held = ", ".join(f"{key} {plain(value)}" for key, value in believed.items())
-        yield (f"The {defender} plans with other beliefs ({held}); payoffs are true.",)
+        yield (f"The {defender} plans with beliefs that differ from the truth ({held}); payoffs use the true values.",)
 
 
 def varied_keys(content: Mapping[str, Any]) -> list[str]:

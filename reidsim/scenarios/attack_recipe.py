@@ -130,7 +130,7 @@ def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Flo
     frame = read_table(path, comment="#")
     require_columns(frame, ["locus", "mutation_rate"], path)
     rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))
-    require_among("locus without a mutation rate", loci, rates, source=path)
+    require_among("mutation rate missing for a locus", loci, rates, source=path)
     return np.array([rates[locus] for locus in loci])
 
 
@@ -153,10 +153,12 @@ class AttackResourceSection(Section):
     @model_validator(mode="after")
     def _one_origin(self) -> AttackResourceSection:
         if (self.population is None) == (self.file is None):
-            raise InputError("nobody is in the resource, or two say who", expected="either population or file")
+            raise InputError(
+                "the people of the resource are missing or given twice", expected="either population or file"
+            )
         if self.file is None and (self.count is not None or self.columns):
             key = "count" if self.count is not None else "columns"
-            raise InputError("a population has no columns to name", where=key, expected="it with a file only")
+            raise InputError("the key needs a file", where=key, expected="this key only with a file")
         return self
 
 
@@ -182,8 +184,8 @@ class AttackRecipe(Section):
             where = f"stages[{number}].resource"
             require_among("no such resource", (stage.resource,), self.resources, where=where)
             if isinstance(stage, InferSurnameSection) and stage.loci is None:
-                raise InputError("key missing", where=f"stages[{number}].loci", expected="the loci to infer from")
-        require_among("not inferred", self.columns, self.inferred, where="columns")
+                raise InputError("key missing", where=f"stages[{number}].loci", expected="a list of loci")
+        require_among("no stage infers the attribute", self.columns, self.inferred, where="columns")
         return self
 
     @property

@@ -42,7 +42,7 @@ class SweepValues(Section):
     def _plain_list(cls, data: Any) -> Any:
         data = {"values": data} if isinstance(data, list) else data
         if not isinstance(data, dict):
-            raise InputError("not values", found=data, expected="a list of values, or from, to and points")
+            raise InputError("values missing", found=data, expected="a list of values, or from, to and points")
         listed_values = data.get("values")
         return {**data, "values": tuple(listed_values)} if isinstance(listed_values, list) else data
 
@@ -54,13 +54,15 @@ class SweepValues(Section):
                 expected = "either values, or from, to and points"
                 raise InputError("both a list and an interval of values", expected=expected)
             if not self.listed:
-                raise InputError("empty range", expected="at least one value")
+                raise InputError("the list of values is empty", expected="at least one value")
         elif self.start is None or self.stop is None or self.points is None:
             raise InputError("incomplete range", expected="a list of values, or from, to and points")
         elif self.start >= self.stop:
-            raise InputError("empty range", found=[self.start, self.stop], expected="from below to")
+            raise InputError(
+                "empty range", found=[self.start, self.stop], expected="a value of from below the value of to"
+            )
         elif self.scale == "log" and self.start <= 0:
-            raise InputError("ratios need numbers above 0", where="from", found=self.start)
+            raise InputError("a logarithmic scale needs numbers above 0", where="from", found=self.start)
         return self
 
     @classmethod
@@ -101,11 +103,11 @@ class SweepSection(Section):
         require_distinct("key in two groups", (key for group in self.together for key in group), where="together")
         for number, group in enumerate(self.together):
             where = f"together[{number}]"
-            require_among("key without values", group, self.values, where=where)
+            require_among("the key has no values in the sweep", group, self.values, where=where)
             lengths = {key: self.values[key].size for key in group}
             if len(set(lengths.values())) > 1:
                 found = ", ".join(f"{key}: {n}" for key, n in lengths.items())
-                raise InputError("keys that change together need as many values each", where=where, found=found)
+                raise InputError("keys that change together have different numbers of values", where=where, found=found)
         self._check_one_at_a_time()
         if self.n_points > MOST_POINTS:
             expected = f"at most {MOST_POINTS:,}"
@@ -132,13 +134,15 @@ class SweepSection(Section):
 
     def _check_one_at_a_time(self) -> None:
         where = "one_at_a_time"
-        require_among("key without values", self.one_at_a_time, self.values, where=where)
+        require_among("the key has no values in the sweep", self.one_at_a_time, self.values, where=where)
         if len(self.one_at_a_time) == 1 or len(set(self.one_at_a_time)) < len(self.one_at_a_time):
-            raise InputError("not several keys", where=where, found=list(self.one_at_a_time), expected="two or more")
+            raise InputError(
+                "too few keys", where=where, found=list(self.one_at_a_time), expected="two or more distinct keys"
+            )
         for group in self.together:
             if 0 < sum(key in self.one_at_a_time for key in group) < len(group):
                 expected = "all keys that change together, or none of them"
-                raise InputError("part of a group", where=where, found=list(group), expected=expected)
+                raise InputError("only some keys of a group", where=where, found=list(group), expected=expected)
 
 
 def _without_further_numbers(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -166,7 +170,9 @@ class _Uncertain(Section):
     def _not_empty(self) -> Self:
         low, high = getattr(self, "low", None), getattr(self, "high", None)
         if low is not None and high is not None and low >= high:
-            raise InputError("empty interval", where="low", found=[low, high], expected="low below high")
+            raise InputError(
+                "empty interval", where="low", found=[low, high], expected="a value of low below the value of high"
+            )
         return self
 
 
@@ -223,7 +229,9 @@ class Triangular(_Uncertain):
     @model_validator(mode="after")
     def _mode_within(self) -> Triangular:
         if not self.low <= self.mode <= self.high:
-            raise InputError("mode outside the interval", where="mode", found=self.mode, expected="from low to high")
+            raise InputError(
+                "mode outside the interval", where="mode", found=self.mode, expected="a number from low to high"
+            )
         return self
 
 
@@ -253,10 +261,17 @@ class Discrete(_Uncertain):
         if self.weights is None:
             return self
         if len(self.weights) != len(self.values):
-            expected = f"{len(self.values)}, one for each value"
-            raise InputError("not a weight for each value", where="weights", found=len(self.weights), expected=expected)
+            expected = f"{len(self.values)} weights, one for each value"
+            raise InputError(
+                "the number of weights differs from the number of values",
+                where="weights",
+                found=len(self.weights),
+                expected=expected,
+            )
         if sum(self.weights) <= 0:
-            raise InputError("no value is possible", where="weights", found=list(self.weights), expected="one above 0")
+            raise InputError(
+                "all weights are 0", where="weights", found=list(self.weights), expected="a weight above 0"
+            )
         return self
 
 
@@ -292,8 +307,10 @@ class UncertaintySection(Section):
     def _consistent(self) -> UncertaintySection:
         _check_keys(self.parameters, "parameters")
         if self.method == "sobol" and self.samples & (self.samples - 1):
-            expected = f"a power of 2, such as {2 ** self.samples.bit_length():,}, for a Sobol sequence to be balanced"
-            raise InputError("not a power of 2", where="samples", found=self.samples, expected=expected)
+            expected = f"a power of 2 for a Sobol sequence, such as {2 ** self.samples.bit_length():,}"
+            raise InputError(
+                "the number of samples is not a power of 2", where="samples", found=self.samples, expected=expected
+            )
         pairs: set[frozenset[str]] = set()
         for number, correlation in enumerate(self.correlations):
             where = f"correlations[{number}]"
@@ -331,7 +348,9 @@ def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | N
     for key, other in itertools.product(uncertainty.parameters, sweep.values):
         if _holds(key, other) or _holds(other, key):
             where = f"uncertainty.parameters.{key}"
-            raise InputError("key also swept", where=where, expected="it in one of sweep and uncertainty")
+            raise InputError(
+                "key both swept and uncertain", where=where, expected="the key in either sweep or uncertainty"
+            )
 
 
 def _check_keys(keys: Iterable[str], where: str) -> None:
@@ -339,13 +358,15 @@ def _check_keys(keys: Iterable[str], where: str) -> None:
     seen: list[str] = []
     for key in keys:
         if not all(key.split(".")):
-            raise InputError("not a key path", where=where, found=key, expected="keys with dots between them")
+            raise InputError(
+                "not a key path", where=where, found=key, expected="keys separated by dots, such as economics.loss"
+            )
         if key.split(".")[0] in FIXED_KEYS:
-            hint = "replications have other random draws" if key == "seed" else None
+            hint = "use replications for different random draws" if key == "seed" else None
             raise InputError("key cannot change within a batch", where=f"{where}.{key}", hint=hint)
         inside = [other for other in seen if _holds(key, other) or _holds(other, key)]
         if inside:
-            raise InputError("one key holds the other", where=f"{where}.{key}", found=inside[0])
+            raise InputError("one key contains the other", where=f"{where}.{key}", found=inside[0])
         seen.append(key)
 
 

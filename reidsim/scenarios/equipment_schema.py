@@ -62,14 +62,14 @@ class EquipmentSection(Section):
     def _equipped_consistently(self) -> EquipmentSection:
         for key in ("holds", "buys"):
             names = getattr(self, key) or ()
-            require_distinct("resource named twice", names, where=key)
+            require_distinct("resource given twice", names, where=key)
         both = [name for name in self.buys if name in (self.holds or ())]
         if both:
-            raise InputError("resource that is held is not bought", where="buys", found=both[0])
+            raise InputError("resource both held and bought", where="buys", found=both[0])
         if self.selection == "random" and self.budget is None:
             raise InputError(
-                "without a budget all records worth attacking are attacked", where="selection", found="random",
-                expected="it with a budget",
+                "random selection needs a budget", where="selection", found="random",
+                expected="selection = \"random\" only with a budget",
             )  # fmt: skip
         if len(self.buys) > _MOST_PURCHASES:
             raise InputError(
@@ -111,5 +111,7 @@ def refuse_knowledge_held(section: EquipmentSection, knowledge: str | None) -> N
     """
     if knowledge is not None and section.needs_resources:
         raise InputError(
-            "both a knowledge recipe and resources say what is known", where="knowledge", expected="either"
+            "a knowledge recipe and resources exclude each other",
+            where="knowledge",
+            expected="either knowledge, or holds and buys",
         )

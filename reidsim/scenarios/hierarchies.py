@@ -56,7 +56,7 @@ def hierarchy_rows(
     try:
         rows = table_rows(section, folder, loaded.given)
         if section.header and len(rows) < 2:
-            raise InputError("the file has no rows besides its header")
+            raise InputError("the file has no rows after its header")
         check_header(rows, header=section.header, used=used, names={name, attribute.column or name})
         rows, first = (rows[1:], 2) if section.header else (rows, 1)
         require_rows_of_values(rows, first_row=first)
@@ -102,7 +102,7 @@ def no_place(
 ) -> InputError:
     """Return the error about a value that is missing from its hierarchy."""
     table = section.hierarchy if isinstance(section.hierarchy, Table) else None
-    expected = "a value of the records or the population" if table is None else f"a row for it in {table.file}"
+    expected = "a value of the records or the population" if table is None else f"a row for the value in {table.file}"
     return InputError(
         "value missing from its hierarchy", source=source, where=where, found=value, expected=expected, hint=hint
     )

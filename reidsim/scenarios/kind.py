@@ -113,8 +113,8 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
             If the kind has no decision maker.
         """
         if not self.decider:
-            expected = "a kind of scenario in which somebody decides"
-            raise InputError("nobody decides what is shared", where="game", found=self.name, expected=expected)
+            expected = "a kind of scenario with policies"
+            raise InputError("this kind of scenario has no policies", where="game", found=self.name, expected=expected)
         return tuple(getattr(scenario, self.decider).policies)
 
     def policy(self, name: str) -> Policy:
@@ -305,7 +305,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
         By default, `InputError` is raised.
         """
-        raise InputError("nobody decides, and nothing is assessed", where="game", found=self.name)
+        raise InputError("this kind of scenario has neither policies nor an assessment", where="game", found=self.name)
 
     # Rounds of agents
 
@@ -389,7 +389,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
             If the kind shares no table, or no policy can be played without them.
         """
         raise InputError(
-            "columns are dropped from a table", source=study.loaded.path, where="game", found=self.name,
+            "this kind of scenario cannot drop columns", source=study.loaded.path, where="game", found=self.name,
             expected="tables",
         )  # fmt: skip
 
@@ -404,7 +404,11 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
             If the kind shares no table, or the file cannot be read.
         """
         raise InputError(
-            "released files are of tables", source=study.loaded.path, where="game", found=self.name, expected="tables"
+            "this kind of scenario cannot evaluate released files",
+            source=study.loaded.path,
+            where="game",
+            found=self.name,
+            expected="tables",
         )
 
     # Many points

@@ -24,9 +24,9 @@ from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection, Plann
 from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import Study, World
 
-NO_STAGES = "nothing says what it infers, and from what"
+NO_STAGES = "the scenario names no attack recipe"
 NO_RECIPE = "the scenario names no knowledge recipe"
-ONE_STAGE = "nothing is inferred, so it is the one-shot adversary"
+ONE_STAGE = "the attack has no inference stages, so it equals the one-shot attack"
 
 # The true game against an adversary, and the game that the defender believes in.
 Games = tuple[Game, Game]
@@ -204,8 +204,8 @@ def _reply(games: Games) -> None:
 # Column of the game against all types, and two further games on which a defender may plan.
 TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
 LEFT_OUT = (
-    "of section agents cross-play takes one round, each adversary with all that it holds or may buy: rounds, prices of "
-    "resources, budgets, exclusion, learning and participation are left out"
+    "cross-play evaluates one round of section agents; each adversary has all resources in holds and buys; prices of "
+    "resources, budgets, exclusion, learning, participation and further rounds are ignored"
 )
 
 _View = Literal["truth", "belief"]
@@ -277,7 +277,7 @@ def _ideas(
     try:
         average = _played(space, averaged(tuple(types)), benefit, loss, together)
     except InputError as error:
-        return ideas, (f"nobody plans against {AVERAGE_TYPE!r}: {error}",)
+        return ideas, (f"no policy plans against {AVERAGE_TYPE!r}: {error}",)
     return {AVERAGE_TYPE: average, **ideas}, ()
 
 
@@ -296,9 +296,9 @@ def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> A
     seen = profile if view == "truth" or profile.believed is None else profile.believed
     equipment = seen.equip(seen.holds | frozenset(seen.prices), seen.expected_accuracy, believed=view == "belief")
     if equipment is None:
-        raise InputError("nothing can be attacked with what it holds or may buy")
+        raise InputError("the adversary has no resources that allow an attack")
     if len(equipment.linker.link(space.most_specific).group_sizes) != space.n_records:
-        raise InputError("it does not distinguish records by what an attack in stages infers")
+        raise InputError("the resources of the adversary do not distinguish records by inferred attributes")
     return AdversaryType(profile.name, profile.weight, equipment.linker, equipment.adversary)
 
 

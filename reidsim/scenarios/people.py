@@ -50,7 +50,7 @@ def unit_sentence(manifest: Mapping[str, Any]) -> str:
         return ""
     rows, content = manifest["records"], manifest.get("content", {})
     if counted_units(content)[0] == "record":
-        return f"Unit: rows; each of {counted(rows, 'row')} is taken as one person"
+        return f"Unit: rows; each of {counted(rows, 'row')} counts as one person"
     key = " and ".join(key_columns(content["release"][PERSON]))
     people = manifest.get("released_people")
     several = f"; {counted(people, 'person', 'people')} in {counted(rows, 'row')}" if people is not None else ""
@@ -135,11 +135,11 @@ def require_same(
 
     def expected(row: int) -> str:
         named = "" if keys is None else f", {' '.join(map(str, keys.iloc[row]))}"
-        return f"that of row {int(first[row]) + 1}, which is of the same person{named}"
+        return f"the value of row {int(first[row]) + 1}, which belongs to the same person{named}"
 
     refuse_rows(
         amounts != amounts[first],
-        f"records of one person differ in {what}",
+        f"records of the same person differ in {what}",
         source=source,
         column=column,
         found=amounts if keys is not None else None,
@@ -159,10 +159,10 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
     first = np.unique(person, return_index=True)[1][person]
     refuse_rows(
         first != np.arange(len(person)),
-        "a second row of one person",
+        "person given twice",
         source=source,
         column=column,
-        expected=lambda row: f"one row for each subject, who decides alone; row {int(first[row]) + 1} is of the same",
+        expected=lambda row: f"one row for each subject; row {int(first[row]) + 1} has the same key",
     )
 
 
@@ -181,5 +181,5 @@ def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
         columns = key_columns(release.get(key) if isinstance(release, Mapping) else None)
         shared = next((column for column in columns if column in keep), None)
         if shared is not None:
-            expected = "columns that name nobody, as rows of one person could be put together by it"
-            raise InputError(f"the key of {key}s is never shared", source="--keep", found=shared, expected=expected)
+            expected = "columns that are no keys, because a key links all rows of a person"
+            raise InputError(f"the column is a key of {key}s", source="--keep", found=shared, expected=expected)

@@ -154,10 +154,13 @@ class _Source:
         elif section.recipe is not None:
             found = recipe_of(resolve(section.recipe, "populations", "recipe", base=folder))
             if not isinstance(found, ResourceRecipe):
-                raise InputError("not a recipe of a resource", where="recipe", found=section.recipe)
+                raise InputError("the recipe does not describe a resource", where="recipe", found=section.recipe)
             if found.population.removesuffix(".toml") != population.removesuffix(".toml"):
                 raise InputError(
-                    "recipe about other people", where="recipe", found=found.population, expected=population
+                    "the recipe belongs to another population",
+                    where="recipe",
+                    found=found.population,
+                    expected=population,
                 )
             self.recipe = found
         of_recipe = self.recipe.attributes if self.recipe is not None else None
@@ -216,7 +219,9 @@ class _Source:
         elif self.model is not None or size is not None:
             chance = np.ones(people.n_people)
         else:
-            raise InputError("nothing says who is in it", where="coverage", expected="coverage, size or both")
+            raise InputError(
+                "coverage and size of the list are missing", where="coverage", expected="coverage, size or both"
+            )
         if section.kind == "genealogy" and people.loci:
             # A genealogy identifies people by their alleles.
             chance = chance * np.any([people.values[locus] != UNKNOWN for locus in people.loci], axis=0)
@@ -268,7 +273,11 @@ class _Source:
         if figures.overall is not None and not figures.by_age:
             return np.full(self.people.n_people, figures.overall.probability)
         if AGE not in self.people.values:
-            raise InputError("figures by age", where=where, expected="it given, or people with an attribute 'age'")
+            raise InputError(
+                "figures by age need an age for each person",
+                where=where,
+                expected="this key, or people with an attribute 'age'",
+            )
         return np.nan_to_num(figures.at(self.people.numbers(AGE, "recipe")))
 
 
@@ -281,12 +290,14 @@ def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Intege
     text = cells.str.strip()
     is_given = text.ne("")
     wrong = is_given & ~text.str.fullmatch(r"\d{1,18}")
-    expected = "a whole number from 0, or nothing"
-    refuse_rows(wrong, "not a row of the population", source=path, column=cells.name, found=cells, expected=expected)
+    expected = "a whole number of at least 0, or an empty cell"
+    refuse_rows(
+        wrong, "not a row number of the population", source=path, column=cells.name, found=cells, expected=expected
+    )
     number = text.where(is_given, "-1").astype(np.int64)
     repeated = is_given & number.duplicated()
     refuse_rows(
-        repeated, "a person has two rows", source=path, column=cells.name, found=number, expected="one row per person"
+        repeated, "person given twice", source=path, column=cells.name, found=number, expected="one row per person"
     )
     rows = people.rows if people.rows is not None else np.arange(people.n_people)
     place = np.minimum(np.searchsorted(rows, number), len(rows) - 1)
@@ -308,7 +319,7 @@ def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: P
     expected = "a whole number" if labels is None else f"one of {listed(labels)}"
     refuse_rows(
         is_given & ~readable,
-        "not a value of the people",
+        "the population has no such value",
         source=path,
         column=cells.name,
         found=cells,

@@ -70,5 +70,5 @@ class People:
         codes, labels = self.coded(attribute, where)
         numbers = [whole_number(label) for label in labels]
         if (codes == UNKNOWN).any() or None in numbers:
-            raise InputError("not a whole number of everybody", where=where, found=attribute)
+            raise InputError("the attribute is not a whole number for each person", where=where, found=attribute)
         return np.array(numbers, dtype=np.int64)[codes]

@@ -32,7 +32,9 @@ def _checked_k(given: object) -> int | tuple[int, ...]:
     checked: list[int] = []
     for k in several or [given]:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise InputError("value not allowed", found=k, expected="a whole number of 1 or more, or a list of some")
+            raise InputError(
+                "value not allowed", found=k, expected="a whole number of 1 or more, or a list of such numbers"
+            )
         checked.append(k)
     return tuple(checked) if isinstance(given, list | tuple) else checked[0]
 
@@ -213,8 +215,8 @@ def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, sourc
     if not policy.by_agents:
         playable = [each.name for each in among if each.by_agents]
         raise InputError(
-            "not a policy of scenarios with agents", source=source, where=where, found=policy.name,
-            expected=f"among {listed(playable, 20)}",
+            "the policy is not supported in rounds of agents", source=source, where=where, found=policy.name,
+            expected=f"one of {listed(playable, 20)}",
         )  # fmt: skip
 
 
@@ -256,8 +258,8 @@ def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
     if policy.k is not None:
         return policy.k
     if not isinstance(k, int):
-        expected = "a policy for each, such as k-anonymity-5"
-        raise InputError("several k", where=where, found=list(k), expected=expected)
+        expected = "a policy for each value, such as k-anonymity-5"
+        raise InputError("several values of k", where=where, found=list(k), expected=expected)
     return k
 
 

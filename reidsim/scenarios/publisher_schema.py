@@ -33,7 +33,7 @@ class PoliciesSection(Section):
         """
         if not self.policies:
             raise InputError("the list is empty", where="policies", found=[], expected="at least one policy")
-        require_distinct("listed twice", self.policies, where="policies")
+        require_distinct("policy given twice", self.policies, where="policies")
 
 
 class PublisherScenario(ScenarioHead):
@@ -59,7 +59,7 @@ class PublisherScenario(ScenarioHead):
         if self.adversary.holds:
             raise InputError(
                 "this kind of scenario has no resources", where="adversary.holds",
-                found=list(self.adversary.holds), expected="no list",
+                found=list(self.adversary.holds), expected="no key holds",
             )  # fmt: skip
         return self
 
@@ -68,8 +68,8 @@ class PublisherScenario(ScenarioHead):
         check_adversaries(self.adversaries, self.agents)
         if self.adversaries and self.agents is None:
             raise InputError(
-                "this kind of scenario meets several adversaries in rounds alone", where="adversaries",
-                expected="[adversary], or a section agents",
+                "this kind of scenario supports several adversaries only in rounds", where="adversaries",
+                expected="[adversary], or [adversaries] with a section agents",
             )  # fmt: skip
         return self
 
@@ -82,12 +82,12 @@ class PublisherScenario(ScenarioHead):
         for where, section in {"adversary": self.adversary, **self.every_adversary}.items():
             if section.looks_up:
                 raise InputError(
-                    "persons are looked up in tables alone", where=f"{where}.direction", found=section.direction,
+                    "this direction needs game = \"tables\"", where=f"{where}.direction", found=section.direction,
                     expected="record",
                 )  # fmt: skip
             if section.gains_from != "identity":
                 raise InputError(
-                    "sensitive values are inferred in tables alone", where=f"{where}.gains_from",
+                    "sensitive values need game = \"tables\"", where=f"{where}.gains_from",
                     found=section.gains_from, expected="identity",
                 )  # fmt: skip
         return self

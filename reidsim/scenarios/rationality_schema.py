@@ -83,13 +83,13 @@ class RationalitySection(Section):
             )  # fmt: skip
         if not noisy and self.precision is not None:
             raise InputError(
-                "a precision is of logit noise", where="precision", found=self.precision,
-                expected='it with rationality = "logit" or "prospect-logit"',
+                "a precision needs logit noise", where="precision", found=self.precision,
+                expected='this key only with rationality = "logit" or "prospect-logit"',
             )  # fmt: skip
         if not weighs and self.prospect != ProspectSection():
             raise InputError(
-                "prospects are not weighed", where="prospect",
-                expected='it with rationality = "prospect" or "prospect-logit"',
+                "the section needs prospect theory", where="prospect",
+                expected='this section only with rationality = "prospect" or "prospect-logit"',
             )  # fmt: skip
         needs = [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * weighs
         require_provided(
@@ -114,8 +114,8 @@ class RationalitySection(Section):
             return adversary
         if not isinstance(adversary, Weighing):
             raise InputError(
-                "an adversary of your own errs by what an attack is worth to it", where=where, found=self.rationality,
-                expected="one with a method weigh(linkage, rows)",
+                "an adversary without an expected payoff of an attack cannot make errors", where=where,
+                found=self.rationality, expected="an adversary with a method weigh(linkage, rows)",
             )  # fmt: skip
         weighs = self.rationality.startswith("prospect")
         return ErringAdversary(adversary, self.precision, self.prospect.theory() if weighs else None)

@@ -41,7 +41,9 @@ class ReadIf:
         ------
         InputError
         """
-        raise InputError("nothing reads this key", source=str(source), where=where, expected=f"it only {self.expected}")
+        raise InputError(
+            "the key has no effect", source=str(source), where=where, expected=f"this key only {self.expected}"
+        )
 
 
 def with_key(key: str, *values: object) -> ReadIf:

@@ -103,13 +103,17 @@ class DateReading(Reading):
         try:
             return date.fromisoformat(str(self.age_on))
         except ValueError:
-            raise InputError("not a day", where="age_on", found=self.age_on, expected='one as "2024-06-30"') from None
+            raise InputError(
+                "not a date", where="age_on", found=self.age_on, expected='a date such as "2024-06-30"'
+            ) from None
 
     def _label(self, value: str) -> str:
         day = read_day(value, self.order, self.two_digit_years_from)
         if day is None and self.two_digit_years_from is None and has_short_year(value):
             raise InputError(
-                "year of two digits", found=value, expected="two_digit_years_from, which gives the century, in reading"
+                "year of two digits",
+                found=value,
+                expected="key two_digit_years_from in reading, which sets the century",
             )
         if day is None or self.age_on is None:
             return value if day is None else day.calendar

@@ -90,13 +90,13 @@ class DrawnResourceSection(Section):
         if self.kind is None:
             given = [key for key in _OF_LISTS if key in self.model_fields_set]
             if given:
-                expected = 'it with `kind`, such as "broker-file"'
-                raise InputError("only a list drawn from the people has it", where=given[0], expected=expected)
+                expected = 'this key only with `kind`, such as "broker-file"'
+                raise InputError("the key needs a list drawn from the people", where=given[0], expected=expected)
             return self
         for key, kinds in _KINDS_WITH.items():
             if key in self.model_fields_set and self.kind not in kinds:
                 found, expected = getattr(self, key), f"kind {listed(kinds)}"
-                raise InputError(f"not of kind {self.kind!r}", where=key, found=found, expected=expected)
+                raise InputError(f"not supported with kind {self.kind!r}", where=key, found=found, expected=expected)
         return self
 
 
@@ -141,8 +141,8 @@ def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mappi
     for resource in resources:
         may = buyers.get(resource, (ANYONE,))
         if ANYONE not in may and name not in may:
-            expected = f"{name!r} among resources.{resource}.buyers, which are {listed(may)}"
-            raise InputError("adversary who may not have the resource", where=where, found=resource, expected=expected)
+            expected = f"{name!r} in resources.{resource}.buyers, which lists {listed(may)}"
+            raise InputError("the adversary may not have the resource", where=where, found=resource, expected=expected)
 
 
 def drawn_lists_of(resources: Mapping[str, DrawnResourceSection]) -> tuple[str, ...]:
@@ -161,4 +161,4 @@ def check_together(together: object, lists: Collection[str]) -> None:
         return
     for name, others in together.items():
         where, otherwise = f"population.together.{name}", "resources with `kind`"
-        require_among("not a list that is drawn", (name, *others), lists, where=where, otherwise=otherwise)
+        require_among("no such list", (name, *others), lists, where=where, otherwise=otherwise)

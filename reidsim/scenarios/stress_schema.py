@@ -51,7 +51,7 @@ class SensitivitySection(Section):
         if self.method == "sobol" and self.samples & (self.samples - 1):
             below = 1 << (self.samples.bit_length() - 1)
             raise InputError(
-                "a Sobol sequence is balanced at powers of 2 only", where="samples", found=self.samples,
+                "the number of samples is not a power of 2", where="samples", found=self.samples,
                 expected=f"{below} or {2 * below}",
             )  # fmt: skip
         return self
@@ -77,7 +77,7 @@ class RobustnessSection(Section):
 
     @model_validator(mode="after")
     def _once(self) -> RobustnessSection:
-        require_distinct("given twice", self.criteria, where="criteria")
+        require_distinct("criterion given twice", self.criteria, where="criteria")
         return self
 
 
@@ -102,7 +102,7 @@ class DiscoverySection(Section):
     @model_validator(mode="after")
     def _one_side(self) -> DiscoverySection:
         if (self.below is None) == (self.above is None):
-            raise InputError("which outcomes are bad is not given", expected="either below or above")
+            raise InputError("the bound of bad outcomes is missing or given twice", expected="either below or above")
         return self
 
 
@@ -119,7 +119,7 @@ class BeliefCurveSection(Section):
     @model_validator(mode="after")
     def _changes_something(self) -> BeliefCurveSection:
         if self.true is None and self.believed is None:
-            raise InputError("nothing changes", expected="true or believed values")
+            raise InputError("no values to vary", expected="true or believed values")
         for values in (self.true, self.believed):
             if values is not None:
                 SweepSection(values={self.key: values})
@@ -188,8 +188,8 @@ class StressSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> StressSection:
-        require_distinct("given twice", self.outputs, where="outputs")
-        require_distinct("given twice", self.policies, where="policies")
+        require_distinct("output given twice", self.outputs, where="outputs")
+        require_distinct("policy given twice", self.policies, where="policies")
         return self
 
     @property

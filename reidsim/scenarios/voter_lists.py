@@ -50,12 +50,12 @@ class VoterLists:
         with locating(where="states"):
             if STATE not in self.people.values:
                 if len(self.states) != 1:
-                    found, expected = list(self.states) or None, "the one state they live in"
-                    raise InputError("people without a state", found=found, expected=expected)
+                    found, expected = list(self.states) or None, "the state of all people"
+                    raise InputError("the people have no attribute 'state'", found=found, expected=expected)
                 return {"": voter_profile(self.states[0])}
             profiles = {label: voter_profile(label) for label in self.people.coded(STATE, "states")[1]}
             wanted = [voter_profile(state).state for state in self.states]
-            require_among("nobody of the state", wanted, [profile.state for profile in profiles.values()])
+            require_among("no person lives in the state", wanted, [profile.state for profile in profiles.values()])
         return {label: each for label, each in profiles.items() if not wanted or each.state in wanted}
 
     @cached_property
@@ -68,7 +68,7 @@ class VoterLists:
             return np.zeros(self.people.n_people, dtype=np.intp)
         codes, labels = self.people.coded(STATE, "states")
         if (codes == UNKNOWN).any():
-            raise InputError("people whose state is not known", where="states")
+            raise InputError("the state of a person is missing", where="states")
         position = {label: number for number, label in enumerate(self.profiles)}
         return np.array([position.get(label, -1) for label in labels], dtype=np.intp)[codes]
 
@@ -95,8 +95,10 @@ class VoterLists:
         missing: dict[str, float | Floats] = {}
         for name in attributes:
             if name not in _FACT_OF:
-                expected = f'of {listed(_FACT_OF, 20)}; or a list of kind "broker-file"'
-                raise InputError("voter lists do not carry it", where="attributes", found=name, expected=expected)
+                expected = f'one of {listed(_FACT_OF, 20)}, or a list of kind "broker-file"'
+                raise InputError(
+                    "voter lists do not contain the attribute", where="attributes", found=name, expected=expected
+                )
             lacks = np.array([not _has(profile, name) for profile in self.profiles.values()])
             if lacks.any():
                 missing[name] = np.where(self.state_of_person >= 0, lacks[self.state_of_person], False).astype(float)
@@ -108,8 +110,8 @@ class VoterLists:
         It is the share of adults in the person's state who are registered; 0 for minors and people of other states.
         """
         if AGE not in self.people.values:
-            expected = "it given, or people with an attribute 'age'"
-            raise InputError("adults are unknown", where="coverage", expected=expected)
+            expected = "this key, or people with an attribute 'age'"
+            raise InputError("registration needs an age for each person", where="coverage", expected=expected)
         shares = np.array([profile.registered_share for profile in self.profiles.values()])
         adult = self.people.numbers(AGE, "coverage") >= VOTING_AGE
         return np.where(adult & (self.state_of_person >= 0), shares[self.state_of_person], 0.0)

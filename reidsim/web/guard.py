@@ -58,7 +58,7 @@ class Guard:
         problem = self._problem(headers)
         brought = scope["type"] == "http" and self._is_token(_in_query(scope.get("query_string", b"")))
         if not problem and not brought and not self._is_token(_in_cookies(headers.get(b"cookie", ""), self._cookie)):
-            problem = "open the whole address that reidsim serve printed, its token included"
+            problem = "open the complete address that reidsim serve printed, with its token"
         if problem:
             await _refuse(scope, send, problem)
         elif brought:
@@ -80,10 +80,10 @@ class Guard:
     def _problem(self, headers: dict[bytes, str]) -> str:
         """Return why a request does not come from the page's address; "" if it does."""
         if headers.get(b"host", "") not in self._hosts:
-            return f"this page is at {self._hosts[0]} only"
+            return f"this page is available only at {self._hosts[0]}"
         origin = headers.get(b"origin")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
-            return "a page of another site may not use this one"
+            return "pages of other sites may not use this page"
         return ""
 
     def _is_token(self, text: str) -> bool:

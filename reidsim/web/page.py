@@ -80,7 +80,7 @@ def _control(control: Control, values: Mapping[str, Value], change: Callable[[st
         value = values.get(control.follows, control.value)
     amount = float(value or 0.0)
     label = f"{control.label} (0 to {number_text(control.high)})"
-    solara.InputFloat(f"{label}, moves with the loss" if linked else label, amount, set_value, disabled=linked)
+    solara.InputFloat(f"{label}, changes with the loss" if linked else label, amount, set_value, disabled=linked)
     # Larger numbers than the end of the slider can be typed.
     solara.SliderFloat(
         "", value=min(max(amount, 0.0), control.high), min=0.0, max=control.high, step=control.step,
@@ -88,7 +88,7 @@ def _control(control: Control, values: Mapping[str, Value], change: Callable[[st
     )  # fmt: skip
     if control.follows:
         solara.Checkbox(
-            label="Gain moves with the loss (gain = loss)",
+            label="Gain changes with the loss (gain = loss)",
             value=linked,
             on_value=lambda on: change(control.key, None if on else amount),
         )
@@ -144,7 +144,7 @@ def _by_policy(shown: Explored) -> list[tuple[str, str]]:
     payoffs = payoffs_by_policy(shown.measures.reset_index(), shown.result.measures)
     risks = risks_by_policy(once_each(shown.result.records, shown.content))
     return [
-        (_source(payoffs), f"Mean payoffs by policy; {best} pays best"),
+        (_source(payoffs), f"Mean payoffs by policy; {best} has the highest payoff"),
         (_source(risks), "Share of records at or above each risk, by policy"),
     ]
 

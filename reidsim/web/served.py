@@ -28,5 +28,5 @@ def explorer() -> Explorer:
         If `offer` was not called: only `reidsim serve` can open the page.
     """
     if not _served:
-        raise InputError("no scenario is served", expected="reidsim serve SCENARIO")
+        raise InputError("no scenario is served", expected="a server started with reidsim serve SCENARIO")
     return _served[0]

@@ -43,11 +43,11 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
         If the extra ``web`` is not installed, the port is in use, or the scenario has no parameter to change.
     """
     if any(find_spec(name) is None for name in _NEEDED):
-        raise InputError("the web page is not installed", expected="pip install 'reidsim[web]'")
+        raise InputError("the web page is not installed", hint="run pip install 'reidsim[web]'")
     if not any(kind_of(loaded.scenario).controls(loaded.scenario)):
         raise InputError(
-            "a scenario without payoff parameters cannot be explored", source=loaded.path, where="economics",
-            expected="a scenario of a kind in which somebody decides",
+            "the web page needs a scenario with payoff parameters", source=loaded.path, where="economics",
+            expected="a kind of scenario with policies",
         )  # fmt: skip
     served.offer(loaded)
     listener = _listen(port)

@@ -220,6 +220,6 @@ def _warnings(methods: Mapping[str, Mapping[str, Any]], sets: pd.DataFrame) -> t
     if len(vague):
         warnings.append(
             f"population uniqueness is estimated within intervals wider than .2 on {len(vague)} of {len(sets)} sets of "
-            "attributes, so journalist risk is vague; see knowledge_sets"
+            "attributes, so journalist risk is imprecise; see knowledge_sets"
         )
     return tuple(warnings)

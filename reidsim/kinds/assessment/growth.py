@@ -114,8 +114,8 @@ class Pool:
             there = int(others[kinds].sum())
             if many > there:
                 raise InputError(
-                    "more newcomers than there are people like them", where="threshold.sizes",
-                    found=f"{many:,} who are like members in threshold.like_members", expected=f"at most {there:,}",
+                    "more newcomers than similar people in the population", where="threshold.sizes",
+                    found=f"{many:,} newcomers with the same threshold.like_members", expected=f"at most {there:,}",
                 )  # fmt: skip
             counts = draw_multivariate_hypergeometric(rng, others[kinds], many)
             drawn[places[begin : begin + many]] = rng.permutation(np.repeat(kinds, counts))
@@ -177,7 +177,7 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
         others = np.maximum(others, 0)
         if n + others.sum() < largest:
             raise InputError(
-                "a cohort larger than the population", where="threshold.sizes", found=largest,
+                "the cohort is larger than the population", where="threshold.sizes", found=largest,
                 expected=f"at most {n + others.sum():,}",
             )  # fmt: skip
         alike = [kinds.codes[:, names.index(name)] for name in section.like_members]
@@ -214,7 +214,7 @@ def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: st
     mixed = np.intersect1d(used, strictly_above)
     if len(mixed):
         raise InputError(
-            "newcomers cannot be generalized as members are, whose groups include each other",
+            "newcomers cannot be generalized like members, because groups of the members overlap",
             where=f"threshold.newcomers, column {name!r}", found=tree.labels[mixed[0]],
             expected='groups that do not overlap, or newcomers = "members"',
         )  # fmt: skip

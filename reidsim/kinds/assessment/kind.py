@@ -54,26 +54,28 @@ class AssessmentKind(Kind):
         release = section(content, "release")
         people = run.manifest.get("people")
         if "path" in release:
-            yield ("How identifiable are the records of ", Code(str(release["path"])), "?")
+            yield ("What is the re-identification risk of the records of ", Code(str(release["path"])), "?")
         else:
             sizes = ", ".join(number_text(size) for size in release.get("sizes", ()))
             of = f" of {number_text(people)} people" if people else ""
             samples = number_text(release.get("samples", 1))
-            yield (f"How identifiable are random samples{of}: {sizes} records, {samples} of each size?",)
+            yield (
+                f"What is the re-identification risk of random samples{of}: {sizes} records, {samples} of each size?",
+            )
         attributes = run.manifest.get("attributes")
         if isinstance(attributes, list):
             yield ("Attributes released: ", *codes(attributes), ".")
         knowledge = section(content, "knowledge")
         yield (
-            "What the adversary knows: ",
+            "Background knowledge of the adversary: ",
             *codes([f"{name}" for name in knowledge]),
-            "; each is compared with the worst case, knowledge of every attribute of everybody.",
+            "; each is compared with the worst case, knowledge of every attribute of each person.",
         )
         uniqueness = section(content, "uniqueness")
         if uniqueness:
             value = f" {number_text(uniqueness['value'])}" if "value" in uniqueness else ""
             method = str(uniqueness.get("method", "pitman"))
-            yield ("Whether sample uniques are population uniques: ", Code(method), f"{value}.")
+            yield ("Method that estimates whether sample uniques are population uniques: ", Code(method), f"{value}.")
 
 
 ASSESSMENT = AssessmentKind()

@@ -128,7 +128,7 @@ def read_release(
         known = None if people is None else people.domain[name]
         if declared is not None and known is not None and declared.attribute != known:
             raise InputError(
-                "the value tree has other values than the population",
+                "the value tree and the population have different values",
                 where=f"trees.{name}",
                 found=listed(declared.attribute.categories),
                 expected=listed(known.categories),
@@ -156,8 +156,8 @@ def _true_values(path: Path, section: RiskReleaseSection, n_records: int) -> pd.
     frame = read_table(path, delimiter=section.delimiter, comment="#")
     if len(frame) != n_records:
         raise InputError(
-            "other persons than those of the records", source=path, found=f"{len(frame)} rows",
-            expected=f"{n_records}, as in {section.path}",
+            "the file of persons does not match the records", source=path, found=f"{len(frame)} rows",
+            expected=f"{n_records} rows, as in {section.path}",
         )  # fmt: skip
     return frame
 
@@ -171,10 +171,10 @@ def _require_included(
         row = int((~included).argmax())
         labels = attribute.categories if tree is None else tree.labels
         raise InputError(
-            "a value that the person's record does not include",
+            "the released record does not include the person's value",
             where=f"row {row + 1}, column {column!r}",
             found=attribute.categories[own[row]],
-            expected=f"{labels[shown[row]]!r} or what it stands for, as in {section.path}",
+            expected=f"{labels[shown[row]]!r} or a value in this group, as in {section.path}",
         )
 
 
@@ -187,12 +187,12 @@ def _values(
 ) -> tuple[Attribute, ValueTree | None]:
     """Return an attribute, and its tree if it has groups or suppressed values."""
     missing = (column == "").to_numpy()
-    expected = f"a value, or {SUPPRESSED!r} for one that is suppressed"
+    expected = f"a value, or {SUPPRESSED!r} for a suppressed value"
     refuse_rows(missing, "value missing", column=column.name, expected=expected)
     shown = column[column != SUPPRESSED]
     seen = shown if truth is None else pd.concat([shown, truth[(truth != SUPPRESSED) & (truth != "")]])
     if declared is None and known is None and not len(seen):
-        hint = "leave it out of release.attributes"
+        hint = "remove the attribute from release.attributes"
         raise InputError("every value is suppressed", where=f"column {column.name!r}", hint=hint)
     given = known if declared is None else declared.attribute
     attribute = given or Attribute(name, natural_categories(seen))

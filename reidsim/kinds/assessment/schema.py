@@ -64,19 +64,19 @@ class RiskReleaseSection(Section):
         drawn = self.path is None
         of_file = ("columns", "persons", "weight", "person", "household")
         given = next((key for key in of_file if drawn and getattr(self, key)), None)
-        of = "are those" if given in ("columns", "persons") else "is that"
+        of = "need" if given in ("columns", "persons") else "needs"
         refuse_first(
             (drawn == (not self.sizes),
-             "no records, or two ways to them", None, None, "either sizes or path"),
+             "the records are missing or given twice", None, None, "either sizes or path"),
             (not drawn and self.samples > 1,
-             "a file is the same every time", "samples", self.samples, "1"),
-            (given, f"{given} {of} of a file", given, None, "path"),
+             "all samples of a file are equal", "samples", self.samples, "1"),
+            (given, f"{given} {of} a file", given, None, "path"),
             (self.weight is not None and self.weight in (*self.attributes, *self.columns.values()),
-             "the sampling weight is no attribute", "weight", self.weight, None),
+             "the column of sampling weights is also an attribute", "weight", self.weight, None),
             (self.weight is not None and self.person is not None,
-             "sampling weights are of records, and people are counted",
+             "sampling weights and a person key exclude each other",
              "weight", self.weight, "either weight or person"),
-            *((len(set(values)) != len(values), "given twice", name, list(values), None)
+            *((len(set(values)) != len(values), "value given twice", name, list(values), None)
               for name, values in (("sizes", self.sizes), ("attributes", self.attributes))),
         )  # fmt: skip
         attributes = [self.columns.get(name, name) for name in self.attributes]
@@ -137,8 +137,8 @@ class UniquenessSection(Section):
             given = getattr(self, key) is not None
             # Weights may determine the number of people.
             if given != (key == needed) and (given or key == "value"):
-                problem = "key missing" if key == needed else "of another method"
-                raise InputError(problem, where=key, expected=f"{needed or 'none'} with method {self.method!r}")
+                problem = "key missing" if key == needed else "the key belongs to another method"
+                raise InputError(problem, where=key, expected=f"{needed or 'no key'} with method {self.method!r}")
         return self
 
     @property
@@ -236,7 +236,7 @@ class RiskScenario(ScenarioHead):
 
     elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("adversary", "adversaries"),
-        "in section knowledge, an entry for what each adversary may know, as nobody attacks where risk is assessed",
+        "an entry of section knowledge for each adversary, because this kind of scenario has no attacks",
     )
 
     game: Literal["risk"] = Field(description="kind of scenario: re-identification risk of a release, without a game")
@@ -268,20 +268,20 @@ class RiskScenario(ScenarioHead):
     def _consistent(self) -> RiskScenario:
         sized, estimates = self.uniqueness.population_size is not None, self.uniqueness.estimates
         weighted, known = self.release.weight is not None, self.uniqueness.method == "known"
-        needed = "uniques are counted in it" if known else "samples are drawn from it"
+        needed = "to count population uniques" if known else "to draw samples"
         sizes = f"population_size with method {self.uniqueness.method!r}, or release.weight"
         where = "uniqueness.population_size"
         refuse_first(
             (WORST_CASE in self.knowledge,
-             "the worst case is always there", f"knowledge.{WORST_CASE}", None, None),
+             "name reserved for the worst case, which is always included", f"knowledge.{WORST_CASE}", None, None),
             ((known or self.release.sizes) and self.population is None,
-             "section missing", "population", None, f"a recipe, since {needed}"),
+             "section missing", "population", None, f"a recipe, {needed}"),
             (estimates and sized and weighted,
-             "both weights and a number say how many people there are",
-             where, None, "either it or release.weight"),
+             "the number of people is given twice",
+             where, None, "either uniqueness.population_size or release.weight"),
             (estimates and not sized and not weighted, "key missing", where, None, sizes),
             (self.trees and self.release.path is None,
-             "value trees are those of a file", "trees", None, "release.path"),
+             "value trees need a file of records", "trees", None, "release.path"),
         )  # fmt: skip
         if self.threshold is not None:
             self._check_growth(self.threshold)
@@ -293,12 +293,12 @@ class RiskScenario(ScenarioHead):
         keyed = (release.person or release.weight or release.household) is not None
         refuse_first(
             (threshold.like_members and not from_people,
-             "members drawn again are like members in everything",
+             "like_members has no effect if members are drawn again",
              "threshold.like_members", list(threshold.like_members), 'newcomers = "population"'),
             (from_people and self.population is None,
-             "section missing", "population", None, "a recipe, since newcomers are its people"),
+             "section missing", "population", None, "a recipe, from which newcomers are drawn"),
             (threshold.sizes and (several or keyed),
-             "cohorts are simulated from one release of one record per person, without weights",
+             "cohorts need a single release with one record per person and no weights",
              "threshold.sizes", list(threshold.sizes),
-             "release.path alone, or one of release.sizes and one sample"),
+             "only release.path, or one value of release.sizes and one sample"),
         )  # fmt: skip

@@ -124,7 +124,7 @@ class RiskStudy(Study[RiskScenario]):
 
     def world(self, draw: int = 0) -> World:
         """Raise an error: this kind of scenario has no game."""
-        raise InputError("nobody decides what is shared", source=self.loaded.path, where="game", found="risk")
+        raise InputError("this kind of scenario has no policies", source=self.loaded.path, where="game", found="risk")
 
     def stream(self, what: str, size: int, sample: int) -> np.random.Generator:
         """Return a random generator by purpose, size of the release and sample number.
@@ -155,7 +155,7 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
             too_large = [size for size in scenario.release.sizes if size > population.total]
             if too_large:
                 raise InputError(
-                    "a sample larger than the population",
+                    "the sample is larger than the population",
                     where="release.sizes",
                     found=too_large[0],
                     expected=f"at most {population.total:,.0f}",
@@ -166,7 +166,9 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
         keyed = (PERSON,) * (section.person is not None) + (HOUSEHOLD,) * (section.household is not None)
         taken = [name for name in study.domain.names if name in (*RISK_COLUMNS, *keyed)]
         if taken:
-            raise InputError("name of a column of the results", where="release.attributes", found=taken[0])
+            raise InputError(
+                "attribute name reserved for a column of the results", where="release.attributes", found=taken[0]
+            )
         groups = () if scenario.threshold is None else scenario.threshold.groups
         require_among("no such attribute", groups, study.domain.names, where="threshold.groups")
         alike = () if scenario.threshold is None else scenario.threshold.like_members
@@ -180,7 +182,7 @@ def _population(loaded: LoadedScenario[RiskScenario]) -> Population | None:
         return None
     population = people_named(section.recipe, loaded, seed=section.seed)
     if not np.issubdtype(population.counts.dtype, np.integer):
-        raise InputError("people are drawn from whole counts", where="population.recipe", found=section.recipe)
+        raise InputError("samples need whole numbers of people", where="population.recipe", found=section.recipe)
     return population
 
 
@@ -193,5 +195,5 @@ def _check_settings(scenario: RiskScenario) -> None:
             where="figures.settings.records",
             found=settings.records,
             expected=f"one of {', '.join(map(str, scenario.release.sizes)) or 'none, with a file'}",
-            hint="release.sizes are those there are",
+            hint="choose one of release.sizes",
         )

@@ -115,7 +115,9 @@ def _people(key: str, recipe: str, loaded: LoadedScenario[DynamicScenario]) -> P
     with locating(where=f"{key}.recipe"):
         people = people_named(recipe, loaded).marginal(tuple(loaded.scenario.attributes))
         if not np.issubdtype(people.counts.dtype, np.integer):
-            raise InputError("people are expected counts", found=people.name, expected="whole people")
+            raise InputError(
+                "the population has expected counts", found=people.name, expected="whole numbers of people"
+            )
     return people
 
 
@@ -168,7 +170,7 @@ def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64]
     first = np.unique(period, return_index=True)[1]
     like = first[period]
     refuse_rows(
-        amounts != amounts[like], "cases of one period differ in the benefit of its forecast", source=path,
+        amounts != amounts[like], "cases of the same period have different benefits of the forecast", source=path,
         column=column, found=amounts, expected=lambda row: f"{amounts[like[row]]:g}, as in row {int(like[row]) + 1}",
     )  # fmt: skip
     return amounts[first]
@@ -199,15 +201,15 @@ def _epidemic(
     distance = (np.arange(1, section.periods + 1) - peaks[:, None]) / section.width
     wave = people[:, None] * exp(-(distance**2) / 2)
     if not wave.sum() > 0:
-        raise InputError("the wave reaches no period", where="epidemic.peak", found=section.peak)
+        raise InputError("no period has cases", where="epidemic.peak", found=section.peak)
     drawn = draw_multinomial(rng, section.cases, np.asarray(wave.ravel(), dtype=np.float64)).reshape(wave.shape)
     cells, period = [], []
     for number, by_period in enumerate(drawn):
         n_cases, here = int(by_period.sum()), np.flatnonzero(area == number)
         if n_cases > people[number]:
             raise InputError(
-                "more cases in an area than people", where="epidemic.cases", found=section.cases,
-                expected=f"few enough that {int(people[number]):,} people of one area are enough",
+                "more cases than people in an area", where="epidemic.cases", found=section.cases,
+                expected=f"fewer cases, because one area has only {int(people[number]):,} people",
             )  # fmt: skip
         if n_cases:
             counts = draw_multivariate_hypergeometric(rng, population.counts[here].astype(np.int64), n_cases)

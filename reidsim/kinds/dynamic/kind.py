@@ -142,7 +142,7 @@ class DynamicKind(Kind):
 
     def decision(self, scenario: DynamicScenario) -> str:
         """Return a sentence on the decision: one generalization per table."""
-        return "one generalization for the table of each period: its best reply under the policy"
+        return "one generalization for the table of each period: the best response under the policy"
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield sentences on the releases, the adversary's list and the payoffs."""
@@ -151,12 +151,12 @@ class DynamicKind(Kind):
         cases, periods = run.manifest.get("cases"), run.manifest.get("periods")
         size = f"{number_text(cases)} cases" if cases else "Cases"
         over = f" are released over {number_text(periods)} periods" if periods else " are released period by period"
-        held = "all cases so far" if release.get("table") == "cumulative" else "its own cases"
-        yield (size, *origin, over, f"; each table, with {held}, has one generalization.")
+        held = "all cases to date" if release.get("table") == "cumulative" else "its own cases"
+        yield (size, *origin, over, f"; each table contains {held} and has one generalization.")
         yield ("Quasi-identifiers: ", *names, ".")
         if "voters" in run.content:
             recipe = str(section(run.content, "voters").get("recipe"))
-            yield ("The adversary looks records up in the list ", Code(recipe), ".")
+            yield ("The adversary links records to the list ", Code(recipe), ".")
         yield from adversaries(run, plan)
         yield from by_generalization(run, "publisher")
 

@@ -158,7 +158,7 @@ def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[st
         if coarser:
             yield (
                 f"{policy}: {counted(coarser, 'table is', 'tables are')} coarser in some attribute than an earlier "
-                "one; an adversary who kept that one knows more than is counted"
+                "table; an adversary with the earlier table has more information than the risk assumes"
             )
 
 

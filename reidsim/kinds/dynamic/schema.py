@@ -114,7 +114,9 @@ class DynamicPublisherSection(PoliciesSection):
     def _consistent(self) -> DynamicPublisherSection:
         self.require_policies()
         if FIXED in self.policies and not self.fixed:
-            raise InputError("no levels of policy 'fixed'", where="fixed", expected="a level of some attribute")
+            raise InputError(
+                "levels of policy 'fixed' are missing", where="fixed", expected="a level of at least one attribute"
+            )
         return self
 
 
@@ -154,10 +156,14 @@ class DynamicScenario(PublisherScenario):
     @model_validator(mode="after")
     def _consistent(self) -> DynamicScenario:
         if not self.attributes:
-            raise InputError("no quasi-identifiers", where="attributes", expected="one or more")
+            raise InputError("no quasi-identifiers", where="attributes", expected="one or more attributes")
         for name in self.attributes:
             if name in (*RECORD_COLUMNS, PERIOD):
-                raise InputError("name of a column of results", where=f"attributes.{name}", expected="another name")
+                raise InputError(
+                    "attribute name reserved for a column of the results",
+                    where=f"attributes.{name}",
+                    expected="another name",
+                )
         self._require_known(tuple(self.publisher.fixed), "publisher.fixed")
         self._cases_consistently()
         for where, section in self.every_adversary.items():
@@ -184,13 +190,13 @@ class DynamicScenario(PublisherScenario):
             if given:
                 raise InputError(
                     "not supported for cases released over time", where=f"{where}.{key}",
-                    expected="an adversary who knows all quasi-identifiers; [voters] names the list",
+                    expected="an adversary who knows all quasi-identifiers; section [voters] names the list",
                 )  # fmt: skip
         if section.risk == "sample":
             raise InputError("cases have no weights", where=f"{where}.risk", found="sample", expected="journalist")
         if section.risk == "journalist" and self.voters is None and self.population is None:
             raise InputError(
-                "no people to look records up among", where=f"{where}.risk", found="journalist",
+                "journalist risk needs a list or a population", where=f"{where}.risk", found="journalist",
                 expected="[voters] or [population], or risk prosecutor",
             )  # fmt: skip
 
@@ -198,25 +204,28 @@ class DynamicScenario(PublisherScenario):
         if (self.release.path is None) == (self.epidemic is None):
             found = "both" if self.epidemic is not None else "neither"
             raise InputError(
-                "cases come from a file or from a drawn epidemic", where="release.path", found=found,
-                expected="release.path or [epidemic]",
+                "the cases are missing or given twice", where="release.path", found=found,
+                expected="either release.path or [epidemic]",
             )  # fmt: skip
         if self.population is None and (self.epidemic is not None or PK in self.publisher.policies):
             needing = "epidemic" if self.epidemic is not None else f"policy {PK}"
-            raise InputError("nobody to draw cases from", where="population", expected=f"a population, for {needing}")
+            raise InputError("section missing", where="population", expected=f"a population, for {needing}")
         if self.epidemic is not None:
             self._require_known((self.epidemic.area,), "epidemic.area")
             if self.release.forecast is not None:
                 raise InputError(
-                    "a column of a file", where="release.forecast", found=self.release.forecast, expected="release.path"
+                    "the key needs a file",
+                    where="release.forecast",
+                    found=self.release.forecast,
+                    expected="release.path",
                 )
         if self.agents is not None and self.release.table == "cumulative":
             raise InputError(
-                "agents need tables that hold each case once", where="release.table", found="cumulative",
+                "agents need tables that contain each case once", where="release.table", found="cumulative",
                 expected="period",
             )  # fmt: skip
         if self.agents is not None and self.agents.participation is not None:
-            raise InputError("cases do not decide whether they are released", where="agents.participation")
+            raise InputError("participation is not supported for cases", where="agents.participation")
 
     def _require_known(self, names: tuple[str, ...], where: str) -> None:
         require_among("no such attribute", names, self.attributes, where=where)

@@ -94,11 +94,16 @@ class DynamicStudy(Study[DynamicScenario]):
         """Simulated tables of the population, as large as the study's largest table."""
         population, largest = self.cases.population, int(self.lattice.sizes.max())
         if population is None:
-            raise InputError("nobody to draw cases from", where="population", expected="a population, for policy pk")
+            raise InputError("section missing", where="population", expected="a population, for policy pk")
         rng = random_stream(self.scenario.seed, "simulated-tables")
         if largest > population.total:
-            expected = f"at most the {population.total:,.0f} people of the population"
-            raise InputError("more cases in a table than people", where="population", found=largest, expected=expected)
+            expected = f"at most {population.total:,.0f} cases, the number of people in the population"
+            raise InputError(
+                "more cases in a table than people in the population",
+                where="population",
+                found=largest,
+                expected=expected,
+            )
         return SimulatedTables(population, self.lattice, largest, self.scenario.publisher.simulations, rng)
 
     # Games

@@ -41,7 +41,7 @@ _ROW_BYTES = 200
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
     "infer-by-linkage": "infers an attribute",
-    "identify": "names one of the people who match",
+    "identify": "names one of the matching people",
 }
 
 
@@ -126,7 +126,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         An attack recipe in the options is refused: a masking scenario has its own stages.
         """
         if options.stages is not None:
-            problem, expected = "a masking scenario has stages of its own", "adversary.stages of the scenario"
+            problem, expected = "a masking scenario sets its own stages", "adversary.stages of the scenario"
             raise InputError(problem, where="stages", found=options.stages, expected=expected)
         return study, opponents_of_subjects(study, options, draw)
 
@@ -141,7 +141,9 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         games = [game for game, _ in study.games_against_each(draw).values()]
         space = games[0].space
         if space.size > MOST_FORMS:
-            return Opponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
+            return Opponents(
+                left_out=(f"adversary types cannot play: there are more than {MOST_FORMS:,} releases", LEFT_OUT)
+            )
         setting = self.settings(study)("masking", draw, 0)
         looked_at = tuple(dict.fromkeys(name for game in games for name in game.attack.looked_at))
         return types_of_setting(setting, FocusedSpace(space, looked_at))
@@ -176,13 +178,13 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         content = run.content
         attributes = codes(section(content, "subjects").get("attributes", ()))
         number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
-        yield (f"{number}, each alone, which of these attributes to share: ", *attributes, ".")
+        yield (f"{number}, each independently, which of these attributes to share: ", *attributes, ".")
         people = run.manifest.get("people")
         recipe = section(content, "population").get("recipe")
         if isinstance(recipe, str):
-            yield (f"They are drawn from {number_text(people)} people of the population ", Code(recipe), ".")
+            yield (f"The subjects are drawn from {number_text(people)} people of the population ", Code(recipe), ".")
         else:
-            yield ("They and the adversary's resources are read from files.",)
+            yield ("The subjects and the adversary's resources are read from files.",)
         held = run.manifest.get("resources")
         if isinstance(held, Mapping) and held:
             parts: list[Inline] = ["The adversary holds "]
@@ -213,18 +215,18 @@ def _attack(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     for place, stage in enumerate(stages if isinstance(stages, list) else (), start=1):
         if isinstance(stage, Mapping):
             does = _STAGES.get(str(stage.get("stage")), str(stage.get("stage")))
-            yield (f"Stage {place} of the attack: it {does}, with ", Code(str(stage.get("resource"))), ".")
+            yield (f"Stage {place} of the attack: the adversary {does}, with ", Code(str(stage.get("resource"))), ".")
     yield from knowledge(adversary)
     if "weight" in adversary:
         gain, cost = gain_and_cost(run, adversary)
-        yield (f"It gains {gain} and pays {cost} for an attack.",)
+        yield (f"The adversary gains {gain} and pays {cost} for an attack.",)
 
 
 def _prices(run: Stored, defender: str) -> Iterator[Sentence]:
     economics = section(run.content, "economics")
     gain, cost = gain_and_cost(run, {})
     yield (
-        f"Sharing everything brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
+        f"Full sharing brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
         f"{number_text(economics.get('loss'))}."
         # With several adversaries, each adversary has its own sentence.
         + ("" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."),

@@ -49,8 +49,8 @@ class KnowledgeOfSubjects:
                 values = np.unique(np.concatenate(holders) if holders else tables.values[name])
                 if name in tables.loci and values[0] == NO_ALLELE:
                     raise InputError(
-                        "locus with unknown alleles, by which nobody can be looked up", where="adversary.resource",
-                        found=name, expected="a resource without it",
+                        "linkage on a locus needs known alleles", where="adversary.resource",
+                        found=name, expected="a resource without the locus",
                     )  # fmt: skip
                 labels = tuple(map(str, values.tolist()))
             attributes.append(Attribute(name, labels))

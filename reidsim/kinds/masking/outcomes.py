@@ -135,14 +135,14 @@ class MaskingResults(Kind):
                 missing[each.attack.identify.resource] = int((~registered).sum())
         n = games[0].n_records
         for resource, number in missing.items():
-            yield f"{number} of {n} targets are not in resource {resource!r}; no attack on them succeeds" + (
-                " there" if len(games) > 1 else ""
+            yield f"{number} of {n} targets are not in resource {resource!r}; no attack on these targets succeeds" + (
+                " in this resource" if len(games) > 1 else ""
             )
         for policy, equilibrium in equilibria_of(outcomes).items():
             if equilibrium.gap is not None and equilibrium.gap.any():
                 yield (
                     f"{policy}: {int((equilibrium.gap > 0).sum())} of {n} strategies are not proved optimal; "
-                    f"a better one could pay at most {equilibrium.gap.max():,.2f} more"
+                    f"the payoff of a better strategy is at most {equilibrium.gap.max():,.2f} higher"
                 )
 
 

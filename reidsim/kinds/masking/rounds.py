@@ -206,8 +206,8 @@ def setting_of(
         profiles = masking_profiles(study, agents, games)
     if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
         raise InputError(
-            "what was released at two levels that are not nested is no level", source=study.loaded.path,
-            where="agents.remembers", found=True, expected="false, or groups that only merge from level to level",
+            "releases at levels that are not nested cannot be combined", source=study.loaded.path,
+            where="agents.remembers", found=True, expected="false, or groups that only merge between levels",
         )  # fmt: skip
     return Setting(
         space=truth.space,
@@ -230,8 +230,8 @@ def _check_equipped(section: WeightedSection, equip: _MaskingEquip, game: Maskin
     register = game.attack.identify.resource
     if section.needs_resources and register not in {*(section.holds or ()), *section.buys}:
         raise InputError(
-            "a planner without the resource that it needs", where=f"{where}.holds", found=list(section.holds or ()),
-            expected=f"{register!r}, in which it looks people up, held or bought",
+            "the adversary lacks the resource of its attack", where=f"{where}.holds", found=list(section.holds or ()),
+            expected=f"{register!r} in holds or buys",
         )  # fmt: skip
     planner = equip.adversary(game.attack, game, equip.study.scenario.economics)
     check_accuracy(section, planner, where)

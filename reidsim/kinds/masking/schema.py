@@ -65,22 +65,22 @@ class MaskingAdversarySection(PlannerSection):
     def _consistent(self) -> MaskingAdversarySection:
         informed, sequential = self.knowledge is not None, self.sequential
         if bool(self.stages) == informed:
-            problem = "two ways to attack" if self.stages else "no way to attack"
-            hint = "in an override, adversary.stages=[] drops the stages" if self.stages else None
+            problem = "the attack is given twice" if self.stages else "the attack is missing"
+            hint = "in an override, set adversary.stages=[] to remove the stages" if self.stages else None
             raise InputError(problem, expected="either stages or knowledge", hint=hint)
         refuse_first(
             (sequential.registry is not None,
-             "people are looked up in a resource of the scenario",
-             "sequential.registry", sequential.registry, "the resource that the last stage names"),
+             "a registry is not supported in masking scenarios",
+             "sequential.registry", sequential.registry, "no registry; the last stage names the resource"),
             (self.plans_sequentially and sequential.belief == "unknown",
-             "groups of an adversary who links in stages or by knowledge are known",
+             "belief \"unknown\" is not supported in masking scenarios",
              "sequential.belief", "unknown", "known"),
             (informed and self.resource is None,
-             "key missing", "resource", None, "the one in which people are looked up"),
+             "key missing", "resource", None, "the resource in which the adversary finds people"),
             (not informed and self.resource is not None,
-             "stages name their own resources", "resource", None, "it with knowledge only"),
+             "each stage names its own resource", "resource", None, "this key only with knowledge"),
             (self.overconfident and informed,
-             "nothing is inferred from knowledge", "overconfident", None, "it with stages only"),
+             "overconfidence needs inference stages", "overconfident", None, "this key only with stages"),
         )  # fmt: skip
         return self
 
@@ -166,7 +166,7 @@ class MaskingScenario(ScenarioHead):
             )
         if self.adversaries and self.figures.search_path is not None:
             raise InputError(
-                "it is about one adversary", where="figures.search_path",
+                "the figure needs a single adversary", where="figures.search_path",
                 expected="[adversary] in place of [adversaries]",
             )  # fmt: skip
         for name, scenario in self.each.items():
@@ -183,7 +183,7 @@ class MaskingScenario(ScenarioHead):
             ]
             if name not in drawn:
                 raise InputError(
-                    "not a resource that is drawn", where=f"beliefs.sizes.{name}", expected=f"one of {listed(drawn)}"
+                    "no such drawn resource", where=f"beliefs.sizes.{name}", expected=f"one of {listed(drawn)}"
                 )
         return self
 
@@ -196,13 +196,13 @@ class MaskingScenario(ScenarioHead):
         drawn = [name for name, table in tables.items() if name in lists or table.size is not None]
         refuse_first(
             (TARGETS in self.resources,
-             "name of the targets' own table", f"resources.{TARGETS}", None, "another name"),
+             "resource name reserved for the table of targets", f"resources.{TARGETS}", None, "another name"),
             (drawn and len(drawn) < len(tables),
-             "some tables are drawn and others are files", None, drawn, "all of one kind: values must match"),
+             "some tables are drawn and others are files", None, drawn, "only drawn tables or only files"),
             (drawn and self.population is None,
-             "section missing", "population", None, f"people to draw {next(iter(drawn), None)!r} from"),
+             "section missing", "population", None, f"a population, from which {next(iter(drawn), None)!r} is drawn"),
             (not drawn and self.replications > 1,
-             "files are the same every time", "replications", self.replications, "1"),
+             "all replications of files are equal", "replications", self.replications, "1"),
         )  # fmt: skip
         return self
 
@@ -219,11 +219,11 @@ class MaskingScenario(ScenarioHead):
         register = self.resources[self.register]
         refuse_first(
             (not self.linked_on,
-             "resource that carries nothing of what subjects can share",
-             "adversary.resource", self.register, f"one with some of {', '.join(self.subjects.attributes)}"),
+             "the resource contains no attribute that subjects can share",
+             "adversary.resource", self.register, f"a resource with some of {', '.join(self.subjects.attributes)}"),
             (register.missing_alleles,
-             "alleles lost",
-             f"resources.{self.register}.missing_alleles", register.missing_alleles, "0.0 where people are looked up"),
+             "the resource of the attack has missing alleles",
+             f"resources.{self.register}.missing_alleles", register.missing_alleles, "0.0"),
         )  # fmt: skip
 
     @property

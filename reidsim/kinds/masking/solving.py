@@ -112,11 +112,13 @@ def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     elif adversary.knowledge is not None:
         against = "partial knowledge"
     else:
-        against = f"an attack of the stages {', '.join(stage.stage for stage in adversary.stages)}"
+        against = f"an attack with the stages {', '.join(stage.stage for stage in adversary.stages)}"
     raise _refused(against, "subjects.solver", section.solver).located(study.loaded.path)
 
 
 def _refused(against: str, where: str, found: str) -> InputError:
     solvers = f"one of {', '.join(GENERAL_SOLVERS)}"
-    expected = solvers if where == "subjects.solver" else "policies that compare all strategies, or none"
-    return InputError(f"not against {against}", where=where, found=found, expected=expected)
+    expected = (
+        solvers if where == "subjects.solver" else "policies without a search, or with a search of all strategies"
+    )
+    return InputError(f"not supported against {against}", where=where, found=found, expected=expected)

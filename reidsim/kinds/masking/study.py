@@ -198,7 +198,7 @@ class MaskingStudy(Study[MaskingScenario]):
         lacking = [name for name in section.attributes if name not in given]
         if unknown or lacking:
             raise InputError(
-                "weights do not fit the attributes",
+                "weights do not match the attributes",
                 where="subjects.weights",
                 found=(unknown or lacking)[0],
                 expected=f"a weight for each of {', '.join(section.attributes)}",
@@ -248,12 +248,12 @@ class MaskingStudy(Study[MaskingScenario]):
             raise InputError("no such record", where=where, found=record, expected=f"0 to {game.n_records - 1}")
         if self.scenario.adversary.errs:
             raise InputError(
-                "greedy search is of adversaries who do not err", where=where, found=record,
+                "greedy search needs an adversary with perfect rationality", where=where, found=record,
                 expected='adversary.rationality = "perfect"',
             )  # fmt: skip
         if not game.is_compiled:
-            expected = "one surname inferred from the loci, which come last among the attributes, then identify"
-            raise InputError("greedy search is of two-stage attacks only", where=where, expected=expected)
+            expected = "surname inference from loci at the end of the attributes, then identify"
+            raise InputError("greedy search needs a two-stage attack", where=where, expected=expected)
 
     def _carrier(self, world: MultistageWorld, attribute: str) -> NDArray[np.int64]:
         """Return an attribute's known values in the first resource with the attribute."""
@@ -262,10 +262,10 @@ class MaskingStudy(Study[MaskingScenario]):
                 table = world.resource(name)
                 return table.column(attribute)[table.known((attribute,))]
         raise InputError(
-            "no resource carries the attribute, whose worth is therefore not known",
+            "the attribute has no weight, because no resource contains it",
             where="subjects.attributes",
             found=attribute,
-            expected="it among the attributes of a resource, or weights that are given",
+            expected="the attribute in a resource, or key subjects.weights",
         )
 
     def _levels(self, world: MultistageWorld) -> tuple[tuple[Floats, ...], tuple[tuple[NDArray[np.int64], ...], ...]]:
@@ -282,7 +282,9 @@ class MaskingStudy(Study[MaskingScenario]):
             labels = self.tables.labels.get(attribute)
             where = f"subjects.generalize.{attribute}"
             if levels.widths and labels is not None:
-                raise InputError("intervals are of whole numbers", where=f"{where}.widths", expected="groups")
+                raise InputError(
+                    "widths need an attribute with whole numbers", where=f"{where}.widths", expected="groups"
+                )
             if levels.widths:
                 tables = (world.targets, *world.resources.values())
                 largest = max(int(table.columns[attribute].max()) for table in tables if attribute in table.columns)
@@ -366,7 +368,7 @@ def _require_used(scenario: MaskingScenario) -> None:
             "no stage of the attack uses the attribute",
             where="subjects.attributes",
             found=unused[0],
-            expected=f"a locus that resource {by_default[0].resource!r} carries, or an attribute linked on",
+            expected=f"a locus of resource {by_default[0].resource!r}, or an attribute used for linkage",
         )
 
 
@@ -384,8 +386,8 @@ def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], table
         loci = tuple(a for a in subjects if a in loci)
     if not loci:
         raise InputError(
-            "no loci to infer from", where="adversary.stages",
-            expected=f"loci among the attributes of resource {section.resource!r} and of the subjects",
+            "the stage has no loci", where="adversary.stages",
+            expected=f"loci among the attributes of both resource {section.resource!r} and the subjects",
         )  # fmt: skip
     return stage_of(section, loaded.folder, loci)
 

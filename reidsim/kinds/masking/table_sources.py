@@ -100,19 +100,25 @@ def _people(
         people = genealogy_individuals(made, living)
         rows = np.arange(people.n_people) if living is None else living
     elif section.generations is not None:
-        raise InputError("not a genealogy", where="population.generations", found=section.recipe)
+        raise InputError("the population is not a genealogy", where="population.generations", found=section.recipe)
     else:
         people = as_individuals(made)
         rows = np.arange(people.n_people)
     values, labels = _whole_numbers(people)
     if section.reference_year is not None:
         if BIRTH_YEAR not in values:
-            raise InputError(f"no attribute {BIRTH_YEAR!r}", where="population.reference_year", found=section.recipe)
+            raise InputError(
+                f"the population has no attribute {BIRTH_YEAR!r}",
+                where="population.reference_year",
+                found=section.recipe,
+            )
         # The last generation spreads over decades, so some people are born after the reference year.
         born = values[BIRTH_YEAR] <= section.reference_year
         if not born.any():
             where, expected = "population.reference_year", f"{values[BIRTH_YEAR].min()} or later"
-            raise InputError("nobody is born yet", where=where, found=section.reference_year, expected=expected)
+            raise InputError(
+                "no person is born by the reference year", where=where, found=section.reference_year, expected=expected
+            )
         values = {attribute: column[born] for attribute, column in values.items()}
         values[AGE] = section.reference_year - values[BIRTH_YEAR]
         rows = rows[born]
@@ -214,7 +220,9 @@ def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:
     row = int((~number[path]).to_numpy().argmax())
     place = f"row {row + 1}, column {columns[path].name!r}"
     found = columns[path].iloc[row]
-    raise InputError("not a number, as most values are", source=path, where=place, found=found, expected="a number")
+    raise InputError(
+        "not a number, although most values are numbers", source=path, where=place, found=found, expected="a number"
+    )
 
 
 def _people_counted(column: pd.Series[str], path: Path) -> Integers:
@@ -238,6 +246,6 @@ def _numbers(column: pd.Series[str], labels: tuple[str, ...] | None, alleles: bo
     if labels is not None:
         return np.asarray(pd.Index(labels).get_indexer(pd.Index(column)), dtype=np.int64)
     wrong = ~column.str.fullmatch(r"\d{1,18}")
-    expected = "a whole number of repeats, or nothing where it is not known" if alleles else "0 or more"
+    expected = "a whole number of repeats, or an empty cell if unknown" if alleles else "0 or more"
     refuse_rows(wrong, "not a whole number", source=path, column=column.name, found=column, expected=expected)
     return column.to_numpy().astype(np.int64)

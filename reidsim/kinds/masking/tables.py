@@ -203,18 +203,18 @@ class MaskingTables:
         if scenario.resources[name].holds == "targets" and not found.all():
             row = int((~found).argmax())
             raise InputError(
-                f"target is not in resource {name!r}, which is said to hold all targets",
+                f'a target is not in resource {name!r}, although holds = "targets"',
                 source=targets.name,
                 where=f"row {row + 1}",
                 found={each: self.label(each, targets.column(each)[row : row + 1])[0] for each in on},
-                expected=f"someone like that in {registry.name}",
+                expected=f"a person with these values in {registry.name}",
             )
         return found
 
     def _size(self, size: int | None, most: int, name: str, *, least: int = 1) -> int:
         if size is None or not least <= size <= most:
             where = "targets.size" if name == TARGETS else f"resources.{name}.size"
-            raise InputError("size that cannot be drawn", where=where, found=size, expected=f"{least} to {most}")
+            raise InputError("size out of range", where=where, found=size, expected=f"{least} to {most}")
         return size
 
     def _listed(self, drawn: PeopleList) -> PersonTable:

@@ -39,7 +39,7 @@ class PeopleSection(Section):
     @model_validator(mode="after")
     def _of_generations(self) -> PeopleSection:
         if self.women and self.generations is None:
-            raise InputError("without generations everybody is there", where="women", expected="it with generations")
+            raise InputError("the key needs generations", where="women", expected="this key only with generations")
         return self
 
 
@@ -67,7 +67,7 @@ class TableSection(Section):
             If both or neither of `size` and `file` are set.
         """
         if (self.size is None) == (self.file is None):
-            raise InputError("nobody is in the table, or two say who", expected="either size or file")
+            raise InputError("the people of the table are missing or given twice", expected="either size or file")
 
 
 class TargetsSection(TableSection):
@@ -78,7 +78,7 @@ class TargetsSection(TableSection):
     @model_validator(mode="after")
     def _keyed_file(self) -> TargetsSection:
         if self.person is not None and self.file is None:
-            raise InputError("subjects who are drawn have no key", where="person", found=self.person, expected="a file")
+            raise InputError("drawn subjects have no key", where="person", found=self.person, expected="a file")
         return self
 
 
@@ -128,22 +128,22 @@ class ResourceSection(DrawnResourceSection, TableSection):
     def _fits_origin(self) -> ResourceSection:
         require_distinct("attribute given twice", self.attributes, where="attributes")
         of_file = self.file is not None
-        no_loss = "alleles of a file are not lost"
+        no_loss = "missing_alleles is not supported with a file"
         refuse_first(
             (self.kind == "file" and (not of_file or self.size is not None),
-             "rows of the list come from a file", "file", None, "it, and no size"),
+             "a list of kind \"file\" needs a file", "file", None, "a file, and no size"),
             (self.kind is None and self.coverage is not None,
-             "only a list drawn from the people has it", "coverage", None, "a `kind`"),
+             "the key needs a list drawn from the people", "coverage", None, "a `kind`"),
             (self.kind not in (None, "file") and of_file,
-             "list that is drawn", "file", self.file, 'it with kind = "file"'),
+             "a drawn list has no file", "file", self.file, 'this key only with kind = "file"'),
             (self.is_list and "holds" in self.model_fields_set,
-             "who is in a list is drawn", "holds", self.holds, "coverage, or no `kind` for a sample"),
+             "members of a list are drawn", "holds", self.holds, "coverage, or no `kind` for a sample"),
             (self.is_list and self.count is not None,
              "a list has a row for each person", "count", self.count, None),
             (of_file and self.missing_alleles,
-             no_loss, "missing_alleles", self.missing_alleles, "alleles left empty in the file"),
+             no_loss, "missing_alleles", self.missing_alleles, "empty cells for missing alleles in the file"),
             (not of_file and self.count is not None,
-             "people who are drawn are not counted", "count", self.count, "a file"),
+             "the key needs a file", "count", self.count, "a file"),
         )  # fmt: skip
         return self
 
@@ -169,14 +169,14 @@ class GeneralizedAttribute(Section):
         for finer, coarser in pairwise(self.widths):
             if coarser % finer:
                 raise InputError(
-                    "intervals that do not fit into those of the next level",
+                    "intervals do not fit into the intervals of the next level",
                     where="widths", found=list(self.widths), expected=f"a multiple of {finer} after {finer}",
                 )  # fmt: skip
         if bool(self.widths) == bool(self.groups) or levels != len(self.kept):
             raise InputError(
-                "levels are missing",
+                "the levels are incomplete",
                 found=f"{len(self.widths)} widths, {len(self.groups)} groupings, {len(self.kept)} shares kept",
-                expected="either widths or groups, and a share kept for each",
+                expected="either widths or groups, and one kept share for each level",
             )
         return self
 
@@ -233,7 +233,7 @@ class SubjectsSection(Section):
         require_distinct("attribute given twice", self.attributes, where="attributes")
         taken = [name for name in self.attributes if name in (*RECORD_COLUMNS, "gap")]
         if taken:
-            raise InputError("name of a column of the results", where="attributes", found=taken[0])
+            raise InputError("attribute name reserved for a column of the results", where="attributes", found=taken[0])
         # A policy with several values of k has one name for each k.
         object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         require_distinct("policy given twice", self.policies, where="policies")
@@ -246,11 +246,11 @@ class SubjectsSection(Section):
         anonymous = any(name.startswith(K_ANONYMITY) for name in self.policies)
         refuse_first(
             (first != list(always),
-             "attributes that are always shared do not come first in the list of attributes",
+             "always shared attributes are not first in the list of attributes",
              "always_shared", list(always), str(first)),
-            (merged, "attribute always shared as it is", f"generalize.{next(iter(merged), None)}", None, None),
+            (merged, "an always shared attribute is generalized", f"generalize.{next(iter(merged), None)}", None, None),
             (always and anonymous,
-             "policy k-anonymity suppresses any attribute",
-             "always_shared", None, "attributes that can all be masked"),
+             "policy k-anonymity can suppress every attribute",
+             "always_shared", None, "no always shared attributes"),
         )  # fmt: skip
         return self

@@ -94,12 +94,12 @@ def _of_families(study: ParticipationStudy, game: Families, report: Progress) ->
     ends: dict[bytes, tuple[Flags, int]] = {}
     left_out = []
     for number, (name, start) in enumerate(starts.items()):
-        report("looking for equilibria", number, len(starts))
+        report("computing equilibria", number, len(starts))
         end, settled = game.replies(start)
         if settled:
             ends[end.tobytes()] = (end, ends.get(end.tobytes(), (end, 0))[1] + 1)
         else:
-            left_out.append(f"best replies from {name} do not converge")
+            left_out.append(f"best responses from {name} do not converge")
     rows, survival = [], []
     for number, (end, count) in enumerate(sorted(ends.values(), key=lambda found: int(found[0].sum()))):
         found = outcome(game, end)

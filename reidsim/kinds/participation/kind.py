@@ -105,14 +105,14 @@ class ParticipationKind(Kind):
         """Yield warnings about best replies that cycle and plans without proof."""
         for policy, found in outcomes.items():
             if policy.startswith("from-") and not found.equilibrium.exact:
-                yield f"{policy}: best replies do not converge; the result shown is not an equilibrium"
+                yield f"{policy}: best responses do not converge; the result is not an equilibrium"
             if policy == "planner" and not found.equilibrium.exact:
                 yield "planner: families are too large to enumerate; a larger sum of payoffs may exist"
 
     def opponents(self, study: ParticipationStudy, options: OpponentOptions, draw: int = 0) -> Any:
         """Refuse cross-play: this game has no adversary who decides."""
         raise InputError(
-            "this game has no adversary who decides", source=study.loaded.path, where="game", found=self.name,
+            "this kind of scenario has no strategic adversary", source=study.loaded.path, where="game", found=self.name,
             expected="a kind of scenario with an adversary",
         )  # fmt: skip
 
@@ -131,7 +131,7 @@ class ParticipationKind(Kind):
             f"{number_text(subjects.get('services', 0))}; being identified costs {number_text(subjects.get('harm'))}.",
         )
         if subjects.get("concern"):
-            yield (f"Relatives' payoffs count, by relatedness and times {number_text(subjects['concern'])}.",)
+            yield (f"Relatives' payoffs count in proportion to relatedness, times {number_text(subjects['concern'])}.",)
 
     def controls(self, scenario: ParticipationScenario) -> Iterator[Control]:
         """Yield sliders for benefit, harm and the concern for relatives."""

@@ -52,13 +52,17 @@ class ParticipationPopulationSection(Section):
     def _one_way(self) -> ParticipationPopulationSection:
         ways = [key for key in ("couples", "recipe", "path") if getattr(self, key) is not None]
         if len(ways) != 1:
-            problem = "several populations" if ways else "nobody is there"
+            problem = "the population is given twice" if ways else "the population is missing"
             raise InputError(problem, found=", ".join(ways) or None, expected="one of couples, recipe and path")
         keys = {"children": "couples", "types": "couples"}
         keys |= dict.fromkeys(("people", "generations", "living"), "recipe")
         for key, way in keys.items():
             if key in self.model_fields_set and way != ways[0]:
-                raise InputError("belongs to another kind of population", where=key, expected=f"{way}, not {ways[0]}")
+                raise InputError(
+                    "the key belongs to another kind of population",
+                    where=key,
+                    expected=f"key {way} in place of {ways[0]}",
+                )
         return self
 
 
@@ -92,8 +96,8 @@ class MatchingSection(Section):
     def _near_ones_are_traced(self) -> MatchingSection:
         if self.found_within > self.traced_within:
             raise InputError(
-                "relatives who are found but identify nobody", where="found_within", found=self.found_within,
-                expected=f"at most traced_within, {self.traced_within}",
+                "found_within is greater than traced_within", where="found_within", found=self.found_within,
+                expected=f"at most {self.traced_within}, the value of traced_within",
             )  # fmt: skip
         return self
 

@@ -118,8 +118,8 @@ def build_participation_study(loaded: LoadedScenario[ParticipationScenario]) -> 
         father, mother, rows = _pedigree(loaded, section)
         if len(rows) > _MOST_PEOPLE:
             key = "population.people" if section.path is None else "population.path"
-            expected = f"at most {_MOST_PEOPLE:,} who decide"
-            raise InputError("too many people to tell their relatives", where=key, found=len(rows), expected=expected)
+            expected = f"at most {_MOST_PEOPLE:,} deciding people"
+            raise InputError("too many people for a search of relatives", where=key, found=len(rows), expected=expected)
     return ParticipationStudy(loaded, relatives_within(father, mother, rows, loaded.scenario.matching.traced_within))
 
 
@@ -163,7 +163,7 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
     row: dict[str, int] = {}
     for number, name in enumerate(names):
         if not name or row.setdefault(name, number) != number:
-            problem = "person given twice" if name else "person without a name"
+            problem = "person given twice" if name else "the person has no name"
             raise InputError(problem, source=path, where=f"row {number + 1}, column 'person'", found=name or None)
     parents = []
     for column in _PARENTS:
@@ -171,7 +171,13 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
         for number, name in enumerate(known):
             if name and name not in row:
                 where = f"row {number + 1}, column {column!r}"
-                raise InputError("no such person", source=path, where=where, found=name, expected="a person, or empty")
+                raise InputError(
+                    "no such person",
+                    source=path,
+                    where=where,
+                    found=name,
+                    expected="a name in column person, or an empty cell",
+                )
         parents.append(np.array([row[name] if name else NO_PARENT for name in known], dtype=np.int64))
     _refuse_circles(parents, names, path)
     decides = table["decides"].tolist() if "decides" in table else ["yes"] * len(names)
@@ -180,7 +186,7 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
         require_among("value not allowed", (answer,), _ANSWERS, source=path, where=where)
     rows = np.flatnonzero([_ANSWERS[answer] for answer in decides]).astype(np.int64)
     if not len(rows):
-        raise InputError("nobody decides", source=path, where="column 'decides'", expected="yes in one row at least")
+        raise InputError("no person decides", source=path, where="column 'decides'", expected="yes in at least one row")
     return parents[0], parents[1], rows
 
 
@@ -197,5 +203,5 @@ def _refuse_circles(parents: list[Ints], names: list[str], path: Path) -> None:
         peeled = left & ~waits
         if not peeled.any():
             row = int(left.argmax())
-            raise InputError("descends from itself", source=path, where=f"row {row + 1}", found=names[row])
+            raise InputError("a person is their own ancestor", source=path, where=f"row {row + 1}", found=names[row])
         left &= waits

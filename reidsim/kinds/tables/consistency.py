@@ -111,11 +111,11 @@ def _check_policies(scenario: Any) -> None:
     if walking and scenario.publisher.search == "anytime":
         key, name = next(iter(walking.items()))
         raise InputError(
-            "the anytime search cannot stop it",
+            "the search of the whole lattice has no budget",
             where=key,
             found=name,
-            expected="policies that keep to a budget",
-            hint='publisher.search = "exact" walks the whole lattice',
+            expected="settings that the anytime search supports",
+            hint='set publisher.search = "exact" to search the whole lattice',
         )
 
 
@@ -151,11 +151,11 @@ def _check_names(scenario: Any) -> None:
     in_rounds = scenario.agents is not None and scenario.adversaries
     for where, section in () if in_rounds else scenario.every_adversary.items():
         require_among(
-            "not a list drawn from the people",
+            "no such list",
             section.holds or (),
             scenario.lists,
             where=f"{where}.holds",
-            otherwise="resources with a `kind`",
+            otherwise="the name of a resource with a `kind`",
         )
     if scenario.lists:
         check_together(scenario.population.together, scenario.lists)
@@ -164,23 +164,28 @@ def _check_names(scenario: Any) -> None:
 def _attribute_faults(scenario: Any) -> Iterator[InputError]:
     release, attributes = scenario.release, scenario.attributes
     if not attributes:
-        expected = "a section such as [attributes.age] for each"
+        expected = "a section such as [attributes.age] for each quasi-identifier"
         yield InputError("no quasi-identifiers", where="attributes", found={}, expected=expected)
     keys = [PERSON] * (release.person is not None) + [HOUSEHOLD] * (release.household is not None)
     for name in attributes:
         if name in (*_TAKEN, *keys):
-            yield InputError("name of a column of the results", where="attributes", found=name)
+            yield InputError("attribute name reserved for a column of the results", where="attributes", found=name)
     drawn = [name for name, attribute in attributes.items() if attribute.draw]
     if len(drawn) == len(attributes) and scenario.population is not None:
-        yield InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
+        yield InputError(
+            "every attribute is drawn", where="attributes", expected="at least one attribute of the records"
+        )
     if scenario.population is None and (drawn or "journalist" in scenario.risks):
-        reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
-        yield InputError("section missing", where="population", expected=f"a population, since {reason}")
+        reason = f"to draw attribute {drawn[0]!r}" if drawn else "for journalist risk"
+        yield InputError("section missing", where="population", expected=f"a population, {reason}")
     by_column = {attribute.column or name: name for name, attribute in attributes.items()}
     if release.weight in by_column:
         where = f"attributes.{by_column[release.weight]}"
         yield InputError(
-            "the sampling weight is no quasi-identifier", where=where, found=release.weight, expected="another column"
+            "the column of sampling weights is a quasi-identifier",
+            where=where,
+            found=release.weight,
+            expected="another column",
         )
 
 
@@ -188,9 +193,9 @@ def _section_faults(scenario: Any) -> Iterator[InputError]:
     release = scenario.release
     if "sample" in scenario.risks and release.weight is None and release.sampling_fraction is None:
         yield InputError(
-            "sample risk needs to know how the records were sampled",
+            "sample risk needs weights or a sampling fraction",
             where="release",
-            expected="the column release.weight, or release.sampling_fraction",
+            expected="release.weight or release.sampling_fraction",
         )
 
 
@@ -207,7 +212,7 @@ def _figure_faults(scenario: Any) -> Iterator[InputError]:
     ):
         if wrong:
             yield InputError(
-                "the figures show one sequential attack without errors",
+                "the figures need a single sequential adversary without errors",
                 where="figures.sequential",
                 found=found,
                 expected=expected,
@@ -227,7 +232,7 @@ def _direction_faults(scenario: Any) -> Iterator[InputError]:
         for name in ("direction", "risk"):
             if getattr(section, name) != getattr(first, name):
                 yield InputError(
-                    "adversaries who look persons up differ in more than planners and amounts",
+                    "adversaries have different directions or risks",
                     where=f"{key}.{name}",
                     found=getattr(section, name),
                     expected=f"{getattr(first, name)}, as {first_key}.{name}",
@@ -260,13 +265,13 @@ def _release_faults(scenario: Any) -> Iterator[InputError]:
             ("remembers", not agents.remembers),
         ):
             if given:
-                expected = "it without section releases"
-                yield InputError("the waves of the releases say it", where=f"agents.{key}", expected=expected)
+                expected = "this key only without section releases"
+                yield InputError("the key is determined by the releases", where=f"agents.{key}", expected=expected)
     columns = _columns(scenario)
     for key, column in releases.columns.items():
         if column in columns:
             yield InputError(
-                "a quasi-identifier says when a record is released",
+                "the column of releases is a quasi-identifier",
                 where=f"releases.{key}",
                 found=column,
                 expected="a column that is no attribute",
@@ -284,14 +289,14 @@ def _person_faults(scenario: Any) -> Iterator[InputError]:
     for key in ("person", "household"):
         for column in key_columns(getattr(release, key)):
             if column in columns:
-                expected = "a column that is no attribute, as it is never shared"
+                expected = "a column that is no attribute, because a key is never shared"
                 yield InputError(
                     f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column, expected=expected
                 )
     if release.household is not None and scenario.in_rounds:
-        expected = "it without sections agents and releases"
+        expected = "this key only without sections agents and releases"
         yield InputError(
-            "the risk of households is defined for one game",
+            "household risk is not supported in rounds",
             where="release.household",
             found=release.household,
             expected=expected,
@@ -309,13 +314,15 @@ def _list_faults(scenario: Any) -> Iterator[InputError]:
     if not scenario.lists:
         return
     if scenario.population is None:
-        yield InputError("section missing", where="population", expected=f"people to draw {scenario.lists[0]!r} from")
+        yield InputError(
+            "section missing", where="population", expected=f"a population, from which {scenario.lists[0]!r} is drawn"
+        )
     if scenario.release.person is not None:
         yield InputError(
-            "lists are of people with one record each",
+            "lists need one record per person",
             where="release.person",
             found=scenario.release.person,
-            expected="it without resources that are drawn",
+            expected="this key only without drawn resources",
         )
 
 

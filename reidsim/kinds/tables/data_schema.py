@@ -54,7 +54,7 @@ class PopulationSection(Section):
     @model_validator(mode="after")
     def _names_people(self) -> PopulationSection:
         if self.path is None and self.recipe is None:
-            raise InputError("no people", expected="a recipe, or the path of a file")
+            raise InputError("the population is missing", expected="a recipe, or the path of a file")
         return self
 
 
@@ -81,18 +81,19 @@ class TablesResourceSection(DrawnResourceSection):
     @model_validator(mode="after")
     def _told_in_one_way(self) -> TablesResourceSection:
         if (self.kind == "file") != (self.file is not None):
-            raise InputError('rows of a list of kind "file" come from a file', where="file", found=self.file)
+            raise InputError('a file needs kind "file", and kind "file" needs a file', where="file", found=self.file)
         if self.kind == "file" and self.size is not None:
             raise InputError(
-                "its rows say who is in it", where="size", found=self.size, expected="a list that is drawn"
+                "the rows of the file determine the size",
+                where="size",
+                found=self.size,
+                expected="this key only with a drawn list",
             )
         if not self.is_list:
             if self.size is not None:
-                raise InputError("only a list has a size", where="size", found=self.size, expected="a `kind`")
+                raise InputError("the key needs a list", where="size", found=self.size, expected="a `kind`")
             if not isinstance(self.coverage, float | None):
-                raise InputError(
-                    "only a list covers people unequally", where="coverage", expected="a number, or a `kind`"
-                )
+                raise InputError("unequal coverage needs a list", where="coverage", expected="a number, or a `kind`")
         return self
 
     @property
@@ -146,10 +147,10 @@ class ReleaseSection(Section):
     @model_validator(mode="after")
     def _has_records(self) -> ReleaseSection:
         if self.path is None and self.table is None:
-            raise InputError("no records", expected="a path, or the name of a table")
+            raise InputError("the records are missing", expected="a path, or the name of a table")
         if self.weight is not None and self.sampling_fraction is not None:
             raise InputError(
-                "both weights and one fraction say how the records were sampled", where="sampling_fraction",
+                "weights and a sampling fraction exclude each other", where="sampling_fraction",
                 found=self.sampling_fraction, expected="either release.weight or release.sampling_fraction",
             )  # fmt: skip
         return self

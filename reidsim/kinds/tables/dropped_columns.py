@@ -35,14 +35,14 @@ class DroppedColumns:
         self.names = study.lattice.domain.names
         self.policies = tuple(name for name in publisher.policies if _can_be_limited(study, name))
         self.left_out = tuple(
-            f"policy {name} is left out: it knows no lowest level of a column"
+            f"policy {name} is left out: the policy does not support a minimum level of a column"
             for name in publisher.policies
             if name not in self.policies
         )
         if not self.policies:
             raise InputError(
-                "no policy that knows a lowest level of a column", source=study.loaded.path, where="publisher.policies",
-                found=list(publisher.policies), expected="such as basic, no-attack or no-protection",
+                "no policy supports a minimum level of a column", source=study.loaded.path, where="publisher.policies",
+                found=list(publisher.policies), expected="a policy such as basic, no-attack or no-protection",
             )  # fmt: skip
         if publisher.unit == "record":
             # Branch and bound is also exact, and searches only the remaining generalizations.
@@ -55,7 +55,7 @@ class DroppedColumns:
         hierarchies = zip(self.names, self._study.lattice.hierarchies, strict=True)
         partly = [(name, each.n_groups[-1]) for name, each in hierarchies if each.n_groups[-1] > 1]
         kept = tuple(
-            f"column {name} keeps {groups} groups when it is dropped, as the highest level of its hierarchy does"
+            f"column {name} keeps {groups} groups when it is dropped: the highest level of its hierarchy"
             for name, groups in partly
         )
         return (*self.left_out, *kept)

@@ -30,7 +30,9 @@ class TablesFaces(Faces):
         strategies, nodes = run.manifest.get("strategies"), run.manifest.get("nodes")
         if one_for_all:
             ways = (
-                f"one of {number_text(nodes)} generalizations for all of them, with records left out" if nodes else ""
+                f"one of {number_text(nodes)} generalizations for all records, with some records suppressed"
+                if nodes
+                else ""
             )
         else:
             ways = f"each in one of {number_text(strategies)} generalizations" if isinstance(strategies, int) else ""
@@ -72,7 +74,7 @@ class TablesFaces(Faces):
         publisher = scenario.publisher
         if publisher.unit == "record" or any(policy_named(name).by_class for name in publisher.policies):
             return ""
-        return "one generalization for all records, and which of them to suppress: its best reply under the policy"
+        return "one generalization for all records, and the suppressed records: the best response under the policy"
 
     def in_rounds(self, scenario: TablesScenario) -> bool:
         """Return whether there are agents or several releases."""
@@ -102,11 +104,11 @@ def _inference(run: Stored) -> Iterator[Sentence]:
     ):
         if gain in gains:
             who = "An attack" if len(gains) == 1 else "For some adversaries an attack"
-            yield (f"{who} succeeds if it {success}: ", *codes(columns), ".")
+            yield (f"{who} succeeds if the adversary {success}: ", *codes(columns), ".")
     limits = AttributeLimits(*(publisher.get(key) for key in ("l_diversity", "t_closeness", "max_inference")))
     if limits:
         yield (
-            "Policies that choose keep to limits on the sensitive values of every group, ", *codes(columns),
+            "Optimizing policies limit the sensitive values of every group, ", *codes(columns),
             f": {limits.describe()}.",
         )  # fmt: skip
 
@@ -123,28 +125,28 @@ def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:
     people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")
     directions = {adversary.get("direction", "record") for adversary in each}
     if "person" in directions:
-        yield ("The adversary looks a person up: it picks one of the shared rows that fit the person's true values.",)
+        yield ("The adversary searches for a person and picks a released row that matches the person's true values.",)
         return
     if "both" in directions:
         yield (
-            "The adversary asks who a shared row is, or looks a person up and picks one of the shared rows that fit "
-            "the person's true values, whichever succeeds more.",
+            "The adversary searches for the person of a released row, or for a person's row among the rows that match "
+            "the person's true values, whichever has the higher probability of success.",
         )
     if len(risks) > 1 and "prosecutor" in risks:
         yield (
-            "Some adversaries know who is in the file: their group of a record is the records that fit its release; "
-            "for the others it is the people of the population who fit it.",
+            "Some adversaries know who is in the file; their group of a record is the records that match its release; "
+            "for the others the group is the people of the population who match the release.",
         )
     elif "sample" in risks:
         yield (
-            "The group of a record is the people of the population who fit its release, as estimated from the records "
+            "The group of a record is the people of the population who match its release, estimated from the records "
             "and their sampling weights.",
         )
     elif risks == {"prosecutor"}:
-        yield ("The adversary knows who is in the file: the group of a record is the records that fit its release.",)
+        yield ("The adversary knows who is in the file: the group of a record is the records that match its release.",)
     elif recipe:
         yield (
             "The group of a record is the people of the population ",
             Code(str(recipe)),
-            f" ({number_text(people)} people) who fit its release." if people else " who fit its release.",
+            f" ({number_text(people)} people) who match its release." if people else " who match its release.",
         )

@@ -78,9 +78,9 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         if people is not None and study.scenario.population is not None:
             size += f", a population of {people.total:,.0f}"
         if study.n_nodes > _MANY_NODES and walks_whole_lattice(study.scenario):
-            size += '; walking them all may take long, publisher.search = "anytime" has a budget'
+            size += '; a search of all nodes may take long, set publisher.search = "anytime" for a search with a budget'
         elif study.lattice.size > _MANY_NODES and lists_every_form(study.scenario):
-            size += '; computing them all may take long, publisher.solver = "iceberg" skips most'
+            size += '; computing all strategies may take long, set publisher.solver = "iceberg" to skip most strategies'
         return size
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
@@ -188,7 +188,10 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         suppressed, with a note.
         """
         read = read_released(study, path, key)
-        lacking = tuple(f"the file has no column for {name}: suppressed in every row" for name in read.suppressed)
+        lacking = tuple(
+            f"the file has no column for {name}: the attribute counts as suppressed in every row"
+            for name in read.suppressed
+        )
         return read.file.play(), lacking
 
 

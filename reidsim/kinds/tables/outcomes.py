@@ -351,7 +351,7 @@ def node_tables(
             best.append(_node_rows(study, policy, nodes.best(section.top)))
             front.append(_node_rows(study, policy, nodes.pareto_front()))
     if not best:
-        reason = f"the nodes that pay most are not listed: there are {study.n_nodes:,}; figures.nodes asks for them"
+        reason = f"the best nodes are not listed: there are {study.n_nodes:,} nodes; set figures.nodes to list them"
         return pd.DataFrame(), pd.DataFrame(), (reason,)
     return pd.concat(best, ignore_index=True), pd.concat(front, ignore_index=True), ()
 

@@ -116,11 +116,13 @@ class OwnAdversary:
             linker = self.staged.linker.of_records(study.lattice_of(codes), cells)
             return replace(self, staged=replace(self.staged, linker=linker))
         if self.staged is not None:
-            raise InputError("an attack in stages is on the scenario's records", where="adversary.stages")
+            raise InputError(
+                "a multi-stage attack is supported only on the records of the scenario", where="adversary.stages"
+            )
         if self.drawn is not None and cells is not None:
             return replace(self, drawn=self.drawn.of_records(cells))
         if self.drawn is not None:
-            raise InputError("lists are about the scenario's records", where="adversary.holds")
+            raise InputError("lists are supported only for the records of the scenario", where="adversary.holds")
         if self.knowledge is None:
             return self
         section = loaded.scenario.adversary

@@ -225,7 +225,7 @@ if TYPE_CHECKING:
     from reidsim.kinds.tables.release import ReleasedRecords
     from reidsim.kinds.tables.schema import TablesScenario
 
-_NAME = "the people whom the records stand for"
+_NAME = "the people represented by the records"
 
 
 def sampling_weights(section: ReleaseSection, frame: pd.DataFrame, source: str | Path) -> Floats | None:
@@ -264,7 +264,7 @@ def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRe
     try:
         model = fitting_model(SampleCells.of_records(columns, records.weights)).everybody()
     except InputError as error:
-        hint = 'fewer or coarser quasi-identifiers; "benedetti-franconi" needs no table, but may be far off'
+        hint = 'use fewer or coarser quasi-identifiers, or "benedetti-franconi", which may be inaccurate'
         raise error.but(source=None, where="release.estimator", hint=hint) from None
     codes = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
     order = np.argsort(row_keys(list(codes.T), len(codes)))
@@ -287,6 +287,6 @@ def warning_of_estimator(scenario: TablesScenario, sampled: SampledPeople | None
         return None
     units = "records" if sets is None else "people"
     return (
-        f"{unique:,} of {int(sample.total):,} {units} are unique in the sample; by Benedetti and Franconi "
-        "their risk may be far off" + ': compare release.estimator = "log-linear"' * (sets is None)
+        f"{unique:,} of {int(sample.total):,} {units} are unique in the sample; their risk by Benedetti and Franconi "
+        "may be inaccurate" + ': compare release.estimator = "log-linear"' * (sets is None)
     )

@@ -363,7 +363,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Return the generalization of each record's region."""
         if study.persons is not None:
-            raise InputError("a person's records would be in several regions", where=self.name)
+            raise InputError("the policy needs one record per person", where=self.name)
         played, n = whole_game(study, self.name, game), study.space.n_records
         section = study.scenario.publisher
         if isinstance(played, AnyAdversaryGame):
@@ -541,7 +541,7 @@ class MInvariance(SolvedPolicy):
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Raise an error, because releases are planned before the first round."""
-        raise InputError("a policy of several releases, which are played in rounds", where=self.name)
+        raise InputError("the policy needs rounds of several releases", where=self.name)
 
 
 @POLICIES.register("random")

@@ -158,7 +158,10 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
     """
     if study.own.registry is None:
         raise InputError(
-            "no registry", source=study.loaded.path, where="adversary.sequential.registry", expected="a population"
+            "the attack has no registry",
+            source=study.loaded.path,
+            where="adversary.sequential.registry",
+            expected="a population",
         )
     link = study.truth.linker.link(study.lattice.most_specific)
     share = link.match_probability

@@ -90,7 +90,7 @@ class _Rows:
             assert isinstance(section.hierarchy, Table)  # noqa: S101 - for the type checker
             raise InputError(
                 "value missing", source=self.source, where=place,
-                expected=f"a value, or a row for missing ones in {section.hierarchy.file}",
+                expected=f"a value, or a row for missing values in {section.hierarchy.file}",
             )  # fmt: skip
         raise no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
 
@@ -228,12 +228,12 @@ def _delimited(loaded: LoadedScenario[TablesScenario], path: Path) -> pd.DataFra
         other = next((character for character in DELIMITERS if character in text), None)
         if other is not None:
             raise InputError(
-                "the file has one column",
+                "the file has a single column",
                 source=path,
                 where="row 1" if not section.header else "header",
                 found=text,
-                expected=f"columns told apart by {section.delimiter!r}",
-                hint=f"is release.delimiter {other!r}?",
+                expected=f"columns separated by {section.delimiter!r}",
+                hint=f"set release.delimiter = {other!r} if this character separates the columns",
             )
     return frame
 

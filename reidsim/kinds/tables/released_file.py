@@ -83,7 +83,7 @@ class ReleasedFile:
                     expected = (
                         "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
                     )
-                    raise _at(of_row == number, columns[name], "cell that cannot be read", text, expected)
+                    raise _at(of_row == number, columns[name], "the cell cannot be read", text, expected)
                 set_of_text[number] = members.setdefault(read.tobytes(), len(found))
                 found += [read] if set_of_text[number] == len(found) else []
             rows[:, position] = set_of_text[of_row]
@@ -91,8 +91,10 @@ class ReleasedFile:
             stray = ~np.stack(found)[rows[:, position], own]
             if stray.any():
                 row = int(stray.argmax())
-                expected = f"one that stands for {hierarchy.attribute.categories[own[row]]!r}, the record's own value"
-                raise _at(stray, columns[name], "not the row of this record", labels[name].iloc[row], expected)
+                expected = f"a value or group with {hierarchy.attribute.categories[own[row]]!r}, the record's own value"
+                raise _at(
+                    stray, columns[name], "the row does not belong to this record", labels[name].iloc[row], expected
+                )
             sets.append(tuple(found))
         return cls(study, record, tuple(sets), rows)
 
@@ -194,9 +196,9 @@ class ReleasedFile:
                 if self.study.persons is not None:
                     told, found = "files in which each record is a person", "release.person"
                 raise InputError(
-                    f"the adversary links with more than the people who fit a row, which needs {told} only",
+                    f"this adversary is supported only for {told}",
                     where=where, found=found,
-                    expected="an adversary who identifies, without knowledge, stages, registry and sample risk",
+                    expected="gains_from = \"identity\", without knowledge, stages, registry and sample risk",
                 )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
     """
     if study.scenario.looks_up:
         raise InputError(
-            "a released file is scored against an adversary who asks whose row each is", source=study.loaded.path,
+            "a released file is evaluated only against adversaries with direction record", source=study.loaded.path,
             where="adversary.direction", found=study.scenario.adversary.direction, expected="record",
         )  # fmt: skip
     if not path.is_file():
@@ -73,7 +73,9 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
     if not columns:
         expected = f"some of {listed(named.values())}"
         hint = nearest(next(iter(named.values())), map(str, frame.columns))
-        raise InputError("no quasi-identifier", source=path, found=listed(frame.columns), expected=expected, hint=hint)
+        raise InputError(
+            "the file has no quasi-identifier", source=path, found=listed(frame.columns), expected=expected, hint=hint
+        )
     labels = pd.DataFrame({name: frame[column] for name, column in columns.items()})
     with locating(path):
         record = _records_of(study, frame, key, path)
@@ -86,8 +88,8 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     if key is None:
         if len(frame) != study.n_records:
             raise InputError(
-                "not one row per record of the release", found=counted(len(frame), "row"),
-                expected=counted(study.n_records, "record"), hint="match them by an identifier with --key COLUMN",
+                "the file does not have one row per record", found=counted(len(frame), "row"),
+                expected=counted(study.n_records, "record"), hint="match rows by an identifier with --key COLUMN",
             )  # fmt: skip
         return np.arange(len(frame))
     require_columns(frame, [key], path)
@@ -97,13 +99,13 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     places = pd.Series(np.arange(len(records)), index=pd.MultiIndex.from_arrays([records, _occurrence(records)]))
     wanted = pd.MultiIndex.from_arrays([rows, _occurrence(rows)])
     found = places.reindex(wanted).to_numpy()
-    expected = "a key of the release, as often as there at most"
+    expected = "a key of the release, in at most as many rows as in the release"
     refuse_rows(np.isnan(found), "no such record", column=key, found=rows, expected=expected)
     of_key, in_release = rows.value_counts(), records.value_counts()
     fewer = of_key.index[(of_key < in_release.reindex(of_key.index)).to_numpy()]
     refuse_rows(
-        rows.isin(fewer[:1]), "fewer rows of a key than the release has records", column=key, found=rows,
-        expected=lambda row: f"all of its {in_release[fewer[0]]} rows or none, or a key that distinguishes its records",
+        rows.isin(fewer[:1]), "the key has fewer rows than records in the release", column=key, found=rows,
+        expected=lambda row: f"all {in_release[fewer[0]]} rows of the key, or none, or another key",
     )  # fmt: skip
     return found.astype(np.intp)
 

@@ -150,17 +150,17 @@ def _warnings_of_search(study: TablesStudy, policy: str, outcome: TablesOutcome)
     if outcome.equilibrium.withheld.all():
         ended = (found.gap > 0 and not split) or found.unproved_rounds > 0
         yield (
-            f"{policy}: nothing that pays was found within the budget; no release"
+            f"{policy}: no profitable release was found within the budget; nothing is released"
             if ended
-            else f"{policy}: nothing pays while at most {limit:.0%} of the {units} are suppressed; no release"
+            else f"{policy}: no release with at most {limit:.0%} suppressed {units} is profitable; nothing is released"
         )
     if found.gap > 0:
         reason = f"the limit of {limit:.0%} suppressed {units} binds" if split else "the budget ended the search"
-        yield f"{policy}: {reason}; the payout may be {found.gap:.2%} of the best case higher"
+        yield f"{policy}: {reason}; the payoff may be higher by up to {found.gap:.2%} of the best case"
     if found.unproved_rounds:
         yield (
             f"{policy}: the budget ended {found.unproved_rounds} of {len(found.nodes)} rounds; "
-            "another node may pay more there"
+            "another node may have a higher payoff in these rounds"
         )
 
 
@@ -169,9 +169,9 @@ def _warnings_of_last_round(study: TablesStudy, policy: str, equilibrium: Equili
     if equilibrium.withheld.all():
         limit = publisher.suppression_limit
         units = study.units[1]
-        yield f"{policy}: nothing pays in the last round while at most {limit:.0%} of the {units} are suppressed"
+        yield f"{policy}: no release with at most {limit:.0%} suppressed {units} is profitable in the last round"
     if publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule:
-        yield f"{policy}: the node of the last round is not proved optimal; another may pay more"
+        yield f"{policy}: the node of the last round is not proved optimal; another node may have a higher payoff"
 
 
 def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
@@ -183,12 +183,12 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
         if study.outside:
             people = "" if study.population is None else study.population.name
             yield (
-                f"{study.outside} of {study.n_subjects} {study.units[1]} are more than the people with their values in "
-                f"population {people!r}; a {study.units[0]} with nobody there counts as the only such person"
+                f"{study.outside} of {study.n_subjects} {study.units[1]} exceed the people with the same values in "
+                f"population {people!r}; a {study.units[0]} without a match counts as the only such person"
             )
         return
     told = {
-        f"{outside} of {study.n_records} records have values that nobody in population "
+        f"{outside} of {study.n_records} records have values that no person in population "
         f"{each.linked_population.name!r} has; each counts as the only such person": None
         for each in study.each.values()
         # A registry may be incomplete, so that a record without a match there is no error.
@@ -331,9 +331,9 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
             exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
             if exposed:
                 yield (
-                    f"{name}: nobody is at risk if the adversary treats all matching rows as equally likely; "
+                    f"{name}: no person is at risk if the adversary treats all matching rows as equally likely; "
                     f"{exposed:,} of {counted(study.n_subjects, 'person is', 'people are')} at risk if the adversary "
-                    "favours the rows that match the fewest people"
+                    "prefers the rows that match the fewest people"
                 )
 
 

@@ -300,7 +300,7 @@ def _economics(study: TablesStudy) -> EconomicsSection:
         lacking = [name for name, section in types_of(study.scenario).items() if getattr(section, price) is None]
         if lacking:
             raise InputError(
-                f"agents have one {price} for all records, those of the scenario differ by record",
+                f"rounds of agents need the same {price} for all records",
                 where=f"{section_of(study.scenario, lacking[0])}.{price}", expected="an amount",
             )  # fmt: skip
     return study.scenario.economics.model_copy(update=amounts)
@@ -314,6 +314,6 @@ def _check_of_one_sort(study: TablesStudy, section: WeightedSection, where: str)
     if not told or len(told) == len(resources):
         return
     raise InputError(
-        "lists drawn from the people and resources with shares are not joined", where=where,
+        "drawn lists cannot be combined with other resources", where=where,
         found=listed(resources), expected=f"a `kind` for {told[0]!r}, or none of {listed(lists)}",
     )  # fmt: skip

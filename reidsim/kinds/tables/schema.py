@@ -155,23 +155,23 @@ class PublisherSection(PoliciesSection):
         self._check_sensitive()
         budgeted = self.nodes is not None or self.seconds is not None
         if self.search == "anytime" and not budgeted:
-            raise InputError("the anytime search needs a budget", where="search", expected="nodes, seconds or both")
+            raise InputError("the anytime search needs a budget", where="search", expected="key nodes, seconds or both")
         if self.search == "exact" and budgeted:
-            raise InputError("only the anytime search has a budget", where="search", found="exact", expected="anytime")
+            raise InputError("a budget needs the anytime search", where="search", found="exact", expected="anytime")
         if (
             self.solver == "iceberg"
             and self.attribute_limits
             and self.some_policy(lambda policy: policy.picks_each(self))
         ):
             raise InputError(
-                "iceberg goes by group sizes and cannot meet limits on sensitive columns", where="solver",
+                "solver iceberg does not support limits on sensitive columns", where="solver",
                 found=self.attribute_limits.describe(), expected="backward-induction or branch-and-bound",
             )  # fmt: skip
         if self.solver == "lattice-search" and self.unit == "record":
             constrained = [name for name in self.policies if policy_named(name).is_constrained]
             if constrained or (self.attribute_limits and self.some_policy(lambda policy: policy.of_unit)):
                 raise InputError(
-                    "lattice-search cannot meet the constraint of a policy", where="solver",
+                    "solver lattice-search does not support constraints of policies", where="solver",
                     found=constrained[0] if constrained else self.attribute_limits.describe(),
                     expected="backward-induction, branch-and-bound or iceberg",
                 )  # fmt: skip
@@ -193,14 +193,14 @@ class PublisherSection(PoliciesSection):
 
     def _check_sensitive(self) -> None:
         columns = key_columns(self.sensitive)
-        require_distinct("listed twice", columns, where="sensitive")
+        require_distinct("column given twice", columns, where="sensitive")
         for name in self.sensitive_hierarchies:
             require_among("not a sensitive column", (name,), columns, where="sensitive_hierarchies")
         unmet = [name for name in self.policies if not policy_named(name).meets_attribute_limits]
         if self.attribute_limits and unmet:
             raise InputError(
-                "this policy does not keep to limits on sensitive columns", where="policies", found=unmet[0],
-                expected=f"other policies, or no limit ({self.attribute_limits.describe()})",
+                "the policy does not support limits on sensitive columns", where="policies", found=unmet[0],
+                expected=f"other policies, or no limits ({self.attribute_limits.describe()})",
             )  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def check_sensitive(scenario: TablesScenario) -> None:
     for name in columns:
         if name in others:
             raise InputError(
-                f"column of {others[name]}, which is not sensitive", where="publisher.sensitive", found=name,
+                f"the sensitive column is also the column of {others[name]}", where="publisher.sensitive", found=name,
                 expected="another column",
             )  # fmt: skip
     gains = [key for key, section in scenario.every_adversary.items() if section.gains_from != "identity"]
@@ -136,13 +136,13 @@ def check_sensitive(scenario: TablesScenario) -> None:
     if not keys:
         return
     if not columns:
-        raise InputError("no column is sensitive", where=keys[0], expected="a column at publisher.sensitive")
+        raise InputError("no sensitive column", where=keys[0], expected="a column in publisher.sensitive")
     for where, given, expected in (
-        ("agents", scenario.agents is not None, f"it without {keys[0]}, which is of one release"),
-        ("releases", scenario.releases is not None, f"it without {keys[0]}, which is of one release"),
+        ("agents", scenario.agents is not None, f"this section only without {keys[0]}"),
+        ("releases", scenario.releases is not None, f"this section only without {keys[0]}"),
         ("release.person", release.person is not None, f"one record per person, or no {keys[0]}"),
         ("beliefs.risk", bool(gains) and scenario.beliefs.risk not in (None, "prosecutor"), '"prosecutor"'),
         ("release.household", bool(gains) and release.household is not None, "no household"),
     ):
         if given:
-            raise InputError(f"not together with {keys[0]}", where=where, expected=expected)
+            raise InputError(f"not supported together with {keys[0]}", where=where, expected=expected)

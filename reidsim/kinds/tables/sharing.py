@@ -51,7 +51,7 @@ class TablesSharing(RecordSharing):
                 raise InputError(
                     "values were drawn from the population",
                     where=f"attributes.{name}",
-                    expected="attributes whose values are all in the records",
+                    expected="attributes with all values in the records",
                 )
         sections = scenario.every_adversary.values()
         return SharedColumns(

@@ -92,7 +92,7 @@ def choose_all(
     publisher, report_all = study.scenario.publisher, progress or (lambda done, total: None)
     for name in policies:
         if publisher.attribute_limits and not study.policy(name).meets_attribute_limits:
-            raise InputError("this policy does not keep to limits on sensitive columns", where=name)
+            raise InputError("the policy does not support limits on sensitive columns", where=name)
     if (linker := directed_linker(game)) is not None:
         return {
             name: choose_looked_up(

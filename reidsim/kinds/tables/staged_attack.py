@@ -120,7 +120,7 @@ def _told(path: Path, read: Callable[[], tuple[str | Path, pd.DataFrame]]) -> pd
     try:
         return read()[1]
     except InputError as error:
-        hint = f"{path} infers it, and what is inferred has to be known of the records to tell whether it is right"
+        hint = f"add the true values of the attribute to the records, because {path} infers the attribute"
         raise error.but(hint=hint) from None
 
 
@@ -185,7 +185,7 @@ def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
     """Read the attributes of a resource that the stages need."""
     section, needed = recipe.resources[name], recipe.needed_of(name)
     if not needed:
-        raise InputError("resource that no stage links on", where=f"resources.{name}", expected="attributes to link on")
+        raise InputError("no stage uses the resource", where=f"resources.{name}", expected="a resource of a stage")
     try:
         return (
             _from_population(section, needed, folder) if section.file is None else _from_file(section, needed, folder)
@@ -199,7 +199,7 @@ def _from_population(section: AttackResourceSection, needed: tuple[str, ...], fo
     counts = None
     if isinstance(made, Population):
         if not np.issubdtype(made.counts.dtype, np.integer):
-            raise InputError("expected counts", found=made.name, expected="whole people")
+            raise InputError("the population has expected counts", found=made.name, expected="whole numbers of people")
         made = made.marginal(needed)
         domain, codes, counts = made.domain, made.cells, made.counts.astype(np.int64)
     else:
@@ -227,7 +227,7 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
         refuse_rows(given != np.floor(given), "not a whole number", source=path, column=section.count, found=given)
         refuse_rows(
             given >= _MOST_PEOPLE, "count too large", source=path, column=section.count,
-            found=frame[section.count], expected="below 2**31",
+            found=frame[section.count], expected="a number below 2**31",
         )  # fmt: skip
         counts = given.astype(np.int64)
     return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
@@ -241,7 +241,7 @@ def _codes(table: _Labels, name: str, known: pd.Index[str]) -> Integers:
         row = int(wrong.argmax())
         found = table.frame[name].iloc[row]
         raise InputError(
-            "value missing" if found == "" else "not a value that the attribute has among the records' people",
+            "value missing" if found == "" else "value missing from the attribute of the records",
             source=table.source, where=f"row {row + 1}, {name!r}", found=found or None,
             expected=f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}",
         )  # fmt: skip
@@ -256,7 +256,7 @@ def _alleles(table: _Labels, name: str) -> Integers:
         row = int(wrong.to_numpy().argmax())
         raise InputError(
             "not a whole number of repeats", source=table.source, where=f"row {row + 1}, {name!r}",
-            found=column.iloc[row], expected="a whole number, or nothing where it is not known",
+            found=column.iloc[row], expected="a whole number, or an empty cell if unknown",
         )  # fmt: skip
     return column.to_numpy().astype(np.int64)
 
@@ -266,8 +266,8 @@ def _alleles_of(hierarchy: Hierarchy) -> Integers:
     name = hierarchy.attribute.name
     if any(groups > 1 for groups in hierarchy.n_groups[1:]):
         raise InputError(
-            "alleles are compared as they are", where=f"attributes.{name}.hierarchy",
-            expected='a locus that is shared as it is or not at all: rule = "suppress"',
+            "alleles cannot be generalized", where=f"attributes.{name}.hierarchy",
+            expected='rule = "suppress"',
         )  # fmt: skip
     table = _Labels("the records", pd.DataFrame({name: list(hierarchy.attribute.categories)}, dtype="str"), None)
     return _alleles(table, name)

@@ -242,25 +242,25 @@ class TableData(Study[TablesScenario]):
         size = self.lattice.size
         if size >= MOST_NUMBERED:
             raise InputError(
-                "too many generalizations to number", where="attributes", found=size, expected="fewer than 2**62",
-                hint="fewer attributes or levels have fewer",
+                "too many generalizations", where="attributes", found=size, expected="fewer than 2**62",
+                hint="use fewer attributes or levels",
             )  # fmt: skip
         if size > MOST_NODES and lists_every_form(self.scenario):
             raise InputError(
-                "too many generalizations of a record to compute one by one",
+                "too many generalizations of a record for this solver",
                 where="publisher.solver",
                 found=size,
                 expected=f"at most {MOST_NODES:,}",
-                hint='"iceberg" and "branch-and-bound" leave out those that cannot be best',
+                hint='use "iceberg" or "branch-and-bound", which skip most generalizations',
             )
         walking = sorted(walks_whole_lattice(self.scenario))
         if walking and self.n_nodes > MOST_NODES:
             raise InputError(
-                "too many nodes to walk",
+                "too many nodes for an exact search",
                 where=walking[0],
                 found=self.n_nodes,
                 expected=f"at most {MOST_NODES:,}",
-                hint='publisher.search = "anytime" stops at a budget of publisher.nodes or publisher.seconds',
+                hint='set publisher.search = "anytime" and a budget, publisher.nodes or publisher.seconds',
             )
 
     @property

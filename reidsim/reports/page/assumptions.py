@@ -72,7 +72,7 @@ def assumptions(run: StoredRun, scenario_file: Path | None = None) -> tuple[dict
             defaults.append(row)
     source = run.content.get("source")
     header: list[Inline] = ["Key", "Value", "Meaning", "Source"]
-    caption = "Values that the scenario states; 'yours' were set by whoever ran it"
+    caption = "Values that the scenario states; 'yours' were set by the user"
     table = Table(header, stated, caption, frozenset(range(4)))
     context = {
         "table": table,
@@ -95,7 +95,7 @@ def _whose(run: StoredRun, origins: Origins) -> dict[str, str]:
         stated, whose = said.get(path, (None, "yours"))
         section, _, name = path.rpartition(".")
         if stated != value and whose != "yours":
-            found[path] = "yours, instead of the scenario's"
+            found[path] = "yours, in place of the scenario's value"
         elif whose == "yours" and section == "economics" and value == OF_PAPER.get(name):
             found[path] = "default, from Wan et al. 2015"
         else:

@@ -46,7 +46,7 @@ def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven
     for policy, payoff in found.payoffs[found.own].items():
         if abs(payoff - before[policy]) > _SAME * max(abs(payoff), found.own):
             raise InputError(
-                f"policy {policy!r} has another payoff than in the run", source=run.folder, found=payoff,
+                f"the payoff of policy {policy!r} differs from the run", source=run.folder, found=payoff,
                 expected=f"{before[policy]:g}", hint="run the scenario again",
             )  # fmt: skip
     return found
@@ -60,9 +60,9 @@ def break_even_context(even: BreakEven | None, unit: str, *, table: bool = False
     if even is None:
         return {"even": None}
     gain = (
-        "the adversary's gain moves with the loss (the scenario states no gain, so it equals the loss)"
+        "the adversary's gain changes with the loss (the scenario sets no gain, so the gain equals the loss)"
         if even.gain is None
-        else f"the adversary's gain stays at {loss_text(even.gain)}, whatever the loss is"
+        else f"the adversary's gain stays at {loss_text(even.gain)} at every loss"
     )
     policies = list(even.payoffs[even.own])
     # Skip losses that were tried only to locate a change of the best policy.

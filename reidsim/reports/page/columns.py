@@ -133,7 +133,7 @@ def treatment(shared: SharedRecords, attribute: str) -> str:
     """
     rows = shared.own[shared.is_real]
     if not len(rows):
-        return "withheld: no row is shared"
+        return "withheld: no row is released"
     shares = pd.Series(_ways(shared, attribute, rows)).value_counts(normalize=True).sort_index()
     shares = shares.sort_values(ascending=False, kind="stable")
     if len(shares) == 1:

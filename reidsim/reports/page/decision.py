@@ -115,7 +115,7 @@ def decision(run: StoredRun, extras: Extras) -> dict[str, Any]:
         cohorts = run.table("cohorts") if "cohorts" in run.tables else None
         return {"message": assessment_verdict(runs, cohorts=cohorts), "message_kind": "answer"}
     return {
-        "message": "This kind of run has no policies to compare; its tables and figures follow.",
+        "message": "This kind of run has no policies to compare; the tables and figures follow.",
         "message_kind": "",
     }
 
@@ -224,7 +224,7 @@ def _comparison(run: StoredRun, rows: list[Row], even: BreakEven | None, n_point
         f"Payoff per {one}", "Payoff given up",
     ]  # fmt: skip
     header += [] if even is None else ["Best choice when a re-identification costs"]
-    caption = "The decision: whom each policy exposes, what it keeps, and what would change the choice"
+    caption = "The decision: exposure, utility and payoff of each policy, and the losses that would change the choice"
     if any(row.high is not None for row in rows):
         caption += "; 95th percentile of the number re-identified, if attacks succeed independently"
     over = [f"{n:,} {what}" for n, what in ((run.rounds, "rounds"), (n_points, "points")) if n > 1]
@@ -309,7 +309,7 @@ def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
     played = run.table("cross_play") if "cross_play" in run.tables else pd.DataFrame()
     if len(played) and {*_CROSS_PLAY, "publisher_payoff"} <= set(played.columns):
         return {"message": "", "cross_play": _cross_play(run, played)}
-    text = "No table of these results compares policies under uncertainty; their tables and figures follow."
+    text = "These results have no table that compares policies under uncertainty; the tables and figures follow."
     return {"message": text, "message_kind": ""}
 
 

@@ -55,8 +55,8 @@ def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str
         forms = chosen_forms(run, run.kind, scenario, attributes, policy)
         people = records.loc[records["policy"] == policy, PERSON].to_numpy() if PERSON in records else None
         rows += _cells(forms, np.arange(len(forms.labels)) if people is None else people)
-    header = ["Policy", "Cell as released", f"{run.units[1].capitalize()} in it", "Success probability"]
-    caption = f"The {MOST_CELLS} cells at the highest risk, by policy; the largest first among equals"
+    header = ["Policy", "Cell as released", f"{run.units[1].capitalize()} in the cell", "Success probability"]
+    caption = f"The {MOST_CELLS} cells at the highest risk, by policy; among equal risks, the largest cell first"
     return {"unit": run.units[0], "table": Table(header, rows, caption, frozenset({0, 1}))} if rows else None
 
 
@@ -73,5 +73,5 @@ def _cells(forms: ChosenForms, person: np.ndarray) -> Iterator[list[Cell]]:
     worst = cells.sort_values(["rounded_", "person_"], ascending=False, kind="stable").head(MOST_CELLS)
     for row in worst.to_dict("records"):
         values = [f"{name} {row[name] or '(empty)'}" for name in attributes if row[name] != SUPPRESSED]
-        words = shortened(", ".join(values)) if values else "everything suppressed"
+        words = shortened(", ".join(values)) if values else "all values suppressed"
         yield [Code(forms.policy), words, f"{row['person_']:,}", f"{row['success_']:.4f}"]

@@ -115,7 +115,7 @@ def write_report(
     of_ending = _FORMAT_OF.get(path.suffix.lower())
     if file_format is not None and of_ending is not None and file_format != of_ending:
         raise InputError(
-            "the name ends as of another format", source=path, where="--format", found=file_format,
+            "the file ending belongs to another format", source=path, where="--format", found=file_format,
             expected=f"{of_ending}, or a name that ends in .{ENDINGS[file_format]}",
         )  # fmt: skip
     require_new_file(path)
@@ -171,7 +171,7 @@ def report_text(
     on_paper = {
         "Decision": ("decision", first),
         "Warnings": _parts(_warnings(run, problems), "warning"),
-        "What was asked": ("question", question(run)),
+        "Question": ("question", question(run)),
         "Break-even losses": (
             "break_even",
             extras.break_even and break_even_context(extras.break_even, run.units[0], table=True),
@@ -244,8 +244,8 @@ def _break_even(
     seconds = float(run.manifest.get("timings_seconds", {}).get("play", 0.0))
     if wanted is None and seconds > _MOST_SECONDS:
         problems.append(
-            f"No break-even was computed, as the run took {seconds:,.0f} seconds: reidsim report --break-even solves "
-            "the game at other losses, in 10 to 25 times as long."
+            f"No break-even was computed, because the run took {seconds:,.0f} seconds: use --break-even to solve "
+            "the game at other losses, which takes 10 to 25 times as long."
         )
     elif wanted is not False:
         try:
@@ -258,7 +258,7 @@ def _break_even(
 def _warnings(run: StoredRun, problems: Sequence[str]) -> Iterator[str]:
     yield from problems
     if run.n_unfinished:
-        yield f"{run.n_unfinished:,} rows of runs failed or were stopped and are left out."
+        yield f"{run.n_unfinished:,} rows of failed or stopped runs are left out."
     yield from map(str, run.manifest.get("warnings", []))
 
 
@@ -292,7 +292,7 @@ def _measures(run: StoredRun) -> Iterator[Table]:
 
 def _solver(facts: Mapping[str, Any]) -> str:
     solver = str(facts.get("solver", ""))
-    return f"{solver}, proved best" if facts.get("proved_optimal") and solver != "fixed" else solver
+    return f"{solver}, proved optimal" if facts.get("proved_optimal") and solver != "fixed" else solver
 
 
 def _figures(run: StoredRun, link_from: Path, *, main: bool) -> Iterator[str | Figure]:
@@ -302,7 +302,7 @@ def _figures(run: StoredRun, link_from: Path, *, main: bool) -> Iterator[str | F
             data = run.picture(name)
             caption = figure_caption(name, run.kind)
             yield (
-                f"The figure {name} is no PNG file and is left out."
+                f"The figure {name} is not a PNG file and is left out."
                 if data is None
                 else Figure(data, link_to(path, link_from), caption)
             )

@@ -63,7 +63,7 @@ def risk_distribution(run: StoredRun) -> Iterator[str | Table]:
         yield from _tables(records, "policy", "risk", f"Risk of single {several}, by policy")
         if not success.equals(records["risk"]):
             yield (
-                f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. It matters if the adversary "
+                f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. The measure matters if the adversary "
                 "attacks for reasons that the payoff parameters do not cover."
             )
             yield from _tables(records, "policy", "success_probability", f"Success probability of single {several}")
@@ -74,7 +74,7 @@ def risk_distribution(run: StoredRun) -> Iterator[str | Table]:
             of = "" if size is None else f", release of {size:,} records"
             for column in _RISKS:
                 name = f"{RISKS_OF_PERSONS[column].label} of a person"
-                yield from _tables(chosen, "knowledge", column, f"{name}, by what the adversary knows{of}")
+                yield from _tables(chosen, "knowledge", column, f"{name}, by background knowledge of the adversary{of}")
 
 
 def _tables(records: pd.DataFrame, group: str, column: str, caption: str) -> Iterator[Table]:

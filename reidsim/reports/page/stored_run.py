@@ -188,7 +188,7 @@ class StoredRun:
         with reading_parquet(path):
             table = pd.read_parquet(path.absolute())
         if not len(table.columns):
-            raise InputError("a table without columns, or a folder without tables", source=path)
+            raise InputError("the table has no columns, or the folder has no tables", source=path)
         return table
 
     def picture(self, name: str) -> bytes | None:
@@ -241,13 +241,15 @@ def open_results(folder: Path) -> StoredRun:
     with reading(folder):
         if not folder.is_dir():
             problem = "is a file" if folder.exists() else "no such folder"
-            raise InputError(problem, source=folder, expected="a results folder, as reidsim run writes")
+            raise InputError(problem, source=folder, expected="a results folder written by reidsim run")
         require_no_links(folder)
         found = sorted(folder.glob("*.parquet"))
         pictures = {picture.stem: picture for picture in sorted((folder / "figures").glob("*.png"))}
         held = path.is_file()
     if not held:
-        raise InputError("not a results folder", source=folder, expected="manifest.json in it, as reidsim run writes")
+        raise InputError(
+            "not a results folder", source=folder, expected="a folder with manifest.json, written by reidsim run"
+        )
     tables = {table.stem: table for table in found}
     manifest = _manifest(path)
     _require_tables(folder, manifest, tables)
@@ -259,12 +261,14 @@ def open_results(folder: Path) -> StoredRun:
 def _require_tables(folder: Path, manifest: Mapping[str, Any], tables: Mapping[str, Path]) -> None:
     """Check that the main table exists; tables behind figures may be missing."""
     if manifest.get("state") == "running":
-        hint = f"reidsim run SCENARIO -o {folder} --resume goes on with it"
-        raise InputError("the batch has not ended", source=folder, expected="results of a finished run", hint=hint)
+        hint = f"continue with reidsim run SCENARIO -o {folder} --resume"
+        raise InputError("the batch is not complete", source=folder, expected="results of a finished run", hint=hint)
     needed = next((table for key, table in _INSTEAD_OF_RUNS.items() if key in manifest), "runs")
     missing = f"{needed}.parquet" if needed is not None and needed not in tables else "" if tables else "tables"
     if missing:
-        raise InputError(f"{missing} missing", source=folder, expected="a results folder as reidsim run left it")
+        raise InputError(
+            f"{missing} missing", source=folder, expected="a complete results folder written by reidsim run"
+        )
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -272,11 +276,15 @@ def _manifest(path: Path) -> dict[str, Any]:
     kinds = {"scenario": str, "content": dict, "versions": dict}
     for key, kind in kinds.items():
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), kind):
-            raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
+            raise InputError(
+                "not the manifest of a run", source=path, where=key, expected="a manifest written by reidsim run"
+            )
     require_sound(manifest, path)
     # Assessments with several release sizes list the numbers of records.
     optional = {"records": (int, list), "released_people": (int,), "figures": (list,), "warnings": (list,)}
     for key, types in optional.items():
         if key in manifest and not isinstance(manifest[key], types):
-            raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
+            raise InputError(
+                "not the manifest of a run", source=path, where=key, expected="a manifest written by reidsim run"
+            )
     return dict(manifest)

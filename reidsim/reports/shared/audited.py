@@ -22,15 +22,15 @@ from reidsim.wording import counted
 # Upper ends of the classes of numbers of matching rows; k = 11 and k = 20 are thresholds in use.
 _UP_TO = (0, 1, 2, 4, 10, 19)
 DEFINITION = (
-    "counted in the file as written, assuming knowledge of who is in it and of all true quasi-identifiers: for each "
-    "shared row, the people of the release whose true values fit it; for each person, the people whose shared rows fit "
+    "counted in the written file for an adversary who knows its people and all true quasi-identifiers: for each "
+    "shared row, the people of the release with matching true values; for each person, the people whose rows match "
     "their true values (the fewest, over the person's rows). An equivalence class is the set of people whose shared "
-    "rows agree"
+    "rows are equal in all quasi-identifiers"
 )
 
 RISK_OF_FILE = (
     "highest probability, over the records and the people of the file, that an adversary identifies the person of a "
-    "record or finds a record of a person, counted in the file as written; the adversary knows who is in the file, all "
+    "record or finds a record of a person, counted in the written file; the adversary knows who is in the file, all "
     "quasi-identifiers, and every kept column that is not declared unknown to outsiders"
 )
 RISK_OF_GAME = (
@@ -138,7 +138,7 @@ def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, A
             f"policy {shared.policy!r}: {counted(int(wrong.sum()), 'class', 'classes')} of the file would not protect "
             f"column {sensitive.name!r}", source=shared.source.run.folder,
             found=f"{counted(int(different[at]), 'value')}, one of them in {share[at]:.0%} of the rows",
-            expected=f"{sensitive.m} or more, none in more than 1 of {sensitive.m} rows",
+            expected=f"at least {sensitive.m} values, each in at most 1 of {sensitive.m} rows",
         )  # fmt: skip
     return {
         "column": sensitive.name,
@@ -189,12 +189,12 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
         alone = facts["people_who_fit_one_alone"]
         warnings.append(
             f"{policy}: {exposed:,} of {counted(people, 'person', 'people')} are easier to find than the record risk "
-            f"suggests (at most {odds(highest)}): someone who knows their true values can rule out more rows. "
+            f"suggests (at most {odds(highest)}): an adversary who knows their true values can exclude more rows. "
             f"{counted(alone, 'person matches', 'people match')} the rows of one person only"
         )
     if facts["rows_that_do_not_fit_their_record"]:
         misfits = counted(facts["rows_that_do_not_fit_their_record"], "shared row")
-        warnings.append(f"true values do not fit {misfits} of the same record, or cells cannot be read")
+        warnings.append(f"{misfits} do not match the true values of the record, or have cells that cannot be read")
     return tuple(warnings)
 
 

@@ -38,10 +38,10 @@ SEAL = "sidecar_sha256"
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
 # Number of table rows formatted at once.
 _ROWS_AT_ONCE = 2**16
-_AS_DRAWN = "; as drawn in the round: who came and which attacks succeeded, no expected value"
+_AS_DRAWN = "; one draw of the adversaries and successful attacks of the round, not an expected value"
 _CLASS_DEFINITION = (
-    "shared records that agree in all quasi-identifiers as shared; where records have generalizations of their own, "
-    "the risk counts all people whose values fit a release, however their own record is released: larger groups"
+    "shared records with equal quasi-identifiers in the file; with record-level generalization, "
+    "the risk counts all people whose true values match a release, so groups are larger than classes"
 )
 
 
@@ -148,8 +148,8 @@ def verify_shared(path: Path) -> dict[str, Any]:
     """
     sidecar = _read_sidecar(sidecar_of(path))
     if not path.is_file():
-        raise InputError("no such file", source=path, expected="the shared file of its sidecar")
-    require_hash(path, sidecar["sha256"], "changed since it was written with its sidecar")
+        raise InputError("no such file", source=path, expected="the shared file of the sidecar")
+    require_hash(path, sidecar["sha256"], "the file changed since the sidecar was written")
     if not sidecar["records"]["shared"]:
         # The file has only a header, which the hash has already verified.
         return sidecar
@@ -158,22 +158,22 @@ def verify_shared(path: Path) -> dict[str, Any]:
     columns = [column["name"] for column in sidecar["columns"]]
     quasi = [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"]
     if list(table.columns) != columns:
-        raise InputError("other columns than its sidecar says", source=path, found=list(table.columns))
+        raise InputError("the columns differ from the sidecar", source=path, found=list(table.columns))
     classes = _classes(class_sizes(table, quasi))
     rows = sidecar["records"]["shared"] + sidecar.get("counterfeits", {}).get("number", 0)
     if len(table) != rows or classes != sidecar["classes"]:
-        raise InputError("other equivalence classes than its sidecar says", source=path, found=classes["number"])
+        raise InputError("the equivalence classes differ from the sidecar", source=path, found=classes["number"])
     return sidecar
 
 
 def _read_sidecar(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise InputError("no such file", source=path, expected="the sidecar that reidsim share writes")
+        raise InputError("no such file", source=path, expected="a sidecar written by reidsim share")
     sidecar = read_json(path)
     if not isinstance(sidecar, dict) or sidecar.get("format") != FORMAT:
         raise InputError("not a sidecar of reidsim share", source=path, expected=f"format {FORMAT!r}")
     if sealed(sidecar) != sidecar:
-        raise InputError("changed since it was written", source=path, where=SEAL)
+        raise InputError("the sidecar changed since it was written", source=path, where=SEAL)
     return sidecar
 
 
@@ -181,7 +181,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
     quasi = shared.quasi_identifiers
     facts = run.manifest.get("policies", {})
     if not isinstance(facts, Mapping) or not isinstance(facts.get(shared.policy, {}), Mapping):
-        where, expected = f"policies.{shared.policy}", "a section, as reidsim run writes"
+        where, expected = f"policies.{shared.policy}", "a section written by reidsim run"
         manifest = run.folder / "manifest.json"
         raise InputError("not the manifest of a run", source=manifest, where=where, expected=expected)
     content = {

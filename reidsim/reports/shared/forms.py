@@ -59,7 +59,9 @@ def policies_of(run: StoredRun) -> list[str]:
     for found in (run.runs, table):
         for column in ("point", "replication"):
             if column in found and len(found[column].unique()) > 1:
-                raise InputError("results of several runs", source=run.folder, where=column, expected="a single run")
+                raise InputError(
+                    "the results contain several runs", source=run.folder, where=column, expected="a single run"
+                )
     return list(table["policy"].drop_duplicates().astype("str"))
 
 
@@ -73,7 +75,9 @@ def chosen_policy(run: StoredRun, policy: str | None) -> str:
     """
     policies = policies_of(run)
     if policy is None and len(policies) > 1:
-        raise InputError("several policies", source=run.folder, expected=f"--policy, one of {listed(policies)}")
+        raise InputError(
+            "the results contain several policies", source=run.folder, expected=f"--policy, one of {listed(policies)}"
+        )
     if policy is not None:
         require_among("no such policy in the results", (policy,), policies, source=run.folder, where="--policy")
     return policy or policies[0]

@@ -18,9 +18,9 @@ from reidsim.reports.shared.records import SharedRecords
 from reidsim.wording import counted
 
 DEFINITION = (
-    "for each shared row, the sensitive values of the records of the release that fit it; for each person with a "
-    "shared row, those of the shared rows that fit the person's true values; distances are from the values of all "
-    "records of the release"
+    "for each shared row, the sensitive values of the matching records of the release; for each person with a "
+    "shared row, the sensitive values of the shared rows that match the person's true values; distances are from all "
+    "values of the release"
 )
 
 
@@ -141,11 +141,10 @@ def require_limits(inferred: Sequence[Inference], shared: SharedRecords) -> None
             rows, people = counted(each.rows_beyond, "row"), counted(each.people_beyond, "person", "people")
             raise InputError(
                 f"not written: under policy {shared.policy!r} the file reveals more of column {each.column!r} than "
-                f"the scenario allows, of {rows} and of {people} looked up by all quasi-identifiers",
+                f"the scenario allows, for {rows} and for {people} with known quasi-identifiers",
                 where="publisher.sensitive",
-                found=f"{counted(each.fewest_values, 'value')} among the rows that fit, one in "
-                f"{each.largest_share:.2%} of them, t-closeness {each.largest_distance:.4g}",
+                found=f"{counted(each.fewest_values, 'value')} among the matching rows, one value in "
+                f"{each.largest_share:.2%} of these rows, t-closeness {each.largest_distance:.4g}",
                 expected=each.limits.describe(),
-                hint='publisher.unit = "table" keeps to limits in the file, other policies may; --accept-risk writes '
-                "the file anyway",
+                hint='set publisher.unit = "table", try other policies, or use --accept-risk to write the file anyway',
             )

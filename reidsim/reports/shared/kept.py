@@ -47,7 +47,9 @@ class Kept:
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_singled_out <= 1:
-            raise InputError("not a share", where="--max-singled-out", found=self.max_singled_out, expected="0 to 1")
+            raise InputError(
+                "share out of range", where="--max-singled-out", found=self.max_singled_out, expected="0 to 1"
+            )
         for name in self.unknown_to_outsiders:
             if name not in self.names:
                 raise InputError(
@@ -153,7 +155,7 @@ class SingledOut:
             + (f" or {counted(more, 'other set', 'other sets')}" if more > 0 else ""),
             where="--keep",
             found=f"{self.by_set:,} of {counted(self.people, 'person', 'people')} singled out",
-            expected=f"at most {most:.0%} more than without them (--max-singled-out)",
+            expected=f"at most {most:.0%} more than without these columns (--max-singled-out)",
             hint=f"if no outsider can know a column, declare it: {DECLARATION} {','.join(self.sets[0])}, "
             "or section [kept] of the scenario",
         )
@@ -161,7 +163,7 @@ class SingledOut:
     def facts(self, declared: Mapping[str, str]) -> dict[str, Any]:
         """Return the counts and declarations as plain data."""
         return {
-            "definition": "people with a row whose values, as released and kept, nobody else in the file has",
+            "definition": "people with a row whose released and kept values no other person in the file has",
             "people": self.people,
             "by_quasi_identifiers": self.by_quasi_identifiers,
             "by_all_columns": self.by_all_columns,

@@ -85,15 +85,15 @@ class Limit:
         if self.allows(risk):
             return
         of_person = risk.person > risk.record
-        unit = "a person who is looked up in the file" if of_person else "a record"
-        protects = '; adversary.direction = "both" makes no-attack protect people who are looked up' * of_person
+        unit = "a person searched for in the file" if of_person else "a record"
+        protects = '; set adversary.direction = "both" to protect people also with no-attack' * of_person
         if risk.known:
             unit += f" for an adversary who knows {listed(risk.known)}"
-            protects += "; --unknown-to-outsiders declares kept columns that no outsider knows"
+            protects += "; declare kept columns that no outsider knows with --unknown-to-outsiders"
         raise InputError(
             f"not written: under policy {policy!r} the risk of {unit} is {odds(risk.highest)}",
             where="--max-risk",
-            expected=f"{odds(self.value)} at most ({self.reason})",
+            expected=f"at most {odds(self.value)} ({self.reason})",
             hint=f"raise --max-risk, or write the file anyway with --accept-risk{protects}",
         )
 
@@ -109,8 +109,8 @@ def limit_of(max_risk: float | None) -> Limit:
     if max_risk is None:
         return Limit(USUAL_LIMIT, "the default")
     if not 0 <= max_risk <= 1:
-        raise InputError("not a probability", where="--max-risk", found=max_risk, expected="0 to 1")
-    return Limit(max_risk, "as asked")
+        raise InputError("probability out of range", where="--max-risk", found=max_risk, expected="0 to 1")
+    return Limit(max_risk, "set by the user")
 
 
 def odds(risk: float) -> str:

@@ -35,7 +35,7 @@ from reidsim.wording import counted
 _FORMULA = r"[=+\-@](?![\d.,]+$)."
 NOTHING_KEPT = Kept()
 # Reason why a quasi-identifier cannot be a kept column.
-GENERALIZED = "a quasi-identifier, which the shared file already has, generalized"
+GENERALIZED = "the column is a quasi-identifier, which the shared file already contains in generalized form"
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ class SourceRecords:
 
     def _hierarchy(self, name: str, told: Mapping[str, str] | None) -> Path:
         if told is None:
-            problem, hint = "the run does not say which hierarchy it used", "run the scenario again"
+            problem, hint = "the run does not record the hierarchy", "run the scenario again"
             raise InputError(problem, source=self.run.folder, where=f"attributes.{name}", hint=hint)
         path = find_release_file(told["path"])
         if not path.is_file():
@@ -190,7 +190,9 @@ class SourceRecords:
             path = self.path.parent / os.path.relpath(told["path"], among)
         if not path.is_file():
             raise InputError("no such file", source=told["path"], expected=f"the hierarchy of attribute {name!r}")
-        require_hash(path, told["sha256"], "the hierarchy is not the one of the run", hint="run the scenario again")
+        require_hash(
+            path, told["sha256"], "the hierarchy differs from the hierarchy of the run", hint="run the scenario again"
+        )
         return path
 
 
@@ -217,7 +219,7 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     with locating(run.folder):
         columns = kind.shared_columns(scenario)
     named = list(columns.column_of.values())
-    require_distinct("two attributes of one column", named, source=run.folder)
+    require_distinct("two attributes use the same column", named, source=run.folder)
     frame = kind.read_records(scenario, path)
     require_columns(frame, named, path)
     return SourceRecords(run, kind, scenario, columns, path, run.manifest["release_file"]["sha256"], frame)
@@ -245,7 +247,7 @@ def shared_records(
     sensitive = source.kind.sensitive_column(source.scenario, chosen)
     if sensitive is not None and sensitive.name not in kept.names:
         raise InputError(
-            f"policy {chosen!r} protects a column that the file would not hold", where="--keep",
+            f"policy {chosen!r} protects a column that is not kept", where="--keep",
             found=listed(kept.names) or "no column", expected=sensitive.name,
         )  # fmt: skip
     return records_of_policy(source, chosen, kept)
@@ -271,8 +273,10 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
     require_columns(frame, kept.names, source.path)
     if len(frame) != len(forms.labels):
-        expected = f"{len(forms.labels)}, as in the run"
-        raise InputError("another number of records", source=source.path, found=len(frame), expected=expected)
+        expected = f"{len(forms.labels)} records"
+        raise InputError(
+            "the number of records differs from the run", source=source.path, found=len(frame), expected=expected
+        )
     attribute_of = {column: attribute for attribute, column in columns.column_of.items()}
     refuse_keys(run.content, kept.names)
     _check_kept(kept.columns, "--keep", attribute_of, columns)
@@ -280,10 +284,10 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     sensitive = source.kind.sensitive_column(source.scenario, policy)
     declared = kept.declared(run.content)
     if sensitive is not None and sensitive.name in kept.names:
-        declared.setdefault(sensitive.name, f"policy {policy} protects it from inference")
+        declared.setdefault(sensitive.name, f"policy {policy} protects the column from inference")
     for each in () if source.limited is None else source.limited.attributes:
         if each.name in kept.names:
-            declared.setdefault(each.name, "publisher.sensitive protects it from inference")
+            declared.setdefault(each.name, "publisher.sensitive protects the column from inference")
     identifying = identifying_columns(frame, source.path, kept, source.persons, declared)
     refuse_free_text(frame, source.path, kept)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
@@ -301,12 +305,12 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
         table, own = _sorted(pd.concat([table, added], ignore_index=True), np.append(own, np.full(len(added), -1)))
     counterfeits = int((own < 0).sum())
     warnings = (
-        *(() if len(table) else ("no record is shared: the policy withholds all of them, or nobody takes part",)),
+        *(() if len(table) else ("no record is shared: the policy withholds all records, or nobody participates",)),
         *_stars(frame, columns),
-        *(f"column {name!r}, kept as asked, could identify most people: {why}"
+        *(f"column {name!r}, kept on request, could identify most people: {why}"
           for name, why in identifying.items()),
         *_formulas(table),
-        *((f"the sidecar says which {counted(counterfeits, 'row')} of the file are counterfeit: do not hand it over",)
+        *((f"the sidecar lists {counted(counterfeits, 'row')} of the file as counterfeit: keep it confidential",)
           if counterfeits else ()),
     )  # fmt: skip
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
@@ -336,7 +340,7 @@ def counterfeit_rows(
     run, attribute_of = source.run, {column: name for name, column in source.columns.column_of.items()}
     rounds = run.table("rounds") if "rounds" in run.tables else pd.DataFrame()
     if "counterfeits" not in rounds:
-        problem, hint = "the results do not say which counterfeit records there are", "run the scenario again"
+        problem, hint = "the results do not list the counterfeit records", "run the scenario again"
         raise InputError(problem, source=run.folder, where="rounds.parquet, column 'counterfeits'", hint=hint)
     own = rounds[((rounds["policy"].astype("str") == forms.policy) & (rounds["draw"] == 0)).to_numpy()]
     last, number = int(own["round"].max()), int(own["counterfeits"].iloc[-1])
@@ -346,12 +350,12 @@ def counterfeit_rows(
         here = (found["policy"].astype("str") == forms.policy) & (found["draw"] == 0) & (found["round"] == last)
         found = found[here.to_numpy()]
     if len(found) != number:
-        expected = f"{number}, as in rounds.parquet"
+        expected = f"{number} records, as in rounds.parquet"
         raise InputError("counterfeit records are missing", source=run.folder, found=len(found), expected=expected)
     others = [name for name in names if name not in attribute_of and name != sensitive]
     if number and others:
         raise InputError(
-            f"the {counted(number, 'counterfeit record')} of policy {forms.policy!r} would have no value of it",
+            f"the {counted(number, 'counterfeit record')} of policy {forms.policy!r} would have no value in the column",
             where="--keep", found=others[0], expected=f"no column but {sensitive!r}",
         )  # fmt: skip
     like, value_of = found["record"].to_numpy(), found["value_of"].to_numpy()
@@ -409,8 +413,8 @@ def identifying_columns(
     if refused is not None:
         raise InputError(
             f"the column could identify most people: {identifying[refused]}",
-            source=source, where="--keep", found=refused, expected="a column that names nobody",
-            hint=f"--keep-identifier {refused} copies it all the same",
+            source=source, where="--keep", found=refused, expected="a column that does not identify people",
+            hint=f"use --keep-identifier {refused} to keep the column anyway",
         )  # fmt: skip
     return identifying
 
@@ -441,23 +445,23 @@ def _source(run: StoredRun, data: Path | None) -> Path:
     """Return the path of the source records, after a check of their hash."""
     if "design" in run.manifest:
         raise InputError(
-            "a batch, which keeps no records",
+            "a batch does not keep records",
             source=run.folder,
             expected="results of a single run",
-            hint=f"reidsim rerun {run.folder} --run POINT/REPLICATION -o NEW repeats one of its runs with records",
+            hint=f"run reidsim rerun {run.folder} --run POINT/REPLICATION -o NEW to repeat a run with records",
         )
     told: Any = run.manifest.get("release_file")
     if not isinstance(told, dict) or not {"path", "sha256"} <= set(told):
         raise InputError(
-            "the records of the run are not from a file",
+            "the run did not read its records from a file",
             source=run.folder,
-            expected="a scenario whose release.path or targets.file names one",
+            expected="a scenario with release.path or targets.file",
         )
     path = data or find_release_file(str(told["path"]))
     if not path.is_file():
         hint = None if data else "name the file with --data, or go to the folder of the run"
         raise InputError("no such file", source=path, expected="the records of the run", hint=hint)
-    require_hash(path, told["sha256"], "the file is not the one of the run", hint="run the scenario again")
+    require_hash(path, told["sha256"], "the file differs from the file of the run", hint="run the scenario again")
     return path
 
 
@@ -468,7 +472,7 @@ def _stars(frame: pd.DataFrame, columns: SharedColumns) -> tuple[str, ...]:
     """
     suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
     names = [column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()]
-    return (f"values of {listed(names)} are {SUPPRESSED} in the records, as are suppressed ones",) if names else ()
+    return (f"values of {listed(names)} are {SUPPRESSED} in the records, like suppressed values",) if names else ()
 
 
 def refuse_free_text(frame: pd.DataFrame, source: Path, kept: Kept) -> None:
@@ -477,12 +481,12 @@ def refuse_free_text(frame: pd.DataFrame, source: Path, kept: Kept) -> None:
         if is_free_text([value for value in frame[name].unique() if value]):
             raise InputError(
                 "the column holds free text, which may name people", source=source, where="--keep", found=name,
-                expected="a column of categories or numbers", hint="--keep-free-text copies it all the same",
+                expected="a column of categories or numbers", hint="use --keep-free-text to keep the column anyway",
             )  # fmt: skip
 
 
 def _formulas(table: pd.DataFrame) -> tuple[str, ...]:
-    taken = "begin as formulas do, and spreadsheets may take them for some"
+    taken = "begin like formulas, and spreadsheets may evaluate them"
     cells = [str(name) for name in table.columns if pd.Series(table[name].unique()).str.match(_FORMULA).any()]
     columns = pd.Series(list(map(str, table.columns)), dtype="str")
     names = columns[columns.str.match(_FORMULA).to_numpy(dtype=bool)].tolist()

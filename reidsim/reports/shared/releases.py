@@ -73,7 +73,7 @@ class Releases:
             people = counted(counts.audit["people"], "person", "people")
             parts.append(f"{easier:,} of {people} are easier to find in the rows than the game computes")
         if misfits:
-            parts.append(f"{counted(misfits, 'row')} do not fit the record behind them")
+            parts.append(f"{counted(misfits, 'row')} do not match their records")
         if not self.limit.allows(counts.risk):
             parts.append(f"the highest risk counted in the rows, {odds(counts.risk.highest)}, is above the limit")
         if counts.revealed:
@@ -127,8 +127,10 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     written = shared_file or (None if isinstance(run, RunInMemory) else _found(run))
     sidecar: dict[str, Any] = {} if written is None else verify_shared(written)
     if written is not None and not _is_of(sidecar, run):
-        expected = f"records that this version of reidsim shared of {run.folder}"
-        raise InputError("shared records of another run or version", source=written, expected=expected)
+        expected = f"a file shared from {run.folder} by this version of reidsim"
+        raise InputError(
+            "the file was shared from another run or by another version", source=written, expected=expected
+        )
     # Limits on sensitive columns apply only to files that contain the columns.
     sensitive = [] if source.limited is None else [each.name for each in source.limited.attributes]
     kept = _kept(sidecar) if sidecar else Kept(identifiers=sensitive, max_singled_out=1.0)
@@ -188,6 +190,6 @@ def _require_same(release: Release, limit: Limit, sidecar: Mapping[str, Any], wr
     if counted["risk"] != sidecar["risk"] or counted["audit"] != sidecar["audit"]:
         differing = [key for key in counted["audit"] if counted["audit"][key] != sidecar["audit"].get(key)]
         raise InputError(
-            "the sidecar has other numbers than the release of the run", source=written, found=differing or ["risk"],
+            "the sidecar differs from the release of the run", source=written, found=differing or ["risk"],
             hint="share the records again",
         )  # fmt: skip

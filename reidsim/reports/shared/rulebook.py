@@ -50,13 +50,13 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     source, forms = shared.source, shared.forms
     if shared.sensitive is not None:
         raise InputError(
-            f"policy {shared.policy!r} decides by column {shared.sensitive.name!r} and adds records, which no rule by "
-            "values can say", source=source.run.folder, where="--rulebook", expected="another policy",
+            f"policy {shared.policy!r} decides by column {shared.sensitive.name!r} and adds records, which rules by "
+            "values cannot express", source=source.run.folder, where="--rulebook", expected="another policy",
         )  # fmt: skip
     column_of = source.columns.column_of
     names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
     if not names:
-        raise InputError("no quasi-identifier to write rules for", source=source.run.folder, where="--rulebook")
+        raise InputError("the release has no quasi-identifier for rules", source=source.run.folder, where="--rulebook")
     table = source.run.records
     strategies = table.loc[(table["policy"].astype("str") == forms.policy).to_numpy(), "strategy"].astype("str")
     rules = pd.DataFrame({names[name]: source.frame[column].str.strip() for name, column in column_of.items()})
@@ -70,12 +70,12 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     twice = distinct.duplicated(values)
     if twice.any():
         again = distinct[twice].iloc[0]
-        why = "" if source.persons is None else ", because all rows of a person are generalized alike"
+        why = "" if source.persons is None else ", because all rows of a person have the same generalization"
         first = distinct[(distinct[values] == again[values]).all(axis=1)].iloc[0]
         raise InputError(
             "no rulebook: two rows have the same values but different releases" + why, source=source.path,
             where="--rulebook", found=f"rows {first['row'] + 1} and {again['row'] + 1}",
-            expected="a policy that generalizes all rows with the same values alike",
+            expected="a policy with the same generalization for equal rows",
         )  # fmt: skip
     return distinct.drop(columns="row").sort_values(values, kind="stable").reset_index(drop=True)
 
@@ -168,7 +168,7 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encodin
 def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Return the rules, and the names of the quasi-identifiers."""
     if not path.is_file():
-        raise InputError("no such file", source=path, expected="a rulebook that reidsim share writes")
+        raise InputError("no such file", source=path, expected="a rulebook written by reidsim share")
     rules = read_table(path, trim=False)
     names = [str(name) for name in rules.columns]
     number = len(names) // 2 - 1
@@ -176,10 +176,16 @@ def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
     expected = [*values, FORM, IS_SHARED, *(f"{_RELEASED}{name}" for name in values)]
     if not values or names != expected:
         problem = "not a rulebook of reidsim share"
-        raise InputError(problem, source=path, where="header", found=listed(names), expected="--rulebook of share")
+        raise InputError(
+            problem,
+            source=path,
+            where="header",
+            found=listed(names),
+            expected="a file written with --rulebook of share",
+        )
     for wrong, problem in (
         (rules.duplicated(values), "two rules for the same values"),
-        (~rules[IS_SHARED].isin([_YES, _NO]), f"neither {_YES} nor {_NO}"),
+        (~rules[IS_SHARED].isin([_YES, _NO]), f"the decision is neither {_YES} nor {_NO}"),
     ):
         if wrong.any():
             row = int(wrong.to_numpy().argmax())
