@@ -98,7 +98,7 @@ def test_a_run_prints_its_measures_by_policy_and_where_its_results_are(town, rei
     assert "\r" not in out
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "Unit: rows; each of 30 rows is taken as one person"
+    assert lines[0] == "Unit: rows; each of 30 rows counts as one person"
     assert lines[1].strip() == "town: Patients of a small town"
     assert [line for line in lines if "basic" in line and "no-attack" in line]
     rows = {cells[1].strip(): [c.strip() for c in cells[2:-1]] for line in lines if len(cells := line.split("│")) > 3}
@@ -577,7 +577,7 @@ def in_a_terminal(*arguments):
 def test_a_run_in_a_terminal_shows_its_table_and_verdict_before_figures_and_leaves_no_bar(town):
     code, shown = in_a_terminal("run", "town.toml", "-o", "out")
     assert code == 0
-    told = ("82.40", "no record is", "figures follow; Ctrl-C keeps this", "Results in out")
+    told = ("82.40", "no record is", "figures follow; Ctrl-C keeps these results", "Results in out")
     order = [shown.index(each) for each in told]
     assert order == sorted(order)
     assert shown.count(f"{ESCAPE}[?25l") == shown.count(f"{ESCAPE}[?25h")

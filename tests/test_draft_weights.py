@@ -89,7 +89,7 @@ def test_the_draft_takes_the_weight_and_runs(tmp_path):
     content = tomllib.loads(text)
     assert "weight" not in content["release"]
     assert '# weight = "pweight"' in text
-    assert f"the records stand for {SPREAD.sum():,.0f} people" in text
+    assert f"the records represent {SPREAD.sum():,.0f} people" in text
     assert set(content["attributes"]) == {"age", "sex"}
     assert "pweight" not in draft.choice.possible
     assert f"pweight,number,{len(set(SPREAD))},0,left out,sampling weight" in draft.files["columns.csv"]

@@ -128,7 +128,10 @@ def test_days_are_those_that_clerks_meant(folder):
         ({"merged": ["diagnosis"]}, "--merge: not a quasi-identifier; found 'diagnosis'"),
         ({"merged": ["rase"]}, "column 'rase': column missing"),
         ({"age_on": "31.12.2023"}, "--age-on: not a day; found '31.12.2023'; expected a date such as 2024-06-30"),
-        ({"age_on": "2023-12-31", "dropped": ["dob"]}, "--age-on: no quasi-identifier holds dates of birth"),
+        (
+            {"age_on": "2023-12-31", "dropped": ["dob"]},
+            "--age-on: the file has no quasi-identifier holds dates of birth",
+        ),
         ({"encoding": "latin1000"}, "unknown encoding; found 'latin1000'"),
     ],
 )

@@ -102,7 +102,7 @@ def test_new_records_are_shared_by_the_rules_and_others_are_withheld(town):
     pd.DataFrame(new, columns=["Geschlecht", "age", "diagnosis"]).to_csv("new.csv", index=False, sep=";")
     code, out, _ = town("apply", "rules.csv", "new.csv", "-o", "new-shared.csv", "--keep", "diagnosis")
     assert code == 0
-    assert "6 of 24 records shared; withheld: 6 by a rule, 12 as no rule covers their values" in out
+    assert "6 of 24 records shared; withheld: 6 by a rule, 12 because no rule covers their values" in out
     header, rows = rows_of("new-shared.csv", ";")
     assert header == ["Geschlecht", "age", "diagnosis"]
     assert rows == [[yes[5], yes[4], "flu"]] * 6

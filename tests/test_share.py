@@ -206,7 +206,7 @@ def test_records_that_are_withheld_are_left_out(folder, reidsim_):
     assert verify_shared(Path("shared.csv")) == sidecar
     code, out, err = reidsim_("share", "results", "-o", "again.csv")
     assert (code, err) == (
-        0, "warning: no record is shared: the policy withholds all of them, or nobody takes part\n"
+        0, "warning: no record is shared: the policy withholds all records, or nobody participates\n"
     )  # fmt: skip
     assert out.splitlines()[1] == "no-attack: 0 of 40 records in 0 equivalence classes"
 
@@ -466,10 +466,10 @@ def test_any_byte_that_is_changed_is_noticed(written, file):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda sidecar: {**sidecar, "policy": "no-attack"}, "sidecar_sha256: changed since it was written"),
-        (lambda sidecar: sealed({**sidecar, "sha256": "0" * 64}), "shared.csv: changed since it was written"),
+        (lambda sidecar: {**sidecar, "policy": "no-attack"}, "sidecar_sha256: the sidecar changed"),
+        (lambda sidecar: sealed({**sidecar, "sha256": "0" * 64}), "shared.csv: the sidecar changed"),
         (lambda sidecar: sealed({**sidecar, "classes": {**sidecar["classes"], "number": 1}}), "other equivalence"),
-        (lambda sidecar: sealed({**sidecar, "columns": sidecar["columns"][1:]}), "other columns than its sidecar says"),
+        (lambda sidecar: sealed({**sidecar, "columns": sidecar["columns"][1:]}), "the columns differ from the sidecar"),
     ],
 )  # fmt: skip
 def test_a_sidecar_that_was_changed_is_told_in_one_line(written, reidsim_, change, message):
@@ -494,15 +494,15 @@ def test_files_that_are_missing_or_no_sidecar(written, reidsim_):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["results", "-o", "new.csv"], "several policies; expected --policy, one of no-protection, basic, no-attack"),
+        (["results", "-o", "new.csv"], "the results contain several policies"),
         (["results", "-o", "new.csv", "--policy", "basic", "--keep", "diagnoses"], "did you mean 'diagnosis'?"),
         (["results", "-o", "new.csv", "--policy", "basic", "--keep", "age"], "found 'age' (remove it from --keep)"),
         (["results", "-o", "new.csv", "--policy", "basic", "--keep", "note", "--keep", "note"], "column named twice"),
         (["results", "-o", "patients.csv", "--policy", "basic"], "patients.csv: exists already"),
         (["patients.csv", "-o", "new.csv"], "patients.csv: is a file; expected a results folder"),
         (["results", "-o", "new.csv", "--policy", "basic", "--data", "patients.toml"], "not the one of the run"),
-        ([], "reidsim: DIR: missing; expected a results folder (or --verify FILE)"),
-        (["results"], "reidsim: -o: missing; expected the name of a new file (or --verify FILE)"),
+        ([], "reidsim: DIR: missing; expected a results folder (or use --verify FILE)"),
+        (["results"], "reidsim: -o: missing; expected the name of a new file (or use --verify FILE)"),
         (["results", "--verify", "patients.csv"], "--verify"),
     ],
 )  # fmt: skip
@@ -543,7 +543,7 @@ def test_a_disk_that_is_full_leaves_nothing(run, monkeypatch):
 def test_runs_without_a_file_and_drawn_values_are_refused(folder):
     made = reidsim.run("wan2015", overrides={"figures": {}, "publisher.policies": ["no-protection"]})
     made.save("bundled")
-    with pytest.raises(InputError, match="the records of the run are not from a file"):
+    with pytest.raises(InputError, match="the run did not read its records from a file"):
         shared_records(open_results(Path("bundled")))
     manifest = json.loads(Path("bundled/manifest.json").read_text(encoding="utf-8"))
     digest = hashlib.sha256(Path("patients.csv").read_bytes()).hexdigest()
@@ -559,8 +559,8 @@ def test_a_batch_is_refused_with_what_repeats_one_of_its_runs(folder, reidsim_):
     code, out, err = reidsim_("share", "batch", "-o", "new.csv", "--policy", "no-attack")
     assert (code, out) == (2, "")
     assert err == (
-        "reidsim: batch: a batch, which keeps no records; expected results of a single run "
-        "(reidsim rerun batch --run POINT/REPLICATION -o NEW repeats one of its runs with records)\n"
+        "reidsim: batch: a batch does not keep records; expected results of a single run "
+        "(reidsim rerun batch --run POINT/REPLICATION -o NEW to repeat a run with records)\n"
     )
     assert reidsim_("rerun", "batch", "--run", "0/1", "-o", "one")[0] == 0
     assert reidsim_("share", "one", "-o", "new.csv", "--policy", "no-attack", "--accept-risk")[0] == 0

@@ -138,7 +138,9 @@ def test_a_budget_holds_against_several_types(town):
     changes = {"publisher.search": "anytime", "publisher.nodes": 1, "publisher.policies": ["basic"]}
     result = reidsim.run(town, overrides=changes)
     assert result.manifest["policies"]["basic"]["nodes_evaluated"] == 1
-    assert result.warnings == ("basic: the node of the last round is not proved optimal; another may pay more",)
+    assert result.warnings == (
+        "basic: the node of the last round is not proved optimal; another node may have a higher payoff",
+    )
     enough = reidsim.run(town, overrides={**changes, "publisher.nodes": 1000})
     assert enough.manifest["policies"]["basic"]["proved_optimal"]
     assert enough.warnings == ()
@@ -153,7 +155,10 @@ def test_a_budget_holds_against_several_types(town):
     [
         ({"adversaries.keen.knowledge": "no-such-recipe"}, "no-such-recipe"),
         ({"publisher.policies": ["basic", "local-recoding"]}, "found 'local-recoding'"),
-        ({"publisher.policies": ["multi-dimensional"]}, "not a policy of scenarios with agents; found 'multi-"),
+        (
+            {"publisher.policies": ["multi-dimensional"]},
+            "the policy is not supported in rounds of agents; found 'multi-",
+        ),
         ({**ONE, "economics.columns": {"loss": "worth"}}, "adversaries.x.gain: agents have one gain for all records"),
         ({**ONE, "economics.columns": {"cost": "worth"}}, "adversaries.x.cost: agents have one cost for all records"),
     ],

@@ -55,7 +55,7 @@ def families_file(tmp_path_factory):
         ({"adversaries.x.holds": ["list"]}, "adversaries.x.holds: no such resource; found 'list'"),
         ({**LIST, "adversaries.x.holds": ["lsit"]}, "did you mean 'list'"),
         ({**LIST, "adversaries.x.holds": []}, "a planner without the resource that it needs"),
-        ({**LIST, "adversaries.x": {**HOLDER, "buys": ["list"]}}, "resource that is held is not bought"),
+        ({**LIST, "adversaries.x": {**HOLDER, "buys": ["list"]}}, "resource both held and bought"),
         (
             {**LIST, "adversaries.x": {**HOLDER, "knowledge": "twitter"}},
             "knowledge: not of an adversary who looks people",
@@ -65,7 +65,7 @@ def families_file(tmp_path_factory):
         ({"adversaries.x.planner": "greedy"}, "value not allowed; found 'greedy'"),
         ({"adversaries.x.accuracy": 0.0}, "adversaries.x.accuracy"),
         ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
-        ({"agents.draws": 3}, "expected outcomes are the same every time"),
+        ({"agents.draws": 3}, "all draws are equal with mode"),
         ({"agents.learning.prior": {"x": 1.0}}, "no such adversary"),
         (
             {"adversaries": {"x": {"weight": 0.5}, "y": {"weight": 0.5}}, "agents.learning.prior": {"x": 1.0}},
@@ -98,7 +98,7 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
         ({"adversaries.broker.holds": []}, "'registry', in which it looks people up"),
         ({"adversaries.broker": {"accuracy": 0.5, "planner": "fmdp"}}, "accuracy is of planners who attempt a record"),
         ({"adversaries.kin-seeker.knowledge": "voters"}, "adversaries.kin-seeker.resource: key missing"),
-        ({"resources.genealogy.coverage": 0.5}, "only a list drawn from the people has it"),
+        ({"resources.genealogy.coverage": 0.5}, "the key needs a list drawn from the people"),
         ({"resources.gossip.price": 1}, "resources.gossip.attributes: key missing"),
         ({"adversaries.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
         ({"subjects.policies": ["greedy-masking"]}, "not against several adversaries"),

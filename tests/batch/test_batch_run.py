@@ -140,7 +140,7 @@ def test_an_interrupt_says_how_to_go_on_and_leaves_no_worker(town, monkeypatch, 
     command = [str(Path(sys.executable).parent / "reidsim"), "run", town, "-o", "out", "--executor", executor]
     changes = 'sweep.values={"economics.loss"={from=1,to=200,points=3000}}'
     ended = stopped([*command, "--set", changes], some_ended, number, ignored=ignored)
-    assert ended == (code, "", "reidsim: interrupted; finished runs are kept in out: go on with --resume -o out\n")
+    assert ended == (code, "", "reidsim: interrupted; finished runs are kept in out: continue with --resume -o out\n")
     assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["state"] == "running"
     assert 0 < len(read_runs(Path("out"))) < 6000
     assert read_runs(Path("out"))["state"].eq("complete").all()

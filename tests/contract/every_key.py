@@ -169,7 +169,7 @@ def verdict(content: Mapping[str, Any], before: Mapping[str, Any], key: str, val
             after = outcome(changed(content, key, value), folder)
         except InputError as error:
             found = "refused" if found == "untried" else found
-            if f"{key}: nothing reads this key" in str(error):
+            if f"{key}: the key has no effect" in str(error):
                 break
             continue
         if not same(before, after):

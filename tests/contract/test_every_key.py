@@ -130,7 +130,7 @@ def test_every_exception_is_of_a_key_that_has_an_effect_somewhere_or_checks_some
     ],
 )
 def test_a_key_that_nothing_reads_is_refused_in_every_kind(folder, name, key, value):
-    with pytest.raises(InputError, match=f"{key}: nothing reads this key"):
+    with pytest.raises(InputError, match=f"{key}: the key has no effect"):
         outcome(changed(read(SCENARIOS[name]), key, value), folder)
 
 

@@ -266,10 +266,10 @@ def test_an_epidemic_takes_different_people_of_each_area_in_its_time(scenario):
 
 def test_an_epidemic_needs_people_and_areas(scenario):
     for changes, said in (
-        ({"cases": 152}, r"epidemic\.cases: more cases in an area than people; found 152"),
+        ({"cases": 152}, r"epidemic\.cases: more cases than people in an area; found 152"),
         ({"level": 2}, r"epidemic\.level: no such level; found 2; expected at most 1"),
         ({"area": "town"}, r"epidemic\.area: no such attribute; found 'town'"),
-        ({"peak": 1e6}, r"epidemic\.peak: the wave reaches no period"),
+        ({"peak": 1e6}, r"epidemic\.peak: no period has cases"),
     ):
         epidemic = {"epidemic": EPIDEMIC["epidemic"] | changes}
         with pytest.raises(InputError, match=said):
@@ -282,34 +282,34 @@ def test_an_epidemic_needs_people_and_areas(scenario):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"release.path": None}, r"release\.path: cases come from a file or from a drawn epidemic; found 'neither'"),
-        (EPIDEMIC, r"release\.path: cases come from a file or from a drawn epidemic; found 'both'"),
-        ({"population": None}, r"population: nobody to draw cases from; .*policy pk"),
+        ({"release.path": None}, r"release\.path: the cases are missing or given twice; found 'neither'"),
+        (EPIDEMIC, r"release\.path: the cases are missing or given twice; found 'both'"),
+        ({"population": None}, r"population: section missing; .*policy pk"),
         (
             {"population": None, "publisher.policies": ["basic"]},
-            r"adversary\.risk: no people to look records up among; found 'journalist'",
+            r"adversary\.risk: journalist risk needs a list or a population; found 'journalist'",
         ),
-        ({"publisher.fixed": {}}, r"publisher\.fixed: no levels of policy 'fixed'"),
+        ({"publisher.fixed": {}}, r"publisher\.fixed: levels of policy 'fixed' are missing"),
         ({"publisher.fixed": {"age": 3}}, r"publisher\.fixed\.age: no such level; found 3; expected at most 2"),
         ({"publisher.fixed": {"zip": 1}}, r"publisher\.fixed: no such attribute; found 'zip'"),
         ({"publisher.policies": ["pk", "pk"]}, r"publisher\.policies: listed twice; found 'pk'"),
         ({"publisher.policies": ["bsic"]}, r"policies.*value not allowed; found 'bsic'.*'basic'"),
         ({"adversary.knowledge": "worst-case"}, r"adversary\.knowledge: not supported for cases"),
         ({"adversary.risk": "sample"}, r"adversary\.risk: cases have no weights"),
-        ({"adversary.direction": "person"}, r"adversary\.direction: persons are looked up in tables alone"),
+        ({"adversary.direction": "person"}, r"adversary\.direction: this direction needs game"),
         (
             {"agents.rounds": 2, "release.table": "cumulative"},
-            r"release\.table: agents need tables that hold each case once; found 'cumulative'",
+            r"release\.table: agents need tables that contain each case once; found 'cumulative'",
         ),
         (
             {"agents.participation": {"reward": 1, "harm": 1}},
-            r"agents\.participation: cases do not decide whether they are released",
+            r"agents\.participation: participation is not supported for cases",
         ),
         ({"release.period": "week"}, r"cases\.csv: column 'week': column missing"),
         ({"release.forecast": "day2"}, r"cases\.csv: column 'day2': column missing"),
         (
             {"attributes.period": {"hierarchy": {"rule": "suppress"}}},
-            r"attributes\.period: name of a column of results",
+            r"attributes\.period: attribute name reserved for a column of the results",
         ),
         ({"voters.recipe": "nobody"}, r"voters\.recipe: .*nobody"),
     ],

@@ -239,7 +239,7 @@ def test_a_limit_or_gain_without_a_sensitive_column_is_refused(tmp_path):
         reidsim.run(path, overrides={"publisher.max_inference": 0.5})
     with pytest.raises(InputError, match=r"adversary\.gains_from: no column is sensitive"):
         reidsim.run(path, overrides={"adversary.gains_from": "attribute"})
-    with pytest.raises(InputError, match=r"publisher\.sensitive: nothing reads this key"):
+    with pytest.raises(InputError, match=r"publisher\.sensitive: the key has no effect"):
         reidsim.run(path, overrides={"publisher.sensitive": "disease"})
 
 

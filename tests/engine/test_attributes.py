@@ -118,8 +118,8 @@ def test_policies_without_lowest_levels_are_left_out(town):
     result = attributes_loaded(loaded)
     assert set(result.table["policy"]) == {"basic"}
     assert result.warnings == (
-        "policy opt-in is left out: it knows no lowest level of a column",
-        "column town keeps 2 groups when it is dropped, as the highest level of its hierarchy does",
+        "policy opt-in is left out: the policy does not support a minimum level of a column",
+        "column town keeps 2 groups when it is dropped: the highest level of its hierarchy",
     )
     with pytest.raises(InputError, match=r"publisher\.policies: no policy that knows a lowest level"):
         attributes_loaded(town(publisher__policies=["opt-in", "lattice-search"]))

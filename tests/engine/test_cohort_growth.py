@@ -198,7 +198,11 @@ def test_knowledge_about_newcomers_depends_on_their_true_values(folder):
     ("records", "changes", "message"),
     [
         ("30s 30 32 40 60", {}, r"cohort\.toml: threshold\.newcomers, column 'age': .*include each other.*30s"),
-        ("30 30 32 40 60", {"threshold.sizes": [61]}, r"threshold\.sizes: a cohort larger than the population.*60"),
+        (
+            "30 30 32 40 60",
+            {"threshold.sizes": [61]},
+            r"threshold\.sizes: the cohort is larger than the population.*60",
+        ),
         ("30 30 32 40 60", {"threshold.like_members": ["sex"]}, r"threshold\.like_members"),
         ("30 30 32 40 60", {"threshold.like_members": ["age"]}, r"threshold\.sizes: more newcomers.*like_members"),
         ("30", {"threshold.newcomers": "members", "threshold.like_members": ["age"]}, r"threshold\.like_members"),

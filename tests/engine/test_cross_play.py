@@ -173,7 +173,7 @@ def test_the_command(tmp_path, monkeypatch):
     [
         (
             lambda: cross_play("xia2021"),
-            r"game: nobody decides what is shared; found .risk.; expected a kind",
+            r"game: this kind of scenario has no policies; found .risk.; expected a kind",
         ),
         (lambda: cross_play(TOWN, attack_rate=1.5), "attack_rate"),
         (lambda: cross_play(TOWN, knowledge="nobody.toml"), "nobody.toml: no such file"),

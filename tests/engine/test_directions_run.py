@@ -403,7 +403,7 @@ def test_a_kind_that_does_not_look_persons_up_refuses_to():
         "game": "mine:KIND", "economics": {"benefit": 1, "loss": 1, "cost": 1}, "publisher": {"policies": ["a"]},
         "adversary": {"direction": "person"},
     }  # fmt: skip
-    with pytest.raises(InputError, match=r"adversary.direction: persons are looked up in tables alone"):
+    with pytest.raises(InputError, match=r"adversary.direction: this direction needs game"):
         validated(PublisherScenario, content, "mine.toml")
     content["adversary"] = {}
     validated(PublisherScenario, content, "mine.toml")

@@ -148,7 +148,7 @@ def test_no_solution_is_an_answer(folder):
     assert result.analysis.optima["node"].tolist() == [""]
     assert result.analysis.classes.empty
     (warning,) = result.warnings
-    assert warning == "basic: nothing pays while at most 0% of the records are suppressed; no release"
+    assert warning == "basic: no release with at most 0% of the records is profitable; nothing is released"
 
 
 def test_the_anytime_search_stops_at_its_budget_and_lists_the_nodes_it_visited(folder):
@@ -239,7 +239,7 @@ def test_rounds_within_a_budget(folder):
     assert np.isnan(optima.loc["local-recoding", "gap"])
     text = " ".join(result.warnings)
     assert "local-recoding: the budget ended " in text
-    assert f" of {len(rounds)} rounds; another node may pay more there" in text
+    assert f" of {len(rounds)} rounds; another node may have a higher payoff in these rounds" in text
     enough = run(folder, **{**changes, "publisher__nodes": 1000})
     assert not enough.warnings
     exact = run(folder, publisher__policies=policies)

@@ -270,7 +270,7 @@ def test_targets_who_are_not_registered_are_reported(chain, tmp_path):
     (tmp_path / "registry.csv").write_text("age,zip\n50,37201\n")
     chain.write_text(CHAIN.replace('holds = "targets"', ""))
     result = reidsim.run(chain)
-    assert result.warnings == ("1 of 1 targets are not in resource 'registry'; no attack on them succeeds",)
+    assert result.warnings == ("1 of 1 targets are not in resource 'registry'; no attack on these targets succeeds",)
     assert (result.records["success_probability"] == 0).all()
 
 
@@ -375,7 +375,7 @@ STAGES = [
         ({"subjects.generalize": {"age": {"widths": [5, 7], "kept": [0.5, 0.2]}}}, "intervals that do not fit"),
         (
             {"adversary.stages": STAGES, "subjects.attributes": ["age", "DYS19"], "subjects.solver": "greedy"},
-            "subjects.solver: not against an attack of the stages infer-surname, infer-by-l",
+            "subjects.solver: not against an attack with the stages infer-surname, infer-by-l",
         ),
     ],
 )

@@ -195,7 +195,10 @@ def test_a_key_that_no_two_rows_share_changes_nothing(variant):
     [
         ({"pid": ["0", "1", "", "3"]}, "row 3, column 'pid': value missing"),
         ({"hid": ["a", "", "b", "b"]}, "row 2, column 'hid': value missing"),
-        ({"pid": list("0101"), "hid": list("aabb")}, "row 3, column 'hid': records of one person differ in household"),
+        (
+            {"pid": list("0101"), "hid": list("aabb")},
+            "row 3, column 'hid': records of the same person differ in household",
+        ),
     ],
 )
 def test_keys_that_cannot_be_used_are_told_with_their_row(changes, told):
@@ -209,7 +212,7 @@ def test_keys_that_cannot_be_used_are_told_with_their_row(changes, told):
 
 def test_losses_of_one_person_that_differ_are_an_error():
     hospital = random_hospital(1)
-    with pytest.raises(InputError, match="records of one person differ in loss"):
+    with pytest.raises(InputError, match="records of the same person differ in loss"):
         game_of(hospital, loss=np.arange(float(len(hospital.rows)))).play()
 
 

@@ -168,8 +168,8 @@ def test_unusable_keys_are_refused(tmp_path, changes, told):
 @pytest.mark.parametrize(
     ("section", "told"),
     [
-        ('file = "men.csv"\nperson = "id"', "row 3, column 'id': a second row of one person"),
-        ('size = 3\nperson = "id"', "subjects who are drawn have no key"),
+        ('file = "men.csv"\nperson = "id"', "row 3, column 'id': person given twice"),
+        ('size = 3\nperson = "id"', "drawn subjects have no key"),
     ],
 )
 def test_subjects_of_the_masking_game_have_one_row_each(tmp_path, section, told):

@@ -150,7 +150,7 @@ def test_cross_play_counts_people():
     success = [play(hospital, person, NODES[0], "prosecutor").success for person in hospital.people]
     assert always["risk"].iloc[0] == pytest.approx(np.mean(success), abs=1e-12)
     left = " ".join(played.warnings)
-    assert "a person's records would be in several regions" in left
+    assert "the policy needs one record per person" in left
 
 
 def test_k_anonymity_withholds_people_with_a_row_in_a_small_class():

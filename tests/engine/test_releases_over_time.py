@@ -159,5 +159,5 @@ def test_policies_of_several_releases_need_them(clinic):
 def test_a_record_that_leaves_before_it_enters(clinic):
     frame = pd.read_csv(clinic.parent / "clinic.csv", keep_default_na=False)
     frame.assign(early=DATES[0]).to_csv(clinic.parent / "clinic.csv", index=False)
-    with pytest.raises(InputError, match=r"row \d+, column 'early': a record leaves before it was released"):
+    with pytest.raises(InputError, match=r"row \d+, column 'early': a record leaves before its release"):
         reidsim.run(clinic, overrides={"releases.leaves": "early"})

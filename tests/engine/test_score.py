@@ -219,7 +219,7 @@ def test_a_column_that_the_file_lacks_is_suppressed(town):
     frame.assign(town="*").to_csv("stars.csv", index=False)
     lacking, stars = (score_loaded(loaded, Path(name)) for name in ("lacking.csv", "stars.csv"))
     pd.testing.assert_frame_equal(lacking.records, stars.records)
-    assert lacking.warnings == ("the file has no column for town: suppressed in every row",)
+    assert lacking.warnings == ("the file has no column for town: the attribute counts as suppressed in every row",)
     assert stars.warnings == ()
 
 
@@ -240,7 +240,7 @@ def spoil(column, row, value):
         (lambda frame: frame.head(20), None, r"found .20 rows.; expected 50 records.*--key COLUMN"),
         (spoil("pid", 4, "P999"), "pid", r"row 4, column 'pid': no such record; found 'P999'"),
         (spoil("pid", 4, "P1"), "pid", r"row 4, column 'pid': no such record; found 'P1'"),
-        (lambda frame: frame[["pid"]], None, r"made\.csv: no quasi-identifier; found 'pid'"),
+        (lambda frame: frame[["pid"]], None, r"made\.csv: the file has no quasi-identifier; found 'pid'"),
     ],
 )
 def test_unreadable_files_are_refused_with_row_and_column(town, change, key, says):
@@ -326,7 +326,10 @@ def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, caps
 
 @pytest.mark.parametrize(
     ("scenario", "says"),
-    [("wan2021", "released files are of tables; found 'masking'"), ("xia2021", "nobody decides what is shared")],
+    [
+        ("wan2021", "this kind of scenario cannot evaluate released files; found 'masking'"),
+        ("xia2021", "this kind of scenario has no policies"),
+    ],
 )
 def test_files_of_other_games_are_refused(town, scenario, says):
     with pytest.raises(InputError, match=says):

@@ -43,5 +43,7 @@ def test_what_cannot_be_imported_is_told_before_anything_is_read(do, monkeypatch
 
 def test_a_kind_in_which_nobody_decides_has_to_say_what_is_assessed(monkeypatch):
     monkeypatch.setattr(TABLES, "decides", "", raising=False)
-    with pytest.raises(InputError, match=r"town.toml: game: nobody decides, and nothing is assessed"):
+    with pytest.raises(
+        InputError, match=r"town.toml: game: this kind of scenario has neither policies nor an assessment"
+    ):
         run_once(load_scenario(TOWN))

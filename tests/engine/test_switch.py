@@ -292,4 +292,4 @@ def test_a_scenario_in_which_nobody_decides_is_refused(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert "nobody decides what is shared" in capsys.readouterr().err
+    assert "this kind of scenario has no policies" in capsys.readouterr().err

@@ -323,7 +323,7 @@ class TooFew:
         (lambda: game_of().stress(), "^Game.stress: nothing uncertain"),
         (lambda: game_of().stress(loss=3), r"^Game: argument 'loss': not a range; found 3"),
         (lambda: reidsim.Game(PATIENTS, adversary=reidsim.OneShot(1, 1), **PRICES), r"^Game: argument 'records'"),
-        (lambda: reidsim.Records(PATIENTS, {}), r"^Records: argument 'attributes': no quasi-identifiers"),
+        (lambda: reidsim.Records(PATIENTS, {}), r"^Records: argument 'attributes': the file has no quasi-identifiers"),
         (lambda: reidsim.Records(PATIENTS, {"agee": "suppress"}), r"^Records: argument 'attributes'.*'age'"),
         (lambda: reidsim.Records(PATIENTS, {"age": 5}), r"^Records: argument 'attributes', 'age': not a hierarchy"),
         (lambda: reidsim.Records([1], {"age": "suppress"}), r"^Records: argument 'data': not a table"),

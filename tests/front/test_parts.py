@@ -157,7 +157,7 @@ def test_a_result_without_policies_has_the_first_figure_of_its_kind(monkeypatch)
     assert assessed.plot().axes[0].get_title(loc="left") == "Journalist risk"
     monkeypatch.setattr("reidsim.reports.illustration.figures_of", lambda result: iter(()))
     result = reidsim.RunResult("r", pd.DataFrame({"a": [1]}), pd.DataFrame(), None, {}, ())
-    with pytest.raises(reidsim.InputError, match="r: nothing to draw"):
+    with pytest.raises(reidsim.InputError, match="r: the result has no payoffs to draw"):
         result.plot()
 
 

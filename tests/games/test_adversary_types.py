@@ -139,7 +139,7 @@ def test_the_average_type_has_the_mean_gain_and_cost_of_the_heaviest_type_s_plan
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda a, b: ([], "one-of"), "no adversary type; expected at least one type with a positive weight"),
+        (lambda a, b: ([], "one-of"), "no adversary type; expected at least one row type with a positive weight"),
         (lambda a, b: ([replace(a, weight=0.0)], "all"), "no adversary type"),
         (
             lambda a, b: ([a, b], "some"),

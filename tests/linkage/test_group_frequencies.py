@@ -27,7 +27,7 @@ def test_groups_are_counted_by_size(sizes):
 @pytest.mark.parametrize(
     ("sizes", "frequencies", "message"),
     [
-        ([], [], "no groups; expected at least one record"),
+        ([], [], "no groups; expected at least one row record"),
         ([1, 2], [3], "sizes and frequencies have different shapes; found 'shapes (2,) and (1,)'"),
         ([2, 1], [1, 1], "sizes: group sizes are not ascending"),
         ([1, 1], [1, 1], "sizes: group sizes are not ascending"),

@@ -185,4 +185,4 @@ def test_a_weight_of_less_than_oneself_is_named_by_its_row(wrong):
     with pytest.raises(InputError) as error:
         require_weights(np.array([2.0, 1.0, wrong, wrong]), "row {row}, column 'w'")
     assert str(error.value).startswith("row 3, column 'w': invalid sampling weight; found ")
-    assert "how many people of the population the record stands for" in str(error.value)
+    assert "how many cases, the number of people in the population the record stands for" in str(error.value)

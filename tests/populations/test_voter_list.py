@@ -159,7 +159,7 @@ def test_coverage_that_cannot_be_used(folder: Path, old: str, new: str, message:
         ('"Tennessee"', '"Tenessee"', "state: no such state; found 'Tenessee'.*did you mean 'Tennessee'"),
         ('"Tennessee"', '"North Dakota"', "state: the list carries no attribute.*found 'North Dakota'"),
         ('age = "years"', 'age = "origin"', "attribute 'origin': not a whole number.*found 'Hispanic'"),
-        ('age = "years"\n', "", "attributes: adults are unknown; expected either age or year_of_birth"),
+        ('age = "years"\n', "", "attributes: registration needs an age for each person"),
         ('age = "years"', 'year_of_birth = "years"', "reference_year: key missing"),
     ],
 )  # fmt: skip

@@ -125,7 +125,7 @@ def test_a_file_as_arx_writes_it_is_read(tmp_path):
 @pytest.mark.parametrize("other", [",", "\t", "|"])
 def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
     path = written(tmp_path, f"Masters{other}Higher\nBachelors{other}Higher\nHS-grad{other}School\n")
-    with pytest.raises(InputError, match="row 1: the file has one column") as caught:
+    with pytest.raises(InputError, match="row 1: the file has a single column") as caught:
         read_hierarchy_rows(path)
     assert f"is its delimiter {other!r}?" in str(caught.value)
 

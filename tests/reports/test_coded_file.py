@@ -145,7 +145,7 @@ def test_what_is_no_count_is_named(write, values, row, found):
         read_coded_file(path, count="n")
     ending = "" if found is None else f"; found {found}"
     if found in ("2.5", "'1.5'"):
-        ending += " (sampling weights are no counts: --weight takes them)"
+        ending += " (for sampling weights, use --weight)"
     assert str(error.value) == f"{path}: row {row}, column 'n': not a whole number of 0 or more{ending}"
 
 
@@ -158,11 +158,11 @@ def test_what_is_no_count_is_named(write, values, row, found):
         ("a,b\n1,2\n3\n", {}, "row 2: row with the wrong number of columns"),
         ('a,b\n"' + "x" * 200_000, {}, "row 1: row with the wrong number of columns"),
         ({"a": pa.array([], pa.string())}, {}, "the file has no rows"),
-        ({"a": [[1], [2]]}, {}, "column 'a': not one value per row; found 'list<element: int64>'"),
+        ({"a": [[1], [2]]}, {}, "column 'a': the column does not hold one value per row; found 'list<element: int64>'"),
         (PEOPLE, {"columns": ["sx"]}, "column 'sx': column missing; expected one of sex"),
         (PEOPLE, {"count": "peple"}, "column 'peple': column missing"),
-        (PEOPLE, {"columns": ["sex", "people"], "count": "people"}, "the column of counts is no attribute"),
-        ({"a": [1, 2], "n": [0, 0]}, {"count": "n"}, "column 'n': nobody is counted"),
+        (PEOPLE, {"columns": ["sex", "people"], "count": "people"}, "the column of counts is also an attribute"),
+        ({"a": [1, 2], "n": [0, 0]}, {"count": "n"}, "column 'n': all counts are 0"),
     ],
 )
 def test_files_that_cannot_be_used_are_named(write, content, options, message):

@@ -114,8 +114,11 @@ def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
     found = {estimate.method: estimate for estimate in description.estimates}
     assert found["benedetti-franconi"].p_unique_given_sample_unique == pytest.approx((1 / 2.25 + 1 / 30 + 1) / 3)
     text = " ".join(printed(description).split())
-    assert "the file is taken as a sample of 53 people" in text
-    assert "the records stand for 53 people; groups that they stand for: smallest 1.0, median of a record 20.0" in text
+    assert "the file counts as a sample of 53 people" in text
+    assert (
+        "the records represent 53 people; estimated group sizes in the population: smallest 1.0, median over records "
+        "20.0" in text
+    )
     assert "take Independence: the model with independent attributes has a bias of z = " in text
     assert description.warnings == ()
     assert printed(description).count("Ben.-Franconi") == 2
@@ -140,7 +143,11 @@ def test_weights_are_no_counts(tmp_path, name, said):
     ("text", "options", "said"),
     [
         (SURVEY, {"weight": "wt", "population_size": 100}, "neither --count, --population-size nor --person besides"),
-        (SURVEY, {"weight": "wt", "columns": ["age", "wt"]}, "the sampling weight is no attribute; found 'wt'"),
+        (
+            SURVEY,
+            {"weight": "wt", "columns": ["age", "wt"]},
+            "the column of sampling weights is also an attribute; found 'wt'",
+        ),
         (SURVEY.replace("30", "0.3"), {"weight": "wt"}, "row 3, column 'wt': invalid sampling weight; found 0.3"),
     ],
 )

@@ -250,7 +250,7 @@ def test_every_stated_value_says_whose_it_is(tmp_path):
     manifest = make_manifest(loaded, {}, {})
     run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
     whose = {row[0].text: row[3] for row in assumptions(run)[0]["table"].rows}
-    assert whose["economics.benefit"] == "yours, instead of the scenario's"
+    assert whose["economics.benefit"] == "yours, in place of the scenario's value"
     assert whose["economics.loss"] == "fines per breached record; default, from Wan et al. 2015"
     assert whose["economics.cost"] == "asked around; yours"
     assert whose["adversary.risk"] == "as the bundled scenario"
@@ -275,7 +275,7 @@ def test_the_cells_at_the_highest_risk_are_listed_with_their_records(tmp_path):
 def test_the_release_is_audited_where_its_file_is_at_hand(town, texts, tmp_path):
     page = Parsed(texts["html"])
     assert "The release, read back" in page.text
-    assert "Fewest people who fit a row" in page.text
+    assert "Fewest people who match a row" in page.text
     moved = tmp_path / "moved"
     shutil.copytree(town, moved)
     manifest = json.loads((moved / "manifest.json").read_text(encoding="utf-8"))
@@ -283,7 +283,7 @@ def test_the_release_is_audited_where_its_file_is_at_hand(town, texts, tmp_path)
     (moved / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     other = Parsed(write_report(moved, tmp_path / "other.html").read_text(encoding="utf-8"))
     assert "The records as released were not read back: elsewhere.csv: no such file" in other.text
-    assert "Fewest people who fit a row" not in other.text
+    assert "Fewest people who match a row" not in other.text
     assert "exposes nobody" not in other.text
 
 
@@ -314,7 +314,7 @@ def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
     # Cost, best policy, its payoff and risk.
     assert "1b8.000.10002a9.000.10003a9.500.1000" in text.replace(" ", "")
     assert "Means over all records and over 3 points" in text
-    assert "1 rows of runs failed or were stopped and are left out." in text
+    assert "1 rows of failed or stopped runs are left out." in text
     assert "1,000.00" not in text
 
 
@@ -492,7 +492,10 @@ def test_a_name_of_another_format_is_refused(tmp_path, reidsim_):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
     code, out, err = reidsim_("report", folder, "-o", tmp_path / name, "--format", asked)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert f"{name}: --format: the name ends as of another format; found '{asked}'; expected {other}, or a name" in err
+    assert (
+        f"{name}: --format: the file ending belongs to another format; found '{asked}'; expected {other}, or a name"
+        in err
+    )
     assert not (tmp_path / name).exists()
 
 
@@ -552,7 +555,10 @@ def without_runs(**facts):
         (lambda folder: tell(folder, content={"title": "another scenario"}), "manifest.json: content: not the mani"),
         (lambda folder: tell(folder, released_people="many"), "manifest.json: released_people: not the manifest of"),
         (put("runs.parquet", b"PAR1 no"), "runs.parquet: not a Parquet file that can be read"),
-        (without_runs(state="running"), "the batch has not ended; expected results of a finished run (reidsim run SC"),
+        (
+            without_runs(state="running"),
+            "the batch is not complete; expected results of a finished run (reidsim run SC",
+        ),
         (lambda folder: tell(folder, cross_play={"attack_rate": 0.5}), "cross_play.parquet missing"),
     ],
 )

@@ -54,11 +54,13 @@ def printed(tables):
 def test_the_report_says_the_gain_of_every_point(batch_of):
     result, text = batch_of(sweep__values={"economics.loss": [60, 300, 900]})
     assert "Success gains 300" not in text
-    assert "Success gains as much as the loss of each point (300 in the scenario itself)" in text
+    assert "Success gains an amount equal to the loss at each point (300 in the scenario itself)" in text
     assert "`economics.gain` is not stated: at each point it equals `economics.loss`." in text
     rows = re.findall(r"^\| (\d+) \| (\d+) \| `", text, re.MULTILINE)
     assert rows == [("60", "60"), ("300", "300"), ("900", "900")]
-    assert "economics.gain is not stated: it is economics.loss of each point" in printed(batch_tables(result, "six"))
+    assert "economics.gain is not set: the gain equals economics.loss of each point" in printed(
+        batch_tables(result, "six")
+    )
     figures = dict(figures_of(result))
     axes = figures["sweep-lines"].axes
     assert {each.get_xlabel() for each in axes} == {"Loss and gain, L = G (per record)"}

@@ -121,7 +121,7 @@ def test_one_adversary_by_a_name_is_the_adversary_with_its_gain_and_cost():
     wrong = {"beliefs.loss": 90}
     assert_same(summary(**BY_RECORD, **wrong, adversaries=own), summary(**BY_RECORD, **plain, **wrong), atol=0)
     for key in ("beliefs.gain", "beliefs.cost", "economics.gain"):
-        with pytest.raises(InputError, match=rf"--set: {key}: nothing reads this key"):
+        with pytest.raises(InputError, match=rf"--set: {key}: the key has no effect"):
             load_scenario(TOWN, {"adversaries": own, key: 900})
 
 
@@ -297,7 +297,7 @@ def two(**broker):
         ),
         (
             {"adversaries": {"a": {"weight": 1, "holds": [], "knowledge": "tennessee-voters"}}, "agents": {}},
-            r"adversaries.a.knowledge: both a knowledge recipe and resources say what is known",
+            r"adversaries.a.knowledge: a knowledge recipe and resources exclude each other",
         ),
         (
             {"adversaries": {f"a{n}": {"weight": 1 / 11} for n in range(11)}, "agents": {"rounds": 2}},

@@ -155,7 +155,9 @@ def test_tables_are_drawn_once_and_each_adversary_has_its_own_register():
     np.testing.assert_array_equal(alone.registered, voter.world.registered)
     warnings = list(MASKING.warnings(study, 0, {}))
     missing = int((~voter.world.registered).sum())
-    assert warnings == [f"{missing} of 30 targets are not in resource 'voters'; no attack on them succeeds there"]
+    assert warnings == [
+        f"{missing} of 30 targets are not in resource 'voters'; no attack on these targets succeeds there"
+    ]
 
 
 # Strategies that a rule prescribes, and compared adversaries.
@@ -193,7 +195,7 @@ def test_cross_play_leaves_out_whom_nothing_says_how_they_link(tmp_path):
     assert list(found.matrix("risk").columns) == ["a", "b", "types"]
     assert found.warnings[0].startswith("adversaries that the scenario does not name cannot play: those that it names")
     with pytest.raises(
-        InputError, match=r"knowledge: the adversaries of the scenario look people up in different ways"
+        InputError, match=r"knowledge: the adversaries of the scenario link on different resources or attributes"
     ):
         cross_play(path, knowledge="voters-age-state")
 
@@ -208,20 +210,20 @@ TWO = [section("a", 0.5), section("b", 0.5)]
     [
         ([], "", r"town.toml: adversary: key missing; expected \[adversary\], or several by name as \[adv"),
         ([section("a", 0.5)], "", r"adversaries: weights of the adversaries do not sum to 1; found 0.5"),
-        (["[adversaries.a]\nweight = 1\n"], "", r"adversaries.a: no way to attack; expected either stages or"),
+        (["[adversaries.a]\nweight = 1\n"], "", r"adversaries.a: the attack is missing; expected either stages or"),
         ([section("types")], "", r"adversaries.types: name of a column of cross-play"),
         ([section("a", 0.5), section("b", 0.5, resource="lists")], "",
          r"adversaries.b.stages\[0\].resource: no such resource; found 'lists'; expected one of people, list"),
         ([section(on=["name"])], "",
          r"town.toml: adversaries.a, stage 1: attribute neither released nor inf.*; found 'name'"),
-        (TWO, "[figures]\nsearch_path = 0\n", r"figures.search_path: it is about one adversary"),
+        (TWO, "[figures]\nsearch_path = 0\n", r"figures.search_path: the figure needs a single adversary"),
         ([section(holds='["people"]')], "", r"adversaries.a.holds: it is of rounds of agents; expected it with a sect"),
         ([section(holds='["list"]')], "[agents]\n",
          r"adversaries.a.holds: a planner without the resource that it needs; found \['list'\]; expected 'people', in"),
         ([section(buys='["lists"]')], "[agents]\n",
          r"adversaries.a.buys: no such resource; found 'lists'; expected one of people, list"),
         ([section(planner="fmdp", accuracy=0.5)], "[agents]\n",
-         r"adversaries.a.accuracy: accuracy is of planners who attempt a record once"),
+         r"adversaries.a.accuracy: accuracy is not supported for sequential attacks"),
         (TWO, "[agents.learning]\nprior = { c = 1 }\n", r"learning.prior.c: no such adversary; expected one of a, b"),
         ([section("a", 0.5), section("b", 0.5, risk='"prosecutor"')], "", r"adversaries.b.risk: unknown key"),
         ([section("a", 0.5), section("b", 0.5, planner="ours:patient")], "", r"adversaries.b.planner: code that"),

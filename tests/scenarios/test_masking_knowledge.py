@@ -177,7 +177,7 @@ def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
     [
         ({"subjects.solver": "greedy"}, "subjects.solver: not against partial knowledge; found 'greedy'; expected"),
         ({"subjects.solver": "anytime"}, "subjects.solver: not against partial knowledge"),
-        ({"figures.search_path": 0}, "figures.search_path: greedy search is of two-stage attacks only"),
+        ({"figures.search_path": 0}, "figures.search_path: greedy search needs a two-stage attack"),
         ({"adversary.knowledge": "gossip"}, "adversary.knowledge: no bundled knowledge recipe of this name"),
         (
             {"adversary.knowledge": "twitter"},

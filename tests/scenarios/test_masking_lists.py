@@ -174,23 +174,26 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"resources.kin.holds": "others"}, "who is in a list is drawn"),
-        ({"resources.kin.file": "x.csv"}, "list that is drawn"),
+        ({"resources.kin.holds": "others"}, "members of a list are drawn"),
+        ({"resources.kin.file": "x.csv"}, "a drawn list has no file"),
         ({"resources.kin.count": "n"}, "a list has one row per person"),
-        ({"resources.registry.coverage": 0.5}, "only a list drawn from the people has it"),
-        ({"resources.registry.errors": {"age": 0.5}}, "only a list drawn from the people has it"),
-        ({"resources.voters.attributes": ["age", "DYS19"]}, "voter lists do not carry it; found 'DYS19'"),
+        ({"resources.registry.coverage": 0.5}, "the key needs a list drawn from the people"),
+        ({"resources.registry.errors": {"age": 0.5}}, "the key needs a list drawn from the people"),
+        ({"resources.voters.attributes": ["age", "DYS19"]}, "voter lists do not contain the attribute; found 'DYS19'"),
         ({"resources.voters.states": ["Atlantis"]}, "states: no such state; found 'Atlantis'"),
-        ({"resources.kin": {"kind": "genealogy", "attributes": ["DYS19"]}}, "nothing says who is in it"),
-        ({"resources.kin.recipe": "north-carolina-voters"}, "not a recipe of a resource"),
+        (
+            {"resources.kin": {"kind": "genealogy", "attributes": ["DYS19"]}},
+            "coverage and size of the list are missing",
+        ),
+        ({"resources.kin.recipe": "north-carolina-voters"}, "the recipe does not describe a resource"),
         ({"resources.pages.recipe": "gossip"}, "no bundled social-media recipe of this name"),
         ({"resources.kin.among": {"state": ["Mars"]}}, "not a value of 'state'; found 'Mars'"),
         ({"population.together": {"voters": {"registry": 0.5}}}, "no such list; found 'registry'"),
-        ({"beliefs.sizes": {"kin": 10}}, "not a resource that is drawn"),
-        ({"adversaries.kin-seeker.holds": ["registry", "kin"]}, "adversary who may not have the resource"),
+        ({"beliefs.sizes": {"kin": 10}}, "no such drawn resource"),
+        ({"adversaries.kin-seeker.holds": ["registry", "kin"]}, "the adversary may not have the resource"),
         (
             {"adversary.stages": STAGES, "adversaries": {"y": {"weight": 1.0}}},
-            "adversaries.y: adversary who may not have the resource; found 'kin'; expected 'y' among",
+            "adversaries.y: the adversary may not have the resource; found 'kin'; expected 'y' among",
         ),
         ({"resources.voters.kind": "phone-book"}, "resources.voters.kind: value not allowed"),
     ],
@@ -219,8 +222,8 @@ def test_a_recipe_of_a_resource_gives_defaults(tmp_path, town):
     assert states == {"Texas", "Ohio"}
     assert 0.1 < table.missing["surname"].mean() < 0.4
     assert study.tables.prices["mine"] == 12
-    with pytest.raises(InputError, match="adversary who may not have the resource; found 'mine'"):
+    with pytest.raises(InputError, match="the adversary may not have the resource; found 'mine'"):
         reidsim.run(town, overrides={"resources.mine": section, "adversaries.kin-seeker.holds": ["registry", "mine"]})
     (tmp_path / "file.toml").write_text(recipe.replace("ystr-genealogy-small", "adult"))
-    with pytest.raises(InputError, match="recipe about other people; found 'adult'"):
+    with pytest.raises(InputError, match="the recipe belongs to another population; found 'adult'"):
         reidsim.run(town, overrides={"resources.mine": section})

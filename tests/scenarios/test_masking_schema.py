@@ -76,8 +76,8 @@ def test_what_a_scenario_leaves_out_has_a_default():
         ({"adversary__confidence_threshold": 1.5}, r"adversary\.confidence_threshold: value not allowed; found 1\.5"),
         ({"adversary__confidence_threshold": -0.1}, r"adversary\.confidence_threshold: value not allowed; found -0\.1"),
         ({"replications": 0}, "replications: value not allowed; found 0"),
-        ({"targets": {}}, "targets: nobody is in the table, or two say who; expected either size or file"),
-        ({"targets__file": "x.csv"}, "targets: nobody is in the table, or two say who"),
+        ({"targets": {}}, "targets: the people of the table are missing or given twice; expected either size or file"),
+        ({"targets__file": "x.csv"}, "targets: the people of the table are missing or given twice"),
         ({"targets__size": 0}, r"targets\.size: value not allowed; found 0"),
         ({"population": None}, "population: section missing; expected people to draw 'targets' from"),
         (
@@ -86,22 +86,22 @@ def test_what_a_scenario_leaves_out_has_a_default():
         ),
         ({"resources": {}}, "resources: value not allowed"),
         ({"resources__targets": {"size": 2, "attributes": ["age"]}}, r"resources\.targets: name of the targets' own"),
-        ({"resources__registry__count": "n"}, r"resources\.registry\.count: people who are drawn are not counted"),
+        ({"resources__registry__count": "n"}, r"resources\.registry\.count: the key needs a file"),
         ({"resources__registry__attributes": ["age", "age"]}, "attributes: attribute given twice; found 'age'"),
         ({"resources__registry__missing_alleles": 1.1}, r"missing_alleles: value not allowed; found 1\.1"),
         (
             {"adversary__stages": [{"stage": "identify", "resource": "registri"}]},
             r"adversary\.stages\[0\]\.resource: no such resource; found 'registri'; .* \(did you mean 'registry'\?\)",
         ),
-        ({"adversary__stages": []}, r"adversary: no way to attack; expected either stages or knowledge"),
+        ({"adversary__stages": []}, r"adversary: the attack is missing; expected either stages or knowledge"),
         (
             {"adversary__knowledge": "twitter"},
-            r"adversary: two ways to attack.*\(in an override, adversary\.stages=\[\]",
+            r"adversary: the attack is given twice.*\(in an override, adversary\.stages=\[\]",
         ),
-        ({"adversary__resource": "registry"}, r"adversary\.resource: stages name their own resources"),
+        ({"adversary__resource": "registry"}, r"adversary\.resource: each stage names its own resource"),
         (
             {"adversary": {"knowledge": "twitter", "resource": "registry", "overconfident": True}},
-            r"adversary\.overconfident: nothing is inferred from knowledge; expected it with stages only",
+            r"adversary\.overconfident: overconfidence needs inference stages; expected this key only with stages",
         ),
         ({"adversary__overconfident": 1}, r"adversary\.overconfident: .*found 1"),
         ({"subjects__minority_support": float("-inf")}, r"subjects\.minority_support: .*found -inf"),
@@ -115,7 +115,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
         ),
         (
             {"adversary": {"knowledge": "twitter", "resource": "registry"}, "subjects__attributes": ["DYS19"]},
-            r"adversary\.resource: resource that carries nothing of what subjects can share; found 'registry'",
+            r"adversary\.resource: the resource contains no attribute that subjects can share; found 'registry'",
         ),
         (
             {
@@ -129,21 +129,24 @@ def test_what_a_scenario_leaves_out_has_a_default():
             r"adversary\.stages\[0\]\.stage: value not allowed; found 'guess'",
         ),
         ({"subjects__attributes": ["age", "age"]}, r"subjects\.attributes: attribute given twice; found 'age'"),
-        ({"subjects__attributes": ["age", "policy"]}, "attributes: name of a column of the results; found 'policy'"),
+        (
+            {"subjects__attributes": ["age", "policy"]},
+            "attributes: attribute name reserved for a column of the results; found 'policy'",
+        ),
         ({"subjects__policies": ["masking", "masking"]}, "policies: policy given twice; found 'masking'"),
         ({"subjects__policies": ["maskin"]}, r"subjects\.policies\[0\]: value not allowed; .*did you mean 'masking'"),
         ({"subjects__always_shared": ["state"]}, r"always_shared: .* do not come first .*; found \['state'\]"),
         (
             {"subjects__always_shared": ["age"], "subjects__policies": ["k-anonymity"]},
-            "always_shared: policy k-anonymity suppresses any attribute",
+            "always_shared: policy k-anonymity can suppress every attribute",
         ),
         (
             {"subjects__always_shared": ["age"], "subjects__generalize": {"age": {"widths": [10], "kept": [0.5]}}},
-            r"generalize\.age: attribute always shared as it is",
+            r"generalize\.age: an always shared attribute is generalized",
         ),
         ({"subjects__generalize": {"zip": {"widths": [10], "kept": [0.5]}}}, r"generalize\.zip: not an attribute"),
-        ({"subjects__generalize": {"age": {"widths": [10], "kept": [0.5, 0.2]}}}, "levels are missing"),
-        ({"subjects__generalize": {"age": {"kept": [0.5]}}}, "levels are missing; found '0 widths, 0"),
+        ({"subjects__generalize": {"age": {"widths": [10], "kept": [0.5, 0.2]}}}, "the levels are incomplete"),
+        ({"subjects__generalize": {"age": {"kept": [0.5]}}}, "the levels are incomplete; found '0 widths, 0"),
         ({"subjects__sharing_rate": 2}, r"subjects\.sharing_rate: value not allowed"),
         ({"subjects__k": 0}, r"subjects\.k: value not allowed"),
         ({"figures__search_path": -1}, r"figures\.search_path: value not allowed; found -1"),
@@ -161,9 +164,12 @@ def test_what_a_scenario_cannot_say(changes, says):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"replications": 2}, "replications: files are the same every time; found 2; expected 1"),
+        ({"replications": 2}, "replications: all replications of files are equal; found 2; expected 1"),
         ({"targets": {"size": 3}}, r"some tables are drawn and others are files; found \['targets'\]"),
-        ({"resources__registry__missing_alleles": 0.3}, "missing_alleles: alleles of a file are not lost; found 0.3"),
+        (
+            {"resources__registry__missing_alleles": 0.3},
+            "missing_alleles: missing_alleles is not supported with a file; found 0.3",
+        ),
     ],
     ids=str,
 )

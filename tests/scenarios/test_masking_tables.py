@@ -108,7 +108,7 @@ def test_women_of_these_generations_are_people_of_whom_no_alleles_are_known(stud
     assert (alleles[sex == "M"] > 0).all()
     assert (sex == "M").sum() == study.tables.n_people
     assert 0.4 < (sex == "F").mean() < 0.6
-    with pytest.raises(InputError, match=r"population.women: without generations everybody is there"):
+    with pytest.raises(InputError, match=r"population.women: the key needs generations"):
         study_of(population__women=True, population__generations=None)
 
 
@@ -129,9 +129,9 @@ def test_women_of_these_generations_are_people_of_whom_no_alleles_are_known(stud
             {"resources__registry__attributes": ["age", "height"]},
             r"resources\.registry\.attributes: no such attribute; found 'height'",
         ),
-        ({"population__recipe": "adult"}, r"population\.generations: not a genealogy; found 'adult'"),
+        ({"population__recipe": "adult"}, r"population\.generations: the population is not a genealogy; found 'adult'"),
         ({"population__recipe": "nowhere"}, "no bundled population of this name; found 'nowhere'"),
-        ({"population__reference_year": 1650}, r"population\.reference_year: nobody is born yet; found 1650"),
+        ({"population__reference_year": 1650}, r"population\.reference_year: no person is born by"),
     ],
     ids=str,
 )
@@ -248,8 +248,8 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
     [
         (
             {"registry": FILES["registry.csv"].replace("Fox,40", "Fox,50")},
-            r"targets\.csv: row 1: target is not in resource 'registry', which is said to hold all targets; "
-            r"found \{'age': '40', 'state': 'TN', 'surname': 'Fox'\}; expected someone like that in .*registry\.csv",
+            r"targets\.csv: row 1: a target is not in resource 'registry', although holds = .targets.; "
+            r"found \{'age': '40', 'state': 'TN', 'surname': 'Fox'\}; expected a person with",
         ),
         ({"targets": FILES["targets.csv"].replace("12,13", "12.2,13")}, r"targets\.csv: row 1, column 'A': .* '12\.2'"),
         (
@@ -259,7 +259,7 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
         ({"targets": FILES["targets.csv"].replace("41", "-41")}, r"targets\.csv: row 2, column 'age': .* found '-41'"),
         ({"registry": FILES["registry.csv"].replace("41", "41.5")}, r"registry\.csv: row 2, column 'age': .* '41\.5'"),
         ({"registry": FILES["registry.csv"].replace("NC", "")}, r"registry\.csv: row 2, column 'state': value missing"),
-        ({"rates": "locus,mutation_rate\nA,0.002\n"}, r"rates\.csv: locus without a mutation rate; found 'B'"),
+        ({"rates": "locus,mutation_rate\nA,0.002\n"}, r"rates\.csv: mutation rate missing for a locus; found 'B'"),
         ({"rates": "locus,mutation_rate\nA,0.002\nB,fast\n"}, r"rates\.csv: row 2, column 'mutation_rate'"),
         ({"genealogy": "surname,A\nFox,12\n"}, r"genealogy\.csv: column 'B': column missing"),
         ({"targets": "age,state,A,B\n40,TN,12,13\n"}, r"targets\.csv: column 'surname': column missing"),
@@ -274,14 +274,14 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
         ({"set_": {"subjects.weights": "entropy", "resources.registry.attributes": ["age", "surname"]}}, "'state'"),
         (
             {"set_": {"subjects.generalize": {"state": {"widths": [2], "kept": [0.5]}}}},
-            "intervals are of whole numbers",
+            "widths need an attribute with whole numbers",
         ),
         (
             {"set_": {"subjects.generalize": {"state": {"groups": [[["TN", "SC"]]], "kept": [0.5]}}}},
             r"subjects\.generalize\.state\.groups: not a value of the attribute; found 'SC'",
         ),
         ({"set_": {"subjects.attributes": ["age", "A", "B"]}}, "stage 2: attribute neither released .* found 'state'"),
-        ({"set_": {"subjects.attributes": ["age", "state"]}}, r"no loci to infer from"),
+        ({"set_": {"subjects.attributes": ["age", "state"]}}, r"the stage has no loci"),
     ],
     ids=str,
 )
@@ -299,7 +299,7 @@ def test_files_that_cannot_be_used(own, changes, says):
         ),
         (
             '{ stage = "infer-surname", resource = "genealogy", loci = ["C"] }',
-            r"ystr-loci\.csv\.gz: locus without a mutation rate; found 'C'",
+            r"ystr-loci\.csv\.gz: mutation rate missing for a locus; found 'C'",
         ),
     ],
 )

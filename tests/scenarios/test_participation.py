@@ -77,7 +77,7 @@ def test_it_is_stressed(family):
 
 
 def test_what_needs_an_adversary_is_refused(family):
-    with pytest.raises(InputError, match=r"game: this game has no adversary who decides"):
+    with pytest.raises(InputError, match=r"game: this kind of scenario has no strategic adversary"):
         reidsim.cross_play(family)
     with pytest.raises(InputError, match=r"agents: unknown key"):
         reidsim.run(family, overrides={"agents.rounds": 2})
@@ -105,11 +105,11 @@ def test_scenarios_that_cannot_be_are_told_in_a_line(family, changes, message):
     ("was", "now", "message"),
     [
         ("Dot,Ben", "Cid,Ben", r"row 4, column 'person': person given twice; found 'Cid'"),
-        ("Dot,Ben", ",Ben", r"row 4, column 'person': person without a name"),
+        ("Dot,Ben", ",Ben", r"row 4, column 'person': the person has no name"),
         ("Hal,,Dot", "Hal,Ian,Dot", r"row 8, column 'father': no such person; found 'Ian'"),
-        ("Ada,,,no", "Ada,Cid,,no", r"descends from itself; found 'Ada'"),
+        ("Ada,,,no", "Ada,Cid,,no", r"a person is their own ancestor; found 'Ada'"),
         ("Ada,,,no", "Ada,,,dead", r"row 1, column 'decides': value not allowed; found 'dead'"),
-        ("yes", "no", r"nobody decides"),
+        ("yes", "no", r"no person decides"),
         ("mother", "mum", r"mother"),
     ],
 )

@@ -18,11 +18,11 @@ LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
     ("changes", "problem"),
     [
         ({"rationality": "logit"}, "adversary.precision: key missing; expected a number of 0 or more with rationality"),
-        ({"precision": 1}, "adversary.precision: a precision is of logit noise; found 1"),
-        ({"rationality": "prospect", "precision": 1}, "adversary.precision: a precision is of logit noise"),
+        ({"precision": 1}, "adversary.precision: a precision needs logit noise; found 1"),
+        ({"rationality": "prospect", "precision": 1}, "adversary.precision: a precision needs logit noise"),
         ({"rationality": "logit", "precision": -1}, "adversary.precision: .*found -1"),
         ({"rationality": "logit", "precision": float("inf")}, "adversary.precision"),
-        ({"prospect": {"loss_aversion": 2}}, "adversary.prospect: prospects are not weighed"),
+        ({"prospect": {"loss_aversion": 2}}, "adversary.prospect: the section needs prospect theory"),
         ({"rationality": "prospect", "prospect": {"gain_weighting": 0.1}}, "prospect.gain_weighting.*found 0.1"),
         ({"rationality": "wild"}, "adversary.rationality: .*found 'wild'"),
         ({"rationality": "prospect", "planner": "always"}, "the expected payoff.*planner 'always'"),
@@ -46,7 +46,7 @@ def test_errors_of_one_of_several_adversaries_name_it(tmp_path):
 def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     types = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "prospect", "precision": 2.0}}}
-    with pytest.raises(InputError, match=r"adversaries.clerk.precision: a precision is of logit noise; found 2"):
+    with pytest.raises(InputError, match=r"adversaries.clerk.precision: a precision needs logit noise; found 2"):
         load_scenario(path, types)
     inherited = {"adversary.rationality": "prospect", "agents": {}, "adversaries": {"clerk": {"planner": "fmdp"}}}
     with pytest.raises(InputError, match=r"adversary.rationality: .*needs one attempt.*planner 'fmdp'"):
@@ -62,7 +62,7 @@ def test_a_type_who_errs_alone_is_the_adversary_who_errs(tmp_path, world):
         found = reidsim.run(path, overrides={**adversary, **agents}).summary
         pd.testing.assert_frame_equal(found[MEASURES].astype(float), run.astype(float), rtol=0, atol=1e-9)
     perfect = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "perfect"}}}
-    with pytest.raises(InputError, match=r"adversary.rationality: nothing reads this key"):
+    with pytest.raises(InputError, match=r"adversary.rationality: the key has no effect"):
         reidsim.run(path, overrides={**LOGIT, **perfect})
     found = reidsim.run(path, overrides=perfect).summary[MEASURES]
     without = reidsim.run(path).summary[MEASURES]

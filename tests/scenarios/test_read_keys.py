@@ -129,5 +129,5 @@ def test_defaults_of_several_adversaries_are_read_if_one_of_them_reads_them():
 def test_cross_play_reads_keys_of_planners_and_policies_that_the_scenario_does_not_name():
     changes = {"adversary.sequential": {"penalty": 5}, "publisher.k": 4, "publisher.suppression_limit": 0.5}
     reidsim.cross_play(TOWN, overrides=changes)
-    with pytest.raises(InputError, match="nothing reads this key"):
+    with pytest.raises(InputError, match="the key has no effect"):
         reidsim.run(TOWN, overrides=changes)

@@ -118,20 +118,26 @@ def test_a_file_within_a_known_population(folder):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"release.sizes": [11]}, "release.sizes: a sample larger than the population; found 11; expected at most 10"),
+        (
+            {"release.sizes": [11]},
+            "release.sizes: the sample is larger than the population; found 11; expected at most 10",
+        ),
         ({"release.sizes": [3, 3]}, "sizes: given twice; found [3, 3]"),
-        ({"release.path": "records.csv"}, "no records, or two ways to them"),
+        ({"release.path": "records.csv"}, "the records are missing or given twice"),
         ({"release.attributes": ["county"]}, "release.attributes: no such attribute; found 'county'"),
-        ({"knowledge.worst-case": "worst-case"}, "knowledge.worst-case: the worst case is always there"),
+        (
+            {"knowledge.worst-case": "worst-case"},
+            "knowledge.worst-case: name reserved for the worst case, which is always included",
+        ),
         ({"knowledge.all": "worstcase"}, "no bundled knowledge recipe of this name; found 'worstcase'"),
         ({"knowledge": {}}, "knowledge: value not allowed"),
         ({"uniqueness.value": 1.5}, "uniqueness.value: value not allowed; found 1.5"),
         ({"uniqueness": {"method": "fixed"}}, "value: key missing"),
         ({"uniqueness": {"method": "pitman"}}, "population_size: key missing"),
-        ({"uniqueness": {"method": "known", "value": 0.5}}, "value: of another method"),
+        ({"uniqueness": {"method": "known", "value": 0.5}}, "value: the key belongs to another method"),
         ({"network.p_m": -0.1}, "network.p_m: value not allowed; found -0.1"),
         ({"network.p_x": 0.1}, "network.p_x: unknown key"),
-        ({"trees.town.groups": {"all": ["A", "B"]}}, "value trees are those of a file"),
+        ({"trees.town.groups": {"all": ["A", "B"]}}, "value trees need a file of records"),
         ({"expectation.trials": 1}, "expectation.trials: value not allowed; found 1"),
         (
             {"figures.settings": {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 4}},
@@ -147,7 +153,7 @@ def test_scenarios_of_samples_that_are_refused(folder, changes, message):
     ("changes", "message"),
     [
         ({}, "records.csv: row 2, column 'town': value that the value tree of 'town' does not cover; found 'A or B'"),
-        ({"release.samples": 2}, "a file is the same every time"),
+        ({"release.samples": 2}, "all samples of a file are equal"),
         ({"trees.towns.groups": {"all": ["A"]}}, "trees: no such attribute; found 'towns'"),
         ({"release.columns": {"sex": "gender"}}, "release.columns: no such attribute; found 'sex'"),
         ({"release.attributes": ["sex"]}, "column 'sex': column missing"),
@@ -243,8 +249,14 @@ def test_persons_of_a_file_are_known_by_their_true_values(folder):
 @pytest.mark.parametrize(
     ("truth", "message"),
     [
-        ("Sex,town\nF,A\n", "truth.csv: other persons than those of the records; found '1 rows'; expected 2, as in"),
-        ("Sex,town\nF,A\nM,A\n", "truth.csv: row 2, column 'town': a value that the person's record does not include"),
+        (
+            "Sex,town\nF,A\n",
+            "truth.csv: the file of persons does not match the records; found '1 rows'; expected 2, as in",
+        ),
+        (
+            "Sex,town\nF,A\nM,A\n",
+            "truth.csv: row 2, column 'town': the released record does not include the person's value",
+        ),
         ("Sex,town\nF,A\n,B\n", "truth.csv: row 2, column 'Sex': value missing"),
         ("Sex,town\nF,A\n*,B\n", "truth.csv: row 2, column 'Sex': value outside the categories of 'Sex'; found '*'"),
         ("Sex,place\nF,A\nM,B\n", "truth.csv: column 'town': column missing"),
@@ -259,7 +271,7 @@ def test_true_values_that_are_refused(folder, truth, message):
 def test_a_sample_that_is_too_large_is_blamed_itself(folder):
     settings = {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 3}
     message = refused(folder, SCENARIO, {"release.sizes": [11], "figures.settings": settings})
-    assert "risk.toml: release.sizes: a sample larger than the population; found 11" in message
+    assert "risk.toml: release.sizes: the sample is larger than the population; found 11" in message
 
 
 def test_paths_of_recipes_start_at_the_scenario_or_where_an_override_is_given(folder, monkeypatch):

@@ -218,7 +218,7 @@ def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
 
 
 WRONG = {
-    'weight = "age"': "attributes.age: the sampling weight is no quasi-identifier; found 'age'",
+    'weight = "age"': "attributes.age: the sampling weight is the file has no quasi-identifier; found 'age'",
     'weight = "wt"': "column 'wt': column missing",
     "": "release: sample risk needs to know how the records were sampled",
     'weight = "w"\nsampling_fraction = 0.1': "release.sampling_fraction: both weights and one fraction",
@@ -349,7 +349,11 @@ def test_weights_say_how_many_people_there_are_to_other_methods(tmp_path):
 @pytest.mark.parametrize(
     ("release", "uniqueness", "said"),
     [
-        ('weight = "w"\nattributes = ["age", "w"]', 'method = "pitman"', "the sampling weight is no attribute"),
+        (
+            'weight = "w"\nattributes = ["age", "w"]',
+            'method = "pitman"',
+            "the column of sampling weights is also an attribute",
+        ),
         ('weight = "w"', 'method = "pitman"\npopulation_size = 400', "both weights and a number"),
         ("", 'method = "log-linear"', "uniqueness.population_size: key missing"),
         ('weight = "v"', 'method = "log-linear"', "column 'v': column missing"),

@@ -195,19 +195,19 @@ BAD = {
         (FILES["attack.toml"].replace("[columns]", "[columns]\nage = 'work'"), "columns: not inferred; found 'age'"),
         (FILES["attack.toml"].replace('file = "register.csv"', 'file = "nobody.csv"'), "nobody.csv: no such file"),
         (FILES["attack.toml"].replace('"directory.csv"', '"directory.csv"\npopulation = "people.toml"'),
-         "resources.directory: nobody is in the resource, or two say who; expected either population or file"),
+         "resources.directory: the people of the resource are missing"),
         (FILES["attack.toml"].replace('"age", "job"]', '"age", "hat"]'),
          "attack.toml: stage 2: attribute is neither released nor inferred by an earlier stage; found 'hat'"),
         (FILES["attack.toml"].replace('job = "work"', 'job = "hat"'), r"patients.csv: .*'hat'.*attack.toml infers it"),
         ("title = 'x'", "attack.toml: stages: "),
         (FILES["attack.toml"].replace('file = "directory.csv"', 'population = "people.toml"'),
-         "resources.directory.count: a population has no columns to name"),
+         "resources.directory.count: the key needs a file"),
         (FILES["attack.toml"].replace('on = ["age", "job"]', "on = []"),
          "resources.register: resource that no stage links on"),
         (FILES["attack.toml"].replace('"infer-by-linkage"', '"infer-surname"').replace('on = ["age", "sex", "v', '#'),
-         r"stages\[0\].loci: key missing; expected the loci to infer from"),
+         r"stages\[0\].loci: key missing; expected a list of loci"),
         (FILES["attack.toml"].replace('"infer-by-linkage"', '"infer-surname"')
-         .replace('on = ["age", "sex", "village"]', 'loci = ["age"]'), "locus without a mutation rate|locus that is"),
+         .replace('on = ["age", "sex", "village"]', 'loci = ["age"]'), "mutation rate missing|locus that is"),
     ],
     "directory_csv": [
         (FILES["directory.csv"].replace("Hill,smith", "Moor,smith"),
@@ -240,5 +240,5 @@ def test_a_recipe_may_be_given_with_the_call_but_not_to_a_masking_scenario(clini
     assert set(each["adversary"]) == {"one-shot", "fmdp", "multistage", "always", "never", "random"}
     pd.testing.assert_frame_equal(each, other)
     assert called.manifest["cross_play"]["stages"] == str(path.parent / "attack.toml")
-    with pytest.raises(InputError, match=r"stages: a masking scenario has stages of its own; found '.*attack.toml'"):
+    with pytest.raises(InputError, match=r"stages: a masking scenario sets its own stages; found '.*attack.toml'"):
         cross_play("wan2021", overrides={"population.recipe": "ystr-genealogy-small"}, stages="attack.toml")

@@ -278,20 +278,23 @@ def _dotted(changes):
         ),
         ({"beliefs.lists": "everything"}, "beliefs.lists: value not allowed"),
         ({"adversary.holds": ["gossip"]}, "adversary.holds: not a list drawn from the people; found 'gossip'"),
-        ({"adversary.holds": ["file"]}, "adversary who may not have the resource; found 'file'"),
+        ({"adversary.holds": ["file"]}, "the adversary may not have the resource; found 'file'"),
         ({"adversary.holds": ["voters", "voters"]}, "list named twice"),
         ({"adversary.holds": ["voters"], "adversary.knowledge": "twitter"}, "not of an adversary who looks people up"),
         (
             {"adversaries.x.holds": ["file"]},
-            "adversary who may not have the resource; found 'file'; expected 'x' among",
+            "the adversary may not have the resource; found 'file'; expected 'x' among",
         ),
         (
             {"agents": {}, "adversaries.x.holds": ["voters", "told"], "resources.told.coverage": 0.5},
             "resources with shares are not joined",
         ),
-        ({"resources.told.errors": {"age": 0.5}}, "only a list drawn from the people has it; expected it with `kind`"),
-        ({"resources.told": {"coverage": {"by": "age", "shares": {"8": 0.1}}}}, "only a list covers people unequally"),
-        ({"resources.told.size": 5}, "only a list has a size"),
+        (
+            {"resources.told.errors": {"age": 0.5}},
+            "the key needs a list drawn from the people; expected it with `kind`",
+        ),
+        ({"resources.told": {"coverage": {"by": "age", "shares": {"8": 0.1}}}}, "unequal coverage needs a list"),
+        ({"resources.told.size": 5}, "the key needs a list"),
         ({"resources.file.states": ["Ohio"]}, "not of kind 'broker-file'; found"),
         ({"resources.file.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"resources.file.errors": {"state": 0.1}}, "resources.file: errors: no such attribute; found 'state'"),
@@ -301,8 +304,11 @@ def _dotted(changes):
             "value has two shares; found '21'",
         ),
         ({"resources.file.coverage": {"by": "age", "shares": {"old": 0.9}}}, "not a value of 'age'; found 'old'"),
-        ({"resources.file": {"kind": "broker-file"}}, "nothing says who is in it"),
-        ({"resources.voters.states": ["Texas"]}, "resources.voters: states: nobody of the state; found 'Texas'"),
+        ({"resources.file": {"kind": "broker-file"}}, "coverage and size of the list are missing"),
+        (
+            {"resources.voters.states": ["Texas"]},
+            "resources.voters: states: no person lives in the state; found 'Texas'",
+        ),
         ({"resources.posts.size": 150}, "size out of range; found 150"),
         ({"population.together": {"voters": {"gossip": 0.1}}}, "no such list; found 'gossip'"),
         ({"population.together": 1.5}, "population.together"),
@@ -339,9 +345,9 @@ def test_a_list_from_a_file_names_the_people(town):
         n, among = candidates(study, "mine", record, 0)
         assert 1 / linkage.group_sizes[record] == (1 / n if among else 0)
     for wrong, message in (
-        (rows.assign(who=["5", "5", ""]), "a person has two rows"),
-        (rows.assign(who=["5", "x", ""]), "not a row of the population; found 'x'"),
-        (rows.assign(age=["1", "25", "61"]), "not a value of the people; found '1'"),
+        (rows.assign(who=["5", "5", ""]), "person given twice"),
+        (rows.assign(who=["5", "x", ""]), "not a row number of the population; found 'x'"),
+        (rows.assign(age=["1", "25", "61"]), "the population has no such value; found '1'"),
     ):
         wrong.rename(columns={"sex": "gender"}).to_csv(town.parent / "wrong.csv", index=False)
         with pytest.raises(InputError, match=message):

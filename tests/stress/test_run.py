@@ -179,7 +179,7 @@ BAD = [
     ('[stress]\npolicies = ["safe-harbor"]\n', r"stress\.policies: not a policy of the scenario.*safe-harbor"),
     ("[stress.sensitivity]\nsamples = 100\n", r"stress\.sensitivity\.samples: .*found 100; expected 64 or 128"),
     ("[stress.discovery]\n", r"stress\.discovery.*below or above"),
-    ('[[stress.beliefs]]\nkey = "economics.cost"\n', r"stress\.beliefs\[0\]: nothing changes"),
+    ('[[stress.beliefs]]\nkey = "economics.cost"\n', r"stress\.beliefs\[0\]: no values to vary"),
     (
         '[[stress.beliefs]]\nkey = "economics.benefit"\ntrue = [1]\n',
         r"stress\.beliefs\[0\]: key: a publisher cannot be",
@@ -235,7 +235,7 @@ def test_correlated_parameters_can_be_stressed_without_sensitivity(tmp_path):
 def test_parts_of_other_games_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"stress\.guarantee: the guarantee needs a record-level game"):
         stress("prasser2017", overrides={"stress.guarantee": True})
-    with pytest.raises(InputError, match="nobody decides"):
+    with pytest.raises(InputError, match="no person decides"):
         stress("xia2021")
     path = write_town(tmp_path, UNCERTAIN + '[stress]\noutputs = ["risk_quantile"]\n')
     with pytest.raises(InputError, match=r"stress\.risk_level: not a quantile.*found 0\.9; expected one of 0\.05"):
@@ -261,7 +261,7 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
 
 def test_a_number_of_sobol_samples_that_is_no_power_of_two_is_refused(tmp_path):
     few = CliRunner().invoke(app, ["stress", str(write_town(tmp_path)), "--method", "sobol", "--samples", "5"])
-    assert str(few.exception).startswith("--samples: a Sobol sequence is balanced at powers of 2 only; found 5")
+    assert str(few.exception).startswith("--samples: the number of samples is not a power of 2; found 5")
 
 
 @pytest.mark.deep
@@ -279,7 +279,7 @@ samples = 3000
     journal = tmp_path / "kept" / "journal.jsonl"
     some_ended = once(lambda: has_content(journal))
     ended = stopped([*command, "--runs", "kept"], some_ended, signal.SIGINT, cwd=tmp_path)
-    goes_on = "the same command with --runs kept goes on from there"
+    goes_on = "repeat the command with --runs kept to continue"
     assert ended == (130, "", f"reidsim: interrupted; finished runs are kept in kept: {goes_on}\n")
     kept = len(journal.read_bytes().splitlines())
     assert 0 < kept < 3000

@@ -61,7 +61,7 @@ def test_the_read_back_is_that_of_the_report(small, tmp_path):
     run_once(small).save(tmp_path / "results")
     report = report_text(tmp_path / "results", break_even=False)
     unit, *parts = re.findall(r"<p>.*?</p>|<table>.*?</table>", read_back_html(shown), flags=re.DOTALL)
-    assert "Unit: rows; each of 6 rows is taken as one person" in unit
+    assert "Unit: rows; each of 6 rows counts as one person" in unit
     assert len(parts) == 2
     for part in parts:
         assert part in report.replace('<p class="answer">', "<p>")

@@ -53,7 +53,7 @@ def test_the_page_shows_the_read_back_and_the_link_between_gain_and_loss(rendere
         (field,) = [each for each in context.find(vuetify.TextField).widgets if each.label.startswith(name)]
         return field
 
-    assert "Unit: rows; each of 6 rows is taken as one person" in html_of(box)
+    assert "Unit: rows; each of 6 rows counts as one person" in html_of(box)
     (link,) = context.find(vuetify.Checkbox).widgets
     assert link.v_model
     gain = amount("Adversary's gain")

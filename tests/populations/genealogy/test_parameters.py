@@ -70,7 +70,7 @@ def replaced(path: Path, file: str, old: str, new: str) -> None:
         ("loci.csv", "0.2 0.5 0.3", "0.2 0.5 0.2",
          "row 1, column 'frequencies': probabilities do not sum to 1; found 0.9"),
         ("loci.csv", "0.2 0.5 0.3", "", "row 1, column 'frequencies': frequencies not allowed"),
-        ("loci.csv", "B,0.05,", "B,,", "row 2, column 'mutation_rate': a locus without a mutation rate; found 'B'"),
+        ("loci.csv", "B,0.05,", "B,,", "row 2, column 'mutation_rate': a mutation rate missing for a locus; found 'B'"),
         ("loci.csv", "B,0.05,", "A,0.05,", "row 2, column 'locus': given twice; found 'A'"),
         ("loci.csv", "B,0.05,", "surname,0.05,", "a locus has the name of another column; found 'surname'"),
         ("loci.csv", "4,8,4", "4,256,4", "row 2, column 'lowest and highest': bounds of alleles not allowed"),
