@@ -48,8 +48,8 @@ class Assessment:
     probability : ndarray of float64, shape (n_sets,)
         Probability of each set, averaged over persons.
     chances : ndarray of float64, shape (3, n_sets)
-        Probability that a sample unique on the set is a population unique, and the two ends of its interval; NaN if
-        the population is known.
+        Probability that a sample unique on the set is a population unique, and the lower and upper end of its interval;
+        NaN if the population is known.
     uniqueness : tuple of UniquenessEstimate or None
         Estimate of each probability; None for sets without an estimate.
     n_cells : int
