@@ -86,11 +86,13 @@ def fitted_population(
     Parameters
     ----------
     recipe : FittedRecipe
+        Parsed recipe.
     start : Population or None
         The population that ``recipe.start`` names, if any.
     folder : Path
         Folder of the recipe's files.
     name : str
+        Name of the population.
     expected : bool
         Whether to return the fitted counts (float64) instead of drawing people from them.
     seed : int

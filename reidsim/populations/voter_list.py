@@ -136,11 +136,13 @@ def voter_list_population(
     Parameters
     ----------
     recipe : VoterListRecipe
+        Parsed recipe.
     population : Population
         The population that the recipe names.
     folder : Path
         Folder of the recipe's files.
     name : str
+        Name of the list.
     expected : bool
         Whether to return expected counts (float64) instead of a draw.
     seed : int
