@@ -52,6 +52,8 @@ def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
 def wider_bands(bands: Mapping[str, Band], most: int) -> tuple[list[int], dict[str, list[str]]]:
     """Return at most `most` widths of wider bands, and the labels of each value.
 
+    Each value has one label per width, narrowest first. A width is used only if it is below the span of all bands.
+
     Examples
     --------
     >>> wider_bands({"0-4": (0, 4), "5-9": (5, 9), "10-14": (10, 14), "15+": (15, None)}, 1)

@@ -298,6 +298,7 @@ def _constant(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float,
     Parameters
     ----------
     groups : ndarray of int, shape (n_rows,)
+        Group number of each row; -1 if it has none.
     codes : ndarray of int, shape (n_rows,)
         Value codes; -1 if missing, which agrees with every value.
 

@@ -31,6 +31,7 @@ def spelled(profile: ColumnProfile, *, merge: bool = False) -> ColumnProfile:
     Parameters
     ----------
     profile : ColumnProfile
+        Profile of a column; returned unchanged if its kind is not "category".
     merge : bool
         Whether to merge variants into the usual spelling instead of listing them.
     """
@@ -80,7 +81,10 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
 
 
 def _slips(words: Mapping[str, int]) -> dict[str, str]:
-    """Return the intended word of each rare variant: nearest, then most frequent."""
+    """Return the intended word of each rare variant: nearest, then most frequent.
+
+    `words` holds the number of rows of each word. Chains of variants are followed to their end.
+    """
     names = [word for word in words if len(word) >= _ONE_SLIP]
     distances = cdist(names, names, scorer=OSA.distance, score_cutoff=2)
     meant: dict[str, str] = {}

@@ -57,6 +57,7 @@ def are_weights(name: str, values: Sequence[str], others: Collection[str], total
     Parameters
     ----------
     name : str
+        Name of the column.
     values : sequence of str
         Values of all rows.
     others : collection of str
@@ -141,6 +142,7 @@ def with_weight(text: str, weight: str, people: float, *, several: bool = False)
     Parameters
     ----------
     text : str
+        Text of the scenario.
     weight : str
         Column name in TOML syntax.
     people : float
