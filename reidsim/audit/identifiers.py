@@ -81,7 +81,7 @@ def why_values_identify(
     name : str
         Name of the column.
     values : sequence of str
-        Distinct values; missing values are ignored.
+        Distinct values; marks of missing values, such as ``NA``, are ignored.
     holders : sequence of int
         Number of people with each value.
     people, alone : int, optional
