@@ -217,7 +217,20 @@ def expected_payoff(
 ) -> float:
     """Return the publisher's expected payoff of a release against given plans.
 
-    It is the benefit less the expected loss, summed over all records, in currency units.
+    It is the benefit less the expected loss that the publisher believes in, summed over all records, in currency units.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    opponents : sequence of Opponent
+        Adversary types as the publisher sees them.
+    strategies : ndarray of int64, shape (n_cells,)
+        Strategy of each cell.
+    plans : sequence of AttackPlan
+        Plan of each type against this release.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of released records of each cell.
     """
     weights = np.array([opponent.weight for opponent in opponents])
     success = np.stack([plan.replies.success for plan in plans])

@@ -28,7 +28,10 @@ _MOST_CELLS = 50_000_000
 
 
 class CountTable(Section):
-    """A CSV file of counts, one row per cell; rows of the same cell are summed, cells without a row are 0."""
+    """A CSV file of counts, one row per cell.
+
+    Rows of the same cell are added; a cell without a row has count 0.
+    """
 
     file: str = Field(description="CSV file with one row per cell; rows of the same cell are added")
     columns: dict[str, str] = Field(min_length=1, description="column of the file, by attribute")
@@ -36,7 +39,10 @@ class CountTable(Section):
 
 
 class StartingPoint(Section):
-    """The starting table, which determines the association of attributes: a population or a table of counts."""
+    """The starting table: a population or a table of counts.
+
+    It determines the odds ratios of the attributes.
+    """
 
     population: str | None = Field(default=None, description="population that gives the odds ratios")
     attributes: tuple[str, ...] = Field(default=(), description="attributes of the population to use; default: all")

@@ -68,9 +68,9 @@ Coverage = Share | CoverageByGroup | Annotated[tuple[CoverageByGroup, ...], Fiel
 
 
 class ResourceRecipe(RecipeHead):
-    """Recipe of a file about some people of a population, such as a genealogy database.
+    """Recipe of a file about some people of a population.
 
-    At least one of ``size`` and ``coverage`` is required.
+    An example is a genealogy database. At least one of ``size`` and ``coverage`` is required.
     """
 
     kind: Literal["resource"] = Field(description="kind of recipe")

@@ -103,7 +103,7 @@ class FiguresByAge(Section):
 
 
 class SocialMediaRecipe(RecipeHead):
-    """Recipe of the probability that each attribute can be learned from a person's posts."""
+    """Recipe of the probability that posts reveal each attribute of a person."""
 
     kind: Literal["social-media"] = Field(description="kind of recipe")
     platform: str = Field(description="name of the social-media platform")

@@ -163,7 +163,10 @@ def read_voter_file(
 
 
 def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain | None, *, name: str) -> Population:
-    """Return the population of a recipe of kind ``voter-file``; see `read_voter_file`."""
+    """Return the population of a recipe of kind ``voter-file``; see `read_voter_file`.
+
+    The path of the file is relative to `folder`. The population's source reports the numbers of kept and dropped rows.
+    """
     path = folder / recipe.file
     voters, report = read_voter_file(
         path, statuses=recipe.statuses, ages_missing=recipe.ages_missing, within=within, name=name

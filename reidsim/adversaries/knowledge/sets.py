@@ -107,7 +107,7 @@ def _sets_of(knowledge: Knowledge, profiles: Sequence[SourceProfile]) -> dict[in
 
 
 def _told(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
-    """Return the sets that a source can reveal, as bit masks, with their probabilities."""
+    """Return the probability of each set that a source can reveal, by bit mask."""
     told = {0: profile.presence} if profile.presence > 0 else {}
     for group in profile.groups:
         bits, p = knowledge.mask(group.attributes), group.probability

@@ -78,7 +78,10 @@ class PersonTable:
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
-        """Return a table from an array of shape (n_rows, n_attributes)."""
+        """Return a table from an array `values` of shape (n_rows, n_attributes).
+
+        Column j has the values of ``attributes[j]``.
+        """
         return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
 
     def of_rows(self, rows: Rows | slice) -> PersonTable:
