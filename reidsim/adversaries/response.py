@@ -77,7 +77,7 @@ class Linkage:
         """Return the linkage through a resource with wrong entries.
 
         The group sizes become effective group sizes: a uniform guess among that many people succeeds as often as the
-        adversary does.
+        adversary does. Match probabilities and candidates are not kept.
 
         Parameters
         ----------

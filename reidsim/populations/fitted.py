@@ -24,6 +24,7 @@ from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
 
+# Maximum number of cells of the table, which is dense: 400 MB per copy.
 _MOST_CELLS = 50_000_000
 
 

@@ -24,6 +24,7 @@ Groups = dict[str, Members]
 REST = "otherwise"
 _RANGE = re.compile(r"(\d{0,18})\.\.(\d{0,18})")
 
+# Maximum number of combinations of groups; arrays with one entry or row per combination are stored.
 _TOO_MANY_COMBINATIONS = 10**7
 
 

@@ -33,6 +33,7 @@ RACES = {"W": "White", "B": "Black", "I": "AIAN", "A": "API", "P": "API", "O": "
 SEXES = {"M": "Male", "F": "Female"}
 _UNDESIGNATED = "U"
 
+# Oldest plausible age in years.
 _OLDEST = 120
 # Maximum number of digits of an age; the layout has three, but numbers that denote an unknown age may be longer.
 _AGE_DIGITS = 9

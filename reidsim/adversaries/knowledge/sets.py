@@ -14,6 +14,7 @@ from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
 
+# Maximum number of knowledge sets per kind of person that are listed, which limits memory; more sets must be drawn.
 _MOST_LISTED = 2**20
 
 

@@ -30,6 +30,8 @@ from reidsim.linkage.surname_inference.tmrca import (
 
 Integers = NDArray[np.int64]
 
+# Maximum number of places per target in the cache of inferences, as a power of two; more places need more memory, fewer
+# places repeat more inferences.
 _MEMO_BITS = 14
 # Inferred surnames are cached for all targets if each target then has at least the first number of places, and all
 # targets together have at most the second.

@@ -79,7 +79,14 @@ class SequentialAdversary:
         return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
-        """Return the attack on each record with its expected payoff; see `Weighing`."""
+        """Return the attack on each record with its expected payoff; see `Weighing`.
+
+        Raises
+        ------
+        InputError
+            If groups are unknown, and the linkage has no `match_probability` or is a multi-stage attack; or if the
+            linkage has candidates in a drawn list, and groups are unknown or success is unconfirmed.
+        """
         if isinstance(linkage, PlanLinkage):
             return self._of_best_plan(linkage)
         if linkage.candidates is None and linkage.by_chance:

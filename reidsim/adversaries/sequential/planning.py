@@ -22,7 +22,7 @@ from reidsim.errors import InputError
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-# The probability of group sizes this many standard deviations above the mean is below 1e-20.
+# Group sizes beyond this many standard deviations above the mean are not tabulated: their probability is below 1e-20.
 _SPREAD = 12.0
 
 
@@ -190,7 +190,7 @@ def plan_unknown(
     group_sizes : ndarray
         True group sizes in the registry, which the adversary learns after access; outcomes depend on them.
     belief : BinomialBelief
-        Belief with probabilities of the shape of `group_sizes`.
+        Belief about the group sizes before access; its probabilities have the shape of `group_sizes`.
     accesses : ndarray of bool, optional
         Whether the adversary accesses the registry. Default: access where `Plan.pays` is true.
 

@@ -27,6 +27,7 @@ _FEW = 16
 # Number of table entries (cells x values) to split at a time; limits memory and does not affect the result.
 _SPLIT_ENTRIES = 1 << 21
 
+# Maximum number of cells with an expected count: unlike drawn people, all of them are stored.
 _MOST_EXPECTED_CELLS = 20_000_000
 
 

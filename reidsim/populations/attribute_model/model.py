@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 # Published shares are rounded; a sum that differs from 1 by more than this is an error.
 SUM_TOLERANCE = 1e-6
 
+# From this number on, the values of a range are refused instead of listed in memory.
 _TOO_MANY_VALUES = 10**7
 
 
