@@ -42,8 +42,8 @@ def revealing_sets(
 
     Each set has at least one undeclared column. Adding a column never decreases the number of people singled out, so a
     set is smallest if none of its subsets singles out too many. Sets are tried in order of size. After 2,000 sets,
-    columns are removed from the set of all undeclared columns as long as the remaining columns single out too
-    many people; this finds one set from which no column can be removed.
+    columns are removed from the set of all undeclared columns as long as the remaining columns single out too many
+    people; this finds one set from which no column can be removed.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ Band = tuple[int | None, int | None]
 def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
     """Return the numeric band of each value, lowest first.
 
-    The result is None if a value is not a band or two bands overlap.
+    The result is None if a value is not a band, two bands overlap, or there are fewer than three bands or fewer than
+    two with both ends.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class PeopleKeys:
     household : str or None
         Column whose values identify a household.
     n_rows, n_people : int
-        Number of table rows, and number of people that the key distinguishes.
+        Number of table rows, and number of people that the key distinguishes; without a person key, the number of rows.
     undecided : tuple of str
         Columns that may identify people with several rows; the user has to choose one or none.
     """

@@ -55,6 +55,7 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
     a rare value is a variant of a value at least five times as frequent, if one slip turns one into the other and both
     have at least five letters. A slip inserts, deletes or replaces a letter or swaps it with the next. Two slips are
     allowed from nine letters on. Numbers and punctuation must agree, and two countries or states are never variants.
+    Slips are not searched for among more than 3,000 different words.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
     name : str
         Name of the population.
     expected : bool
-        Whether to return expected counts (float64) instead of a draw. The people of an area are then not rounded.
+        Whether to return expected counts (float64) instead of a draw. Numbers of people are then not rounded.
     seed : int
         Seed of the draw.
 
