@@ -69,8 +69,14 @@ class ErringAdversary:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`.
 
-        With a precision, every record with a positive attack probability counts as attacked. `frequency` is that
-        probability, and `pays` is true where an attack is profitable.
+        With a precision, every record with a positive attack probability counts as attacked, except where worth and
+        believed success probability are both 0. `frequency` is that probability, and `pays` is true where an attack is
+        profitable.
+
+        Raises
+        ------
+        InputError
+            If prospects are used with an attack that is not a single attempt.
         """
         assert isinstance(self.adversary, Weighing)  # noqa: S101 # checked when it was made
         attempt = self.adversary.weigh(linkage, rows)

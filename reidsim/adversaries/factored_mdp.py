@@ -117,7 +117,8 @@ class FactoredMDP:
     Raises
     ------
     InputError
-        If a name, a value or a number is invalid.
+        If the discount or horizon is out of range, there are no actions, a domain is empty or repeats a value, or a
+        name or an initial value is unknown. Functions are checked when they are first called.
     """
 
     def __init__(
@@ -159,9 +160,14 @@ class FactoredMDP:
         self.start: State = self.state(**(start or {}))
 
     def state(self, **values: Hashable) -> State:
-        """Return the state with the given values.
+        """Return the state with the given values, by variable name.
 
         Other variables have the first value of their domain.
+
+        Raises
+        ------
+        InputError
+            If a name or a value is unknown.
         """
         for name, value in values.items():
             if name not in self.variables:
@@ -191,7 +197,7 @@ class FactoredMDP:
         return names
 
     def reward(self, action: str, state: State) -> float:
-        """Return R(x, a)."""
+        """Return R(x, a), the reward of an action in a state."""
         total = sum(float(term.at(state)) for term in self._rewards)
         total += sum(float(term.at(state)) for term in self._actions[action].rewards)
         if not isfinite(total):

@@ -23,8 +23,8 @@ class FactoredMDPAdversary:
 
     The adversary plans with the believed group size. It attacks if the optimal policy starts with an action other than
     the first one, which means no attack. The outcome is computed with the true group size: the adversary follows its
-    plan, and takes the first action if the plan contains no possible action. A record with a believed group size of 0
-    is not attacked. Each group size is solved once.
+    plan, and takes the first action if the plan contains no possible action. A record is not attacked if its believed
+    group size is 0 or only one action is allowed at the start. Each group size is solved once.
 
     Parameters
     ----------
@@ -90,7 +90,13 @@ class FactoredMDPAdversary:
         return {**vars(self), "_solutions": {}, "_outcomes": {}}
 
     def plan(self, group_size: int) -> Solution:
-        """Return the optimal policy and its values for a group size."""
+        """Return the optimal policy and its values for a group size.
+
+        Raises
+        ------
+        InputError
+            If `attack` fails or does not return a `FactoredMDP`, or the process cannot be solved.
+        """
         if group_size not in self._solutions:
             self._solutions[group_size] = self._process(group_size).solve(self.method)
         return self._solutions[group_size]
@@ -110,8 +116,9 @@ class FactoredMDPAdversary:
     def _outcome(self, believed: int, true: int) -> tuple[float, ...]:
         """Return the outcome of an attack, given the believed and the true group size.
 
-        The six numbers are: whether the attack is profitable, believed worth, believed success probability, true
-        success probability, true payoff, and expected number of exploits.
+        The six numbers are: whether the attack is profitable; the believed payoff of the best first action that is an
+        attack, less the payoff of no attack; believed and true success probability; true payoff; and true expected
+        number of exploits. All are 0 if no attack is possible.
         """
         if believed == 0:
             return (0.0,) * 6

@@ -77,7 +77,7 @@ class Linkage:
         """Return the linkage through a resource with wrong entries.
 
         The group sizes become effective group sizes: a uniform guess among that many people succeeds as often as the
-        adversary does.
+        adversary does. Match probabilities and candidates are not kept.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Presence:
     Parameters
     ----------
     weights : tuple of float
-        Probability that each adversary is present.
+        Probability that each adversary is present; with `one_of`, their sum is at most 1.
     one_of : bool
         Whether at most one adversary is present; otherwise, adversaries are present independently.
     """
@@ -135,13 +135,13 @@ class Response:
     attacks : ndarray of bool
         Whether the adversary attacks the record.
     success : ndarray of float64
-        True success probability of an attack.
+        True success probability of an attack; can be 0 where no attack is made.
     believed_success : ndarray of float64
         Success probability that the adversary believes in and uses for its decision.
     adversary_payoff : ndarray of float64
         Expected payoff under the true probability, in currency units per record; 0 without attack.
     exploits : ndarray of float64
-        Expected number of exploits (people the adversary acts against).
+        Expected number of exploits (people the adversary acts against); 0 without attack.
     frequency : ndarray of float64, optional
         Probability of an attack where `attacks` is true, in (0, 1]. Default: 1. Payoff and exploits are expectations
         that include this probability.

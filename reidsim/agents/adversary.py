@@ -35,6 +35,13 @@ class Adversary(mesa.Agent):
         Probability that the adversary is present in this round; 0 or 1 if presence is drawn.
     was_free : float
         Probability that the adversary was not excluded from this round.
+    measures : dict of str to object
+        Measures of the latest round, by column: `adversary` (name); `weight` (true weight) and `belief` (weight as the
+        publisher believes); `present` (`acts`); `payoff` (net of purchases and expected fines), `spent` (on purchases)
+        and `fines`, in currency units; numbers of records attacked (`attacks`), exploits (`exploits`), records
+        re-identified (`breaches`) and detected exploits (`detections`); `holds` (names of the resources held);
+        `expected_accuracy`; and `through` (records attacked and re-identified, by resources used). Counts and amounts
+        are multiplied by `acts`.
     """
 
     model: ModelState
@@ -132,7 +139,7 @@ class Adversary(mesa.Agent):
             self.expected_accuracy = self._accuracy.mean
 
     def _measure(self) -> dict[str, Any]:
-        """Return the adversary's measures of the round.
+        """Return the adversary's measures of the round; see `measures` of the class.
 
         Counts and amounts are expected values over the adversary's presence.
         """
@@ -166,7 +173,10 @@ class Adversary(mesa.Agent):
         }
 
     def _found_through(self, attacks: float, breaches: float) -> dict[str, tuple[float, float]]:
-        """Return records attacked and re-identified, by combination of resources."""
+        """Return records attacked and re-identified, by resources used.
+
+        The keys are names of resources joined by " and ". The result is empty if nothing was attacked.
+        """
         if self.outcome is None or self.plan is None or not self.acts:
             return {}
         attempts, successes = self.outcome.attempts, self.outcome.successes

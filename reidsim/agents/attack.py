@@ -182,7 +182,9 @@ def of_attacked(response: Response) -> Response:
 def worth_and_outlay(profile: AdversaryProfile, response: Response) -> tuple[Floats, Floats]:
     """Return the expected payoff and the cost of attacking each record.
 
-    Both are in currency units, and 0 without attack. The cost excludes fines; the payoff includes them.
+    Both are in currency units, and 0 without attack. The payoff is net of expected fines; the cost excludes them. The
+    payoff is the payoff that the adversary believes in; if the profile has an `access_outlay`, it is the payoff of the
+    reply.
     """
     fines = profile.expected_fine * response.exploits
     if profile.access_outlay is None:
@@ -207,15 +209,16 @@ def targets_within(
 ) -> Floats:
     """Return the number of records of each cell that an adversary attacks.
 
-    The adversary attacks records in decreasing order of expected payoff per currency unit until the budget is spent.
-    Ties go to the cell with the lower index.
+    The adversary attacks records in decreasing order of expected payoff per currency unit until the budget does not
+    cover the next record; cheaper records after it are not attacked. Ties go to the cell with the lower index. Without
+    a binding budget, all profitable records are attacked, with the reply's frequency.
 
     Parameters
     ----------
     replies : Replies
         Reply to the release.
     participants : ndarray of int64, shape (n_cells,)
-        Number of released records of each cell.
+        Number of exposed records of each cell; see `Setting.exposed`.
     budget : float
         Maximum outlay, in currency units.
     at_random : bool
@@ -255,8 +258,8 @@ def plan_attack(
     """Return an adversary's plan of purchases and attacks for a round.
 
     The adversary expects the same release in all remaining rounds. Among the sets of resources that its budget allows,
-    it buys the set with the highest expected payoff over the remaining rounds, net of the price. It buys nothing if no
-    purchase raises that payoff.
+    it buys the set with the highest expected payoff over the remaining rounds, net of the price. Among equal payoffs,
+    it buys the set with the fewest resources, and nothing if no purchase raises the payoff.
 
     Parameters
     ----------
@@ -265,7 +268,7 @@ def plan_attack(
     holds : frozenset of str
         Resources held.
     participants : ndarray of int64, shape (n_cells,)
-        Number of released records of each cell.
+        Number of exposed records of each cell; see `Setting.exposed`.
     rounds_left : int
         Number of remaining rounds, including this one.
     reply : callable

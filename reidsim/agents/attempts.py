@@ -44,9 +44,9 @@ def cases_of_round(
     acting : ndarray of float64, shape (n_types,)
         Probability that each adversary is present.
     participants : ndarray of int64, shape (n_cells,)
-        Number of released records of each cell.
+        Number of exposed records of each cell; see `Setting.exposed`.
     utility : ndarray of float64, shape (n_cells,)
-        Utility of the released record of each cell.
+        Utility of the released record of each cell; 0 if it is withheld.
     """
     shares = target_shares(plans, participants)
     success = np.stack([plan.replies.success for plan in plans])

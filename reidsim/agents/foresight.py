@@ -75,7 +75,8 @@ class Foreseen(NamedTuple):
     buys : frozenset of str
         Resources bought.
     bar : float
-        Expected payoff per currency unit above which a record is attacked.
+        Expected payoff per currency unit above which a record is attacked; minus infinity if the budget covers all
+        profitable attacks or targets are drawn, infinity if no record is attacked.
     share_at_bar : float
         Share of the records exactly at the bar that are attacked.
     share : float
@@ -130,7 +131,10 @@ class Opponent:
         return self.profile.equip(holds, self.expected_accuracy, believed=self.believed)
 
     def plan(self, strategies: Strategies, participants: Counts, rounds_left: int) -> AttackPlan:
-        """Return the adversary's plan against a release."""
+        """Return the adversary's plan of purchases and attacks against a release.
+
+        An adversary whose weight is negligible buys and attacks nothing. See `plan_attack` for the parameters.
+        """
         if self.weight <= NEGLIGIBLE:
             return no_plan(len(strategies))
 
@@ -187,7 +191,7 @@ def foreseen_by(plan: AttackPlan, participants: Counts) -> Foreseen:
     plan : AttackPlan
         Plan against one release.
     participants : ndarray of int64, shape (n_cells,)
-        Number of released records of each cell.
+        Number of exposed records of each cell; see `Setting.exposed`.
     """
     replies, targets = plan.replies, plan.targets
     wanted = np.where(replies.attacks, participants, 0) * replies.frequency
@@ -213,7 +217,20 @@ def expected_payoff(
 ) -> float:
     """Return the publisher's expected payoff of a release against given plans.
 
-    It is the benefit less the expected loss, summed over all records, in currency units.
+    It is the benefit less the expected loss that the publisher believes in, summed over all records, in currency units.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    opponents : sequence of Opponent
+        Adversary types as the publisher sees them.
+    strategies : ndarray of int64, shape (n_cells,)
+        Strategy of each cell.
+    plans : sequence of AttackPlan
+        Plan of each type against this release.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of released records of each cell.
     """
     weights = np.array([opponent.weight for opponent in opponents])
     success = np.stack([plan.replies.success for plan in plans])

@@ -53,6 +53,7 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
     Returns
     -------
     utility, intensity : ndarray of float64, shape (n_cells,)
+        Withheld records have utility 0 and generalization intensity 1.
     """
     # If adversaries remember releases, rows replace cells; the loss tables of the original cells are reused.
     space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
@@ -150,25 +151,28 @@ def record_measures(
 
 
 def risk_quantiles(risk: Floats, participants: NDArray[np.int64]) -> dict[str, float]:
-    """Return quantiles of the re-identification probability of released records.
+    """Return quantiles of the re-identification probability of exposed records.
 
     Parameters
     ----------
     risk : ndarray of float64, shape (n_cells,)
         Re-identification probability of the records of each cell.
     participants : ndarray of int64, shape (n_cells,)
-        Number of released records of each cell.
+        Number of exposed records of each cell; see `Setting.exposed`.
 
     Returns
     -------
     dict of str to float
-        Quantile by column; NaN if no record is released.
+        Median, 90 % and 99 % quantile by column; NaN if no record is exposed.
     """
     return dict(zip(RISK_QUANTILES, weighted_quantiles(risk, participants, RISK_QUANTILES.values()), strict=True))
 
 
 def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Iterable[float]) -> list[float]:
-    """Return weighted lower quantiles at some levels; NaN if all weights are 0."""
+    """Return weighted lower quantiles at some levels; NaN if all weights are 0.
+
+    The quantile at level q is the lowest value at which the cumulative weight is at least q times the total.
+    """
     total = int(weights.sum())
     if not total:
         return [np.nan for _ in levels]
@@ -178,7 +182,7 @@ def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Itera
 
 @numba.njit(cache=True)
 def _weighted_quantiles(values: Floats, weights: NDArray[np.int64], reached: Floats) -> Floats:
-    """Return the lowest value with each cumulative weight in `reached`.
+    """Return the lowest values at which the cumulative weight is at least `reached`.
 
     Uses selection, because only a few quantiles are needed and sorting all values takes longer.
     """
@@ -239,7 +243,7 @@ def outcomes_of_records(
     setting : Setting
         Fixed parameters of the model.
     utility : ndarray of float64, shape (n_cells,)
-        Utility of each released record.
+        Utility of the released record of each cell.
     outcome : RoundOutcome
         Outcome of the round's attacks.
     adversary : ndarray of float64, shape (n_cells,)
@@ -248,7 +252,7 @@ def outcomes_of_records(
     Returns
     -------
     dict of str to ndarray of float64, shape (n_cells,)
-        Outcomes by column.
+        Per record, by column: payoff of the publisher, payoff of the adversaries, re-identification probability.
     """
     return {
         PUBLISHER_PAYOFF.column: setting.benefit * utility - setting.loss * outcome.risk,

@@ -26,7 +26,12 @@ Counts = NDArray[np.int64]
 
 
 class _Key(NamedTuple):
-    """Values that define the rows of a round; arrays of shape (n_subjects,)."""
+    """Values that define the rows of a round; arrays of shape (n_subjects,).
+
+    `past` and `gone` are defined as in `Known`, but by subject and with `gone` as a flag. `released_in` is the number
+    of the set of earlier rounds with the record's release, distinguished by their participants; `planned` is the
+    strategy planned for the round.
+    """
 
     past: Strategies
     gone: Bools
@@ -140,7 +145,7 @@ class Memory:
         self.form = known_of(now, self.form, self._meet)
 
     def _alone(self, taking_part: Bools) -> Setting:
-        """Return the setting of a round on cells, without any earlier release."""
+        """Return the setting of a round on cells, as if nothing was released earlier."""
         world = self._world
         if world.among is None or not taking_part.any():
             return world
@@ -165,7 +170,11 @@ class Memory:
         )  # fmt: skip
 
     def _with_round(self, taking_part: Bools) -> Counts:
-        """Return the number of each set with this round's participants added, (n_sets,)."""
+        """Return, for each set of rounds, the number of the set with this round added.
+
+        The result has shape (n_sets,), and is 0 for sets that no subject uses. Rounds with equal participants count as
+        one round.
+        """
         if self._world.profiles_among is None:
             return np.zeros(1, dtype=np.int64)
         known = (number for number, each in enumerate(self._participants) if np.array_equal(each, taking_part))

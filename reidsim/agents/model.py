@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 
 # Column with the records attacked and re-identified, by the resources used.
 THROUGH = "through"
-# Columns of the table of adversaries and rounds; see `Adversary.measures`.
+# Columns of the table of adversaries and rounds; `Adversary.measures` defines them.
 ADVERSARY_MEASURES = (
     "adversary",
     "weight",
@@ -235,7 +235,7 @@ class ReidentificationModel(mesa.Model):
     # Results.
 
     def equilibrium(self) -> Equilibrium:
-        """Return the latest round's outcome for the released records of each cell."""
+        """Return the latest round's outcome per released record of each cell."""
         assert self.outcome is not None  # noqa: S101 # asked for after a round
         assert self.publisher.choice is not None  # noqa: S101
         return equilibrium_of(self.setting, self.publisher.choice, self.outcome, self._payoff_of_records())
@@ -243,7 +243,7 @@ class ReidentificationModel(mesa.Model):
     def _payoff_of_records(self) -> Floats:
         """Return the total expected payoff of all adversaries from a record, (n_cells,).
 
-        It excludes purchases and is in currency units.
+        It excludes purchases, is in currency units, and is weighted by the adversaries' presence.
         """
         payoff = np.zeros(self.setting.n_cells)
         for adversary in self.adversaries:

@@ -45,9 +45,13 @@ class ModelState(Protocol):
     Attributes
     ----------
     setting : Setting
+        Parameters of the present round.
     columns : SubjectColumns
+        State of the data subjects.
     publisher : Publisher
+        The publisher agent.
     adversaries : sequence of Adversary
+        The adversary agents, one per type.
     round_number : int
         Number of the present round, from 1; 0 before the first.
     participants : ndarray of int64, shape (n_cells,)

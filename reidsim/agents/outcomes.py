@@ -50,9 +50,9 @@ class RoundOutcome:
     acting : ndarray of float64, shape (n_types,)
         Probability that each adversary is present; 0 or 1 if presence is drawn.
     attacked, risk : ndarray of float64, shape (n_cells,)
-        Probability that a released record is attacked, and that it is re-identified.
+        Probability that an exposed record is attacked, and that it is re-identified, given `acting`; not drawn.
     exposure : ndarray of float64, shape (n_cells,)
-        Probability that a released record would be re-identified if all present adversaries attacked it.
+        Probability that an exposed record would be re-identified if all present adversaries attacked it.
     breaches, records_attacked : ndarray of float64, shape (n_cells,)
         Number of records re-identified and of records attacked by any adversary.
     breached : ndarray of bool, shape (n_subjects,), optional
@@ -70,7 +70,7 @@ class RoundOutcome:
 
 
 def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
-    """Return the probability of an event for each cell, over all adversaries.
+    """Return the probability that any adversary causes an event, for each cell.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def expected_outcome(
     acting : ndarray of float64, shape (n_types,)
         Probability that each adversary is present.
     participants : ndarray of int64, shape (n_cells,)
-        Number of released records of each cell.
+        Number of exposed records of each cell; see `Setting.exposed`.
     """
     shares = target_shares(plans, participants)
     success = np.stack([plan.replies.success for plan in plans])
@@ -149,9 +149,9 @@ def sampled_outcome(
     acting : ndarray of float64, shape (n_types,)
         1 for each adversary who is present, else 0.
     participants : ndarray of int64, shape (n_cells,)
-        Number of released records of each cell.
+        Number of exposed records of each cell; see `Setting.exposed`.
     participates : ndarray of bool, shape (n_subjects,)
-        Whether each subject's record can be attacked.
+        Whether each subject's record is exposed.
     round_number : int
         Number of the round, from 1.
     """
@@ -267,7 +267,10 @@ def _per_cell(setting: Setting, subjects: Bools) -> Floats:
 
 
 def target_shares(plans: Sequence[AttackPlan], participants: NDArray[np.int64]) -> Floats:
-    """Return the attacked share of each cell for each plan, shape (n_types, n_cells)."""
+    """Return the attacked share of each cell for each plan, shape (n_types, n_cells).
+
+    It is the plan's number of targets divided by the number of exposed records; 0 for cells without any.
+    """
     targets = np.stack([plan.targets for plan in plans])
     # Division of floats by floats takes half the time of division by integers.
     return np.divide(targets, participants.astype(np.float64), out=np.zeros_like(targets), where=participants > 0)

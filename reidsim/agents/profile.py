@@ -82,7 +82,7 @@ class AdversaryProfile:
     learns : bool
         Whether the adversary learns the accuracy from its successes; requires an expected accuracy below 1.
     experience : float
-        Number of attempts that the expected accuracy is worth.
+        Number of attempts that the prior on the accuracy is worth, above 0.
     expected_fine : float
         Expected fine per exploit that the adversary's plans include, in currency units.
     access_outlay, exploit_outlay : float, optional
@@ -145,7 +145,7 @@ class Enforcement:
     fine : float
         Fine for each detected exploit, in currency units.
     exclusion : int
-        Number of rounds from which an adversary is excluded by contract after a detected exploit.
+        Number of rounds, after the round of a detected exploit, from which the adversary is excluded by contract.
     """
 
     detection: float = 0.0

@@ -24,12 +24,14 @@ class Diversity:
     Parameters
     ----------
     name : str
+        Name of the column.
     distinct : int
         Smallest number of different values in a class (distinct l-diversity); 0 if there is no class.
     entropy : float
         Smallest exponential of the entropy of the values in a class (entropy l-diversity); 0 if there is no class.
     closeness : float
-        Largest distance between the distributions of values in a class and in all shared rows (t-closeness), in [0, 1].
+        Largest distance between the distributions of values in a class and in all shared rows (t-closeness), in [0, 1];
+        0 if there is no class.
     distance : {"equal", "ordered"}
         Ground distance of the earth mover's distance: ``equal`` between all values, for nominal columns; or
         ``ordered``, equal between neighbouring values, for numeric columns, in which empty cells come first.
@@ -48,6 +50,7 @@ def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> 
     Parameters
     ----------
     name : str
+        Name of the column.
     column : Series of str
         One value per shared row.
     classes : ndarray of int64, shape (n_rows,)

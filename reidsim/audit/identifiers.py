@@ -35,6 +35,10 @@ def why_identifying(
 ) -> str:
     """Return the reason why a column identifies most people; empty if it does not.
 
+    The reasons are, in this order: the column's name, the format of its values, and the number of people with a value
+    of their own. Marks of missing values, such as ``NA``, are ignored. A column with at most 10 distinct values, each
+    shared by more than 5 people on average, is never identifying.
+
     Parameters
     ----------
     name : str
@@ -81,7 +85,7 @@ def why_values_identify(
     name : str
         Name of the column.
     values : sequence of str
-        Distinct values; missing values are ignored.
+        Distinct values; marks of missing values, such as ``NA``, are ignored.
     holders : sequence of int
         Number of people with each value.
     people, alone : int, optional

@@ -61,7 +61,7 @@ class ReleaseAudit:
     def risk_of_row(self) -> float:
         """Highest probability that the person of a shared row is identified.
 
-        The result is 0 if no row is shared.
+        It is one over the smallest group size in `people_of_row` that is not 0; 0 if there is none.
         """
         return _one_in(self.people_of_row)
 
@@ -69,14 +69,14 @@ class ReleaseAudit:
     def risk_of_person(self) -> float:
         """Highest probability that a shared person's row is identified.
 
-        The result is 0 if no person is shared.
+        It is one over the smallest group size of a shared person in `rows_of_person` that is not 0; 0 if there is none.
         """
         return _one_in(self.rows_of_person[self.is_shared])
 
     def easier_than(self, promised: NDArray[np.float64]) -> int:
         """Return the number of shared people whose risk exceeds the promised risk.
 
-        The compared risk is the risk found in this audit.
+        The risk is one over the group size in `rows_of_person`; people whose group is empty are not counted.
 
         Parameters
         ----------
@@ -137,8 +137,20 @@ def audit_release(
 def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.intp]) -> tuple[Counts, int, Counts]:
     """Return people by form, the number of misfits, and owners by cell.
 
-    The counts are people who fit each form, and owners of rows that fit each cell. A form is a distinct released row, a
-    cell a distinct true row; a misfit is a shared row that does not fit its own record.
+    A form is a distinct released row, and a cell a distinct true row. The first array holds, for each form, the number
+    of people with true values that fit it; the last one, for each cell, the number of people with a shared row that
+    fits it. A misfit is a shared row that does not fit its own record.
+
+    Parameters
+    ----------
+    matching : Matching
+        Match of cells and forms.
+    person : ndarray of int64, shape (n_records,)
+        Person of each record.
+    owner : ndarray of int64, shape (n_shared,)
+        Person of each shared row.
+    own : ndarray of int, shape (n_shared,)
+        Record of each shared row.
     """
     n_people = int(person.max(initial=-1)) + 1
     cells, people = _distinct_pairs(matching.cell_of_truth, person, n_people)

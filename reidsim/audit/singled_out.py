@@ -41,9 +41,9 @@ def revealing_sets(
     """Return the smallest sets of kept columns that single out too many people.
 
     Each set has at least one undeclared column. Adding a column never decreases the number of people singled out, so a
-    set is smallest if none of its subsets singles out too many. Sets are tried in order of size. If there are too many
-    sets, columns are removed from the set of all undeclared columns as long as the remaining columns single out too
-    many people; this finds one set from which no column can be removed.
+    set is smallest if none of its subsets singles out too many. Sets are tried in order of size. After 2,000 sets,
+    columns are removed from the set of all undeclared columns as long as the remaining columns single out too many
+    people; this finds one set from which no column can be removed.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def revealing_sets(
     person : ndarray of int, shape (n_rows,)
         Person of each row.
     most : float
-        Largest accepted share of people singled out by a set, not counting people singled out by the quasi-identifiers
-        alone.
+        Largest accepted share of all people singled out by a set, in [0, 1], not counting people singled out by the
+        quasi-identifiers alone.
     declared : collection of str
         Kept columns that are declared as unknown to outsiders.
 

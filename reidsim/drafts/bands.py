@@ -24,7 +24,8 @@ Band = tuple[int | None, int | None]
 def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
     """Return the numeric band of each value, lowest first.
 
-    The result is None if a value is not a band or two bands overlap.
+    The result is None if a value is not a band, two bands overlap, or there are fewer than three bands or fewer than
+    two with both ends.
 
     Examples
     --------
@@ -51,6 +52,8 @@ def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
 
 def wider_bands(bands: Mapping[str, Band], most: int) -> tuple[list[int], dict[str, list[str]]]:
     """Return at most `most` widths of wider bands, and the labels of each value.
+
+    Each value has one label per width, narrowest first. A width is used only if it is below the span of all bands.
 
     Examples
     --------

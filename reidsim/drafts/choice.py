@@ -57,6 +57,7 @@ class ChosenColumn:
     profile : ColumnProfile
         Profile of the table column.
     hierarchy : DraftHierarchy
+        Drafted hierarchy, or the hierarchy from a file.
     match : ColumnMatch or None
         Matching population attribute; None without a population.
     """
@@ -79,9 +80,9 @@ class Choice:
     possible : tuple of str
         Excluded columns that an adversary may know nevertheless.
     cells : int
-        Number of distinct combinations of quasi-identifier values.
+        Number of distinct combinations of quasi-identifier values, as written in the table.
     all_strategies : int
-        Number of strategies before any hierarchy level is dropped.
+        Number of strategies per record before any hierarchy level is dropped.
     """
 
     chosen: tuple[ChosenColumn, ...]
@@ -125,7 +126,8 @@ def choose(
 
     Chosen are the columns named by the user and the columns whose concept, by name or values, others may know.
     Columns known from voter lists come first. If few columns qualify and the user names none, columns with few values
-    are added. Hierarchy levels are dropped until the game can be solved in about a minute.
+    are added. Levels of drafted hierarchies are dropped until the game can be solved in about a minute, as far as
+    possible. Levels of hierarchies from files are never dropped, so these can make the game slower.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ def choose(
     source : Path
         Path shown in error messages.
     named : sequence of str
-        Columns to choose.
+        Columns to choose, at most 12.
     only_named : bool
         Whether to choose only the columns in `named`.
     dropped : sequence of str
@@ -144,19 +146,23 @@ def choose(
     population : Population, optional
         Population whose attributes the quasi-identifiers must match.
     unmatched_unique : sequence of str
-        Columns whose values outside the population count as unique.
+        Chosen columns whose values may be outside the population's categories; a record with such a value counts as
+        unique.
     names : Names
         Vocabulary for values.
     hierarchies : mapping of str to Path, optional
-        Hierarchy file of each column.
+        Hierarchy files by chosen column. Default: the hierarchy is drafted.
     searched : bool
         Whether the solver can skip most strategies, which requires one record per person and counted people.
 
     Raises
     ------
     InputError
-        If a column is missing or named twice, too many columns are named, no column can be chosen, or a column that
-        outsiders may know does not match the population.
+        If a column in `named` or `dropped` is missing; if a column is named twice, or both named and dropped; if too
+        many columns are named, or none with `only_named`; if a named column has no values or several values in a cell;
+        if no column can be chosen; if a named column, or one that outsiders may know, does not match the population; if
+        a column not in `unmatched_unique` has a value outside the population's categories; if `unmatched_unique` or
+        `hierarchies` names a column that is not chosen; or if a hierarchy file cannot be used.
     """
     require_columns(frame, [*named, *dropped], source)
     _check_named(named, dropped, source, only_named=only_named)
@@ -364,7 +370,11 @@ def _require_values(profile: ColumnProfile, source: Path) -> ColumnProfile:
 
 
 def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnProfile]:
-    """Return the columns to choose in addition to the named ones, most likely first."""
+    """Return the columns to choose in addition to the `named` ones, most likely first.
+
+    These are the columns of ranks 1 and 2; those of rank 3 if fewer than 4 columns are chosen so far; and, if fewer
+    than 2 are chosen and none is named, columns without a concept that have few values.
+    """
     by_rank: dict[int, list[ColumnProfile]] = {1: [], 2: [], 3: [], 4: []}
     for profile in candidates:
         if profile.hint is not None:

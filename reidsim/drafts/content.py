@@ -100,8 +100,8 @@ def _concept(
 def separator_of(rows: Mapping[str, int]) -> str | None:
     """Return the separator of cells with several values, as in ``I10|E11``; else None.
 
-    The parts of such cells must also occur as whole cells or in other positions. This excludes addresses and names
-    such as ``Miller, Ada``.
+    At least 5 % of the rows must contain the separator, and most parts of such cells must also occur as whole cells or
+    in other positions. This excludes addresses and names such as ``Miller, Ada``.
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Standard spelling by variant; empty if each meaning has one spelling or the column holds other values.
+        Standard spelling by variant; empty if each meaning has one spelling, a meaning does not occur, or the column
+        holds other values (more than two, numbers, or in more than a fifth of the rows).
     """
     for pair in _OPPOSITES if len(rows) <= _MOST_CATEGORIES else ():
         spelled = {meaning: [value for value in rows if names.means(value, meaning)] for meaning in pair}

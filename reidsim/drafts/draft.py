@@ -442,7 +442,8 @@ def _require_text(text: str, data: Path) -> None:
 def columns_by_use(draft: Draft) -> Mapping[str, list[ColumnProfile]]:
     """Group the columns of a draft by use.
 
-    The groups are quasi-identifiers, direct identifiers, columns that others may know, and other columns.
+    The keys are "quasi-identifier", "direct identifier", "possible" (excluded columns that an adversary may know
+    nevertheless) and "other".
     """
     chosen = {column.profile.name for column in draft.choice.chosen}
     found: dict[str, list[ColumnProfile]] = {

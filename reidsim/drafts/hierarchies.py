@@ -82,6 +82,11 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
         do not fit the column's type form one group.
     most_between : int
         Maximum number of levels between the value and its suppression.
+
+    Returns
+    -------
+    DraftHierarchy
+        With no level between the value and its suppression if the column's type or values offer none.
     """
     make = _DRAFTS.get(column.kind)
     draft = None if make is None or most_between < 1 else make(column, most_between)

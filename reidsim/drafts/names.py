@@ -28,7 +28,8 @@ class Hint:
     role : str
         ``"direct"`` if the column identifies a person or allows contact, ``"known"`` if others may know its value.
     rank : int
-        Priority as a quasi-identifier: 1 for attributes on voter lists and similar sources, up to 3.
+        Priority as a quasi-identifier: 1 (highest) for attributes on voter lists and similar sources, up to 3; 0 for
+        direct identifiers.
     source : str
         Origin of the inference: the column's ``"name"``, its ``"label"`` in the file, or its ``"values"``.
     """

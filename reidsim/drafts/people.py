@@ -50,7 +50,7 @@ class PeopleKeys:
     household : str or None
         Column whose values identify a household.
     n_rows, n_people : int
-        Number of table rows, and number of people that the key distinguishes.
+        Number of table rows, and number of people that the key distinguishes; without a person key, the number of rows.
     undecided : tuple of str
         Columns that may identify people with several rows; the user has to choose one or none.
     """
@@ -298,6 +298,7 @@ def _constant(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float,
     Parameters
     ----------
     groups : ndarray of int, shape (n_rows,)
+        Group number of each row; -1 if it has none.
     codes : ndarray of int, shape (n_rows,)
         Value codes; -1 if missing, which agrees with every value.
 

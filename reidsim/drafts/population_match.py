@@ -27,6 +27,7 @@ class ColumnMatch:
     Parameters
     ----------
     attribute : str
+        Name of the attribute.
     profile : ColumnProfile
         Profile of the column with the population's categories in place of its values, as the basis of hierarchies.
     values : dict of str to str
@@ -58,7 +59,9 @@ def match_columns(
     Parameters
     ----------
     profiles : sequence of ColumnProfile
+        Profiles of all columns.
     population : Population
+        Population whose attributes are matched.
     names : Names
         Vocabulary for names and values.
 

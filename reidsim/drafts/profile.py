@@ -57,6 +57,7 @@ class ColumnProfile:
     Parameters
     ----------
     name : str
+        Name of the column.
     kind : str
         Type of the values that are not missing; ``"identifier"`` if they identify a person or a row, ``"set"`` if a
         cell holds several values.

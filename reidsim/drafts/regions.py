@@ -22,7 +22,7 @@ class Regions:
     levels : tuple of str
         Names of the two levels, finer level first.
     region_of : dict of str to tuple of str
-        Region of each known place at each level.
+        Region of each known place in the column, at each level.
     """
 
     levels: tuple[str, str]

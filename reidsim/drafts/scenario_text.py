@@ -72,14 +72,17 @@ def scenario_text(
     Parameters
     ----------
     title : str
+        Name of the data for the scenario's title.
     data : str
         Path of the records relative to the scenario folder.
     delimiter : str or None
         Delimiter of the records; None if their file has types.
     choice : Choice
+        The quasi-identifiers.
     files : mapping of str to str
         Hierarchy file of each column that has one, relative to the scenario folder.
     prices : Prices
+        Payoff parameters.
     population : str, optional
         Recipe of the population, for journalist risk; prosecutor risk if not given.
     encoding : str, optional

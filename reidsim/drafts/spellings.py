@@ -31,6 +31,7 @@ def spelled(profile: ColumnProfile, *, merge: bool = False) -> ColumnProfile:
     Parameters
     ----------
     profile : ColumnProfile
+        Profile of a column; returned unchanged if its kind is not "category".
     merge : bool
         Whether to merge variants into the usual spelling instead of listing them.
     """
@@ -54,6 +55,7 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
     a rare value is a variant of a value at least five times as frequent, if one slip turns one into the other and both
     have at least five letters. A slip inserts, deletes or replaces a letter or swaps it with the next. Two slips are
     allowed from nine letters on. Numbers and punctuation must agree, and two countries or states are never variants.
+    Slips are not searched for among more than 3,000 different words.
 
     Parameters
     ----------
@@ -80,7 +82,10 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
 
 
 def _slips(words: Mapping[str, int]) -> dict[str, str]:
-    """Return the intended word of each rare variant: nearest, then most frequent."""
+    """Return the intended word of each rare variant: nearest, then most frequent.
+
+    `words` holds the number of rows of each word. Chains of variants are followed to their end.
+    """
     names = [word for word in words if len(word) >= _ONE_SLIP]
     distances = cdist(names, names, scorer=OSA.distance, score_cutoff=2)
     meant: dict[str, str] = {}

@@ -24,7 +24,11 @@ def share_matching(pattern: re.Pattern[str], values: Sequence[str]) -> float:
 
 
 def is_free_text(values: Sequence[str]) -> bool:
-    """Return whether values are sentences: long, many words, or several lines."""
+    """Return whether values are sentences: long, many words, or several lines.
+
+    Values are long if they have more than 60 characters on average or one has more than 500; many words are more than 5
+    on average.
+    """
     if not values:
         return False
     words = sum(len(value.split()) for value in values) / len(values)

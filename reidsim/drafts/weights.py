@@ -52,11 +52,13 @@ def are_weights(name: str, values: Sequence[str], others: Collection[str], total
     """Return whether a column holds sampling weights.
 
     The decision uses the name, or the values: their sum if the population size is given, and their spread and decimals
-    if the name is ambiguous.
+    if the name is ambiguous. Values that are all whole, or of which one is below 1 or no number, count as weights only
+    by the name.
 
     Parameters
     ----------
     name : str
+        Name of the column.
     values : sequence of str
         Values of all rows.
     others : collection of str
@@ -143,6 +145,7 @@ def with_weight(text: str, weight: str, people: float, *, several: bool = False)
     Parameters
     ----------
     text : str
+        Text of the scenario.
     weight : str
         Column name in TOML syntax.
     people : float

@@ -105,7 +105,12 @@ def load_individuals(recipe: str | Path, *, seed: int | None = None) -> Individu
 def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalResource:
     """Return the external resource of a recipe of kind ``resource``.
 
-    See `load_population`.
+    See `load_population` for the parameters.
+
+    Raises
+    ------
+    InputError
+        If the recipe is of another kind, or it or one of its files cannot be used.
     """
     made = make(recipe, seed=seed)
     if not isinstance(made, ExternalResource):
@@ -131,6 +136,7 @@ def recipe_of(path: Path, overrides: Mapping[str, object] | None = None) -> Reci
     Parameters
     ----------
     path : Path
+        Path of the TOML file.
     overrides : mapping of str to object, optional
         Values by key path that replace the recipe's.
 
@@ -163,7 +169,12 @@ def make(
     overrides : mapping of str to object, optional
         Values by key path that replace the recipe's, such as ``{"people.generations": 5}``.
     progress : callable, optional
-        Called with the task, the completed steps and all steps.
+        Called with the task, the number of completed steps and their total number; only for genealogies.
+
+    Raises
+    ------
+    InputError
+        If the recipe or one of its files cannot be used, or a seed or overrides are given for a Parquet file.
     """
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet" and (overrides or seed is not None):

@@ -32,11 +32,13 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
     Parameters
     ----------
     recipe : CensusCellsRecipe
+        Parsed recipe.
     folder : Path
         Folder of the recipe's files.
     name : str
+        Name of the population.
     expected : bool
-        Whether to return expected counts (float64) instead of a draw.
+        Whether to return expected counts (float64) instead of a draw. Numbers of people are then not rounded.
     seed : int
         Seed of the draw.
 
@@ -44,6 +46,12 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
     -------
     Population
         Population over (age, race, sex, area); its total is the number of people in all areas.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used, ages are not consecutive years or go beyond the recipe's oldest age, or a race has no
+        columns.
     """
     races = list(recipe.race.adults)
     areas, people, race_shares = _areas_by_race(recipe, folder)
@@ -80,9 +88,16 @@ def tail_weights(tail: Tail, years: int) -> Floats:
 
 
 def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
-    """Return ``people x shares`` rounded to integers with the people's sums.
+    """Return ``people x shares`` rounded to integers, shape (n, m).
 
-    The integers of each area sum to the people of the area.
+    Row i sums to ``people[i]``. Among equal remainders, the first column is rounded up.
+
+    Parameters
+    ----------
+    people : ndarray of float64, shape (n,)
+        Whole numbers of people.
+    shares : ndarray of float64, shape (n, m) or (1, m)
+        Shares of each row, with sum 1.
     """
     exact = people[:, None] * shares
     whole = np.floor(exact).astype(np.int64)

@@ -35,9 +35,11 @@ def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: i
     Parameters
     ----------
     recipe : CountsRecipe
+        Parsed recipe.
     folder : Path
         Folder of the recipe's file.
     name : str
+        Name of the population.
     seed : int, optional
         Seed for drawing missing values; default: the recipe's seed.
 
@@ -128,9 +130,9 @@ def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> At
 def _drawn(
     domain: Domain, codes: Codes, counts: Counts, row_numbers: NDArray[np.intp], seed: int, path: Path
 ) -> tuple[Codes, Counts]:
-    """Return codes with missing values drawn from complete rows.
+    """Return codes and counts with missing values drawn from complete rows.
 
-    The rows have the same known values; values are drawn for each person.
+    The missing values of each person are drawn from the complete rows with the same known values.
     """
     complete = (codes != UNKNOWN).all(axis=1)
     if not complete.any():

@@ -160,7 +160,10 @@ class Domain:
         return np.column_stack([attribute.encode(frame[attribute.name]) for attribute in self.attributes])
 
     def decode(self, codes: Codes) -> pd.DataFrame:
-        """Return the labels of codes, one categorical column per attribute."""
+        """Return the labels of codes, one categorical column per attribute.
+
+        Code -1 gives a missing value.
+        """
         return pd.DataFrame(
             {
                 attribute.name: pd.Categorical.from_codes(codes[:, position], categories=attribute.labels)
@@ -207,7 +210,7 @@ def mixed_radix_keys(
 def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the distinct rows of a table of non-negative integers.
 
-    The table may have any number of columns.
+    The table has `n` rows and may have any number of columns, including none.
 
     Returns
     -------

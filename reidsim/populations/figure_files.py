@@ -33,6 +33,7 @@ def read_figures(
     Returns
     -------
     frame : DataFrame
+        Content of the file; every value is text.
     path : Path
         Path of the file, for messages.
 

@@ -24,11 +24,15 @@ from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
 
+# Maximum number of cells of the table, which is dense: 400 MB per copy.
 _MOST_CELLS = 50_000_000
 
 
 class CountTable(Section):
-    """A CSV file of counts, one row per cell; rows of the same cell are summed, cells without a row are 0."""
+    """A CSV file of counts, one row per cell.
+
+    Rows of the same cell are added; a cell without a row has count 0.
+    """
 
     file: str = Field(description="CSV file with one row per cell; rows of the same cell are added")
     columns: dict[str, str] = Field(min_length=1, description="column of the file, by attribute")
@@ -36,7 +40,10 @@ class CountTable(Section):
 
 
 class StartingPoint(Section):
-    """The starting table, which determines the association of attributes: a population or a table of counts."""
+    """The starting table: a population or a table of counts.
+
+    It determines the odds ratios of the attributes.
+    """
 
     population: str | None = Field(default=None, description="population that gives the odds ratios")
     attributes: tuple[str, ...] = Field(default=(), description="attributes of the population to use; default: all")
@@ -88,11 +95,13 @@ def fitted_population(
     Parameters
     ----------
     recipe : FittedRecipe
+        Parsed recipe.
     start : Population or None
         The population that ``recipe.start`` names, if any.
     folder : Path
         Folder of the recipe's files.
     name : str
+        Name of the population.
     expected : bool
         Whether to return the fitted counts (float64) instead of drawing people from them.
     seed : int

@@ -26,6 +26,7 @@ class Individuals:
     Parameters
     ----------
     domain : Domain
+        Attributes and their values.
     codes : ndarray of int32, shape (n_people, n_attributes)
         Codes of the people's values; ``UNKNOWN`` (-1) for a missing value.
     name : str

@@ -35,6 +35,7 @@ class PeopleList:
     Parameters
     ----------
     name : str
+        Name of the list.
     person : ndarray of int64, shape (n_records,)
         True person of each record, in random order, or -1 for records about other people. No person has two records.
     columns : mapping of str to ndarray of int64, shape (n_records,)
@@ -55,7 +56,7 @@ class PeopleList:
 
     @property
     def coverage(self) -> float:
-        """Share of the people in the list."""
+        """Share of the `n_people` people who have a record in the list."""
         return float((self.person >= 0).sum() / self.n_people)
 
     @cached_property
@@ -78,7 +79,8 @@ class ListRule:
     chance : ndarray of float64, shape (n_people,)
         Probability that each person is in the list; with `size`, weight of the person in the draw.
     size : int, optional
-        Number of records, drawn sequentially without replacement with these weights.
+        Number of records; people are drawn one after the other without replacement, with these weights. Default: each
+        person is drawn independently.
     errors : mapping of str to float
         Probability that a value is wrong, by attribute. A wrong value is the value of a random person with another
         value.
@@ -107,6 +109,7 @@ def draw_lists(
     people : mapping of str to ndarray of int64, shape (n_people,)
         Values as integers of 0 or more, by attribute; ``UNKNOWN`` (-1) for a missing value.
     rules : mapping of str to ListRule
+        Parameters of each list, by name.
     correlation : float or mapping
         See `membership_numbers`.
     membership, contents : callable
@@ -143,6 +146,7 @@ def membership_numbers(
         variance from a common factor; or a value in (-1, 1) by pair of names (0 for other pairs), in which case each
         list is drawn conditional on the lists before it.
     n_people : int
+        Number of people.
     streams : callable
         Function that returns the random generator of a list, given its name.
 

@@ -34,6 +34,7 @@ class PopulationFile:
     Parameters
     ----------
     path : Path
+        Path of the file.
     rows : int
         Number of rows of the table.
     people : float
@@ -69,15 +70,19 @@ def populate(
         New file with suffix ``.parquet``. The true links of an external resource are not in this file; they are written
         to ``NAME.truth.parquet`` in the same folder.
     counts : {"sample", "expected"}
+        Whether people are drawn or expected counts are written; the latter only for recipes that have them.
     seed : int, optional
+        Seed of the draw. Default: the recipe's seed.
     overrides : mapping of str to object, optional
+        Values by key path that replace the recipe's.
     progress : callable, optional
         See `reidsim.populations.catalogue.make`.
 
     Raises
     ------
     InputError
-        If the recipe cannot be used, or the file exists or cannot be written.
+        If the recipe cannot be used or has no expected counts, the file or its ``.truth.parquet`` exists, or a file
+        cannot be written.
     """
     output = Path(output)
     if output.suffix != ".parquet":

@@ -28,6 +28,7 @@ class Population:
     Parameters
     ----------
     domain : Domain
+        Attributes and their values.
     cells : ndarray of int32, shape (n_cells, n_attributes)
         Codes of the cells with people; each cell occurs once.
     counts : ndarray of int64, shape (n_cells,)
@@ -62,9 +63,9 @@ class Population:
     def from_records(
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
-        """Return a population from rows of codes, shape (n, m).
+        """Return a population from rows of codes over the domain, shape (n, n_attributes).
 
-        Each row is one person or `counts` people.
+        Each row is one person, or with `counts`, shape (n,), that many people. Equal rows are added.
         """
         first, inverse = distinct_rows(list(codes.T), len(codes))
         if counts is not None and (counts < 0).any():

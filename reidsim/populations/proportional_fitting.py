@@ -59,6 +59,7 @@ class FittedTable:
     Parameters
     ----------
     table : ndarray of float64
+        Fitted table, with the shape of the starting table.
     rounds : int
         Number of rounds; in each round, the table is scaled to all margins in turn.
     error : float
@@ -165,9 +166,9 @@ def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain)
 
 
 def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain) -> None:
-    """Set cells with a margin of 0 to 0.
+    """Set cells with a margin of 0 to 0, in place.
 
-    Check that every positive margin still has a positive cell.
+    Raises InputError if a positive margin then has no positive cell.
     """
     for margin in margins:
         table *= margin.spread((margin.target > 0).astype(np.float64), table.ndim)

@@ -33,7 +33,10 @@ class RecipeHead(Section):
 
 
 class CountsRecipe(RecipeHead):
-    """Recipe for a CSV or Parquet file with one row per person, or one row per cell with a count."""
+    """Recipe for a CSV or Parquet file of people.
+
+    The file has one row per person, or one row per cell with a count.
+    """
 
     kind: Literal["counts"] = Field(description="kind of recipe")
     file: str = Field(description="CSV file with a header, or Parquet file")
@@ -71,7 +74,7 @@ class Areas(Section):
 
 
 class Hispanic(Section):
-    """Hispanic adults, who are counted without race, and their distribution over races."""
+    """Hispanic adults, who are counted without race, and their shares by race."""
 
     column: str = Field(description="column of the area file with the number of these adults")
     percent: dict[str, Percent] = Field(description="percentage of these adults in each race; scaled to a sum of 100")
@@ -88,7 +91,10 @@ class Race(Section):
 
 
 class Tail(Section):
-    """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last single age in the data."""
+    """Distribution of the people above the last single age in the data.
+
+    The k-th year above it has the weight ``exp(-linear k - quadratic k**2)``.
+    """
 
     linear: Annotated[float, Field(ge=0)] = Field(
         description="coefficient in the weight exp(-linear k - quadratic k^2) of the k-th year above the last "
@@ -98,7 +104,10 @@ class Tail(Section):
 
 
 class Age(Section):
-    """Single years of age; the last row of the file counts all people of this age and older."""
+    """The file with the number of people by single year of age.
+
+    Its last row counts all people of this age and older.
+    """
 
     attribute: str = Field(description="name of the age attribute")
     file: str = Field(description="CSV file with one row per year of age, without gaps")
@@ -115,9 +124,10 @@ class Sex(Section):
 
 
 class CensusCellsRecipe(RecipeHead):
-    """Recipe of people by area, race, sex and age, combined from counts by area and counts by age.
+    """Recipe of people by area, race, sex and age.
 
-    An area without adults gets the distribution of races of all areas together.
+    They are combined from counts by area and counts by age. An area without adults gets the distribution of races of
+    all areas together.
     """
 
     kind: Literal["census-cells"] = Field(description="kind of recipe")
@@ -129,7 +139,10 @@ class CensusCellsRecipe(RecipeHead):
 
 
 class Sf1Recipe(RecipeHead):
-    """Recipe for the 2010 Census Summary File 1: a geography file and the segments with tables PCT12A to PCT12G."""
+    """Recipe for the 2010 Census Summary File 1.
+
+    It reads a geography file and the segments with tables PCT12A to PCT12G.
+    """
 
     kind: Literal["sf1"] = Field(description="kind of recipe")
     folder: str = Field(description="folder with the unzipped files")

@@ -23,6 +23,7 @@ def draw_registry(
     size : int
         Number of people in the registry.
     rng : numpy.random.Generator
+        Source of the draw.
     name, source : str
         Name and source of the registry.
 

@@ -36,7 +36,7 @@ class CoverageByGroup(Section):
     def chances(self, codes: NDArray[np.integer], categories: Sequence[str]) -> Floats:
         """Return each person's probability to be listed, shape (n_people,).
 
-        `codes` are the codes of the attribute.
+        `codes` holds each person's code of the attribute, and `categories` the attribute's values.
 
         Raises
         ------
@@ -70,9 +70,9 @@ Coverage = Share | CoverageByGroup | Annotated[tuple[CoverageByGroup, ...], Fiel
 
 
 class ResourceRecipe(RecipeHead):
-    """Recipe of a file about some people of a population, such as a genealogy database.
+    """Recipe of a file about some people of a population.
 
-    At least one of ``size`` and ``coverage`` is required.
+    An example is a genealogy database. At least one of ``size`` and ``coverage`` is required.
     """
 
     kind: Literal["resource"] = Field(description="kind of recipe")
@@ -141,9 +141,9 @@ class ExternalResource:
         return self.records.n_people / self.n_people
 
     def record_of(self) -> NDArray[np.int64]:
-        """Return the record of each person of the population, shape (n_people,).
+        """Return the row of each person's record, shape (n_people,).
 
-        The result is -1 for people without a record.
+        The result is -1 for people of the population without a record.
         """
         record = np.full(self.n_people, -1, dtype=np.int64)
         record[self.person] = np.arange(len(self.person))
@@ -153,10 +153,22 @@ class ExternalResource:
 def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Generator, *, name: str) -> ExternalResource:
     """Draw the resource of a recipe from its population.
 
+    Parameters
+    ----------
+    recipe : ResourceRecipe
+        Parsed recipe.
+    world : Individuals
+        The population that the recipe names.
+    rng : numpy.random.Generator
+        Source of the draw.
+    name : str
+        Name of the resource.
+
     Raises
     ------
     InputError
-        If an attribute or value does not exist, or no person can be listed.
+        If an attribute or value does not exist, a person has no probability, or fewer people can be listed than
+        required.
     """
     chance = np.ones(world.n_people)
     if isinstance(recipe.coverage, float):
@@ -181,16 +193,17 @@ def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Gener
 def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
     """Return the people who get a record.
 
-    Each gets one with a probability, or exactly `size` people get one.
+    Each person gets one independently with the person's probability, or exactly `size` people get one.
 
     Parameters
     ----------
     chance : ndarray of float64, shape (n_people,)
         Probability that a person has a record, independent of other people; with `size`, weight of the person in the
-        draw.
+        draw without replacement.
     rng : numpy.random.Generator
+        Source of the draw.
     size : int, optional
-        Number of records.
+        Number of records. Default: each person is drawn independently.
 
     Returns
     -------
@@ -230,9 +243,11 @@ def with_values_missing(
     Parameters
     ----------
     codes : ndarray of int32, shape (n_records, n_attributes)
+        Codes of the file.
     missing : mapping of int to float
-        Share of missing values, by column.
+        Share of missing values, by position of the column.
     rng : numpy.random.Generator
+        Source of the draw.
     """
     codes = codes.copy()
     for share in dict.fromkeys(missing.values()):

@@ -28,9 +28,11 @@ def complete_records(
     Parameters
     ----------
     population : Population
+        People whose values are drawn.
     codes : ndarray of int32, shape (n_records, n_attributes)
         Codes over ``population.domain``; ``UNKNOWN`` (-1) for values to draw.
     rng : numpy.random.Generator
+        Source of the draws.
     among : ndarray of bool, shape (n_cells,), optional
         Mask of the cells that may be drawn; default: all cells.
     row_numbers : ndarray of int, shape (n_records,), optional
@@ -43,7 +45,7 @@ def complete_records(
     Raises
     ------
     InputError
-        If no person in the population agrees with the known values of a record.
+        If no person in the cells that may be drawn agrees with the known values of a record.
     """
     completed = codes.copy()
     names = np.arange(1, len(codes) + 1) if row_numbers is None else row_numbers

@@ -78,9 +78,11 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
     Parameters
     ----------
     recipe : Sf1Recipe
+        Parsed recipe.
     folder : Path
         Folder of the recipe; ``recipe.folder`` is relative to it.
     name : str
+        Name of the population.
 
     Returns
     -------
@@ -147,7 +149,7 @@ def _read_header(path: Path) -> list[_Zcta]:
 def _read_table(path: Path, table: str, records: list[_Zcta]) -> Integers:
     """Return a table's people by ZCTA, sex and age, shape (n_records, 2, 103).
 
-    Check its totals.
+    Ages are 0 to 99, 100-104, 105-109, and 110 and over. Raises InputError if the cells do not add up to the totals.
     """
     # Segments also have lines for tracts, places and other areas; only the lines of ZCTAs are parsed.
     rows = {record.logrecno: row for row, record in enumerate(records)}
@@ -198,7 +200,7 @@ def _whole_number(text: str, problem: str, path: Path, where: str) -> int:
 def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
     """Return people by single year of age, shape (n, 5, 2, oldest + 1).
 
-    `by_race`, shape (n, 5, 2, 103), has grouped ages.
+    `by_race`, shape (n, 5, 2, 103), has people by ZCTA, race, sex and age, with the ages of `_read_table`.
     """
     parts = [by_race[..., :_SINGLE_AGES]]
     ends = (*_GROUPED_AGES[1:], oldest + 1)

@@ -72,8 +72,8 @@ class AgeFigure(Figure):
 class FiguresByAge(Section):
     """A probability for all ages together, by age group, or both.
 
-    Each probability has exactly one of ``source``, ``assumed`` and ``calibrated``. If there are age groups, the
-    probability is 0 for ages outside them.
+    Each probability has exactly one of ``source``, ``assumed`` and ``calibrated``. If there are age groups, they apply
+    to people of a known age, and an age outside them is an error.
     """
 
     overall: Figure | None = Field(default=None, description="figure for people of all ages together")
@@ -91,7 +91,7 @@ class FiguresByAge(Section):
     def at(self, ages: Ages) -> Floats:
         """Return the probability at each age, same shape as `ages`.
 
-        The result is NaN for ages outside all groups.
+        Without age groups, it is the overall probability. Otherwise, it is NaN for ages outside all groups.
         """
         if self.overall is not None and not self.by_age:
             return np.full(ages.shape, self.overall.probability)
@@ -103,7 +103,7 @@ class FiguresByAge(Section):
 
 
 class SocialMediaRecipe(RecipeHead):
-    """Recipe of the probability that each attribute can be learned from a person's posts."""
+    """Recipe of the probability that posts reveal each attribute of a person."""
 
     kind: Literal["social-media"] = Field(description="kind of recipe")
     platform: str = Field(description="name of the social-media platform")
@@ -123,6 +123,7 @@ class SocialMediaModel:
     Parameters
     ----------
     recipe : SocialMediaRecipe
+        Parsed recipe.
     name : str
         Name in messages.
     """
@@ -167,6 +168,7 @@ class SocialMediaModel:
         Parameters
         ----------
         attribute : str
+            Attribute of the recipe.
         age : int or ndarray of int, optional
             In years; people of all ages together, if not given.
 

@@ -24,6 +24,7 @@ Groups = dict[str, Members]
 REST = "otherwise"
 _RANGE = re.compile(r"(\d{0,18})\.\.(\d{0,18})")
 
+# Maximum number of combinations of groups; arrays with one entry or row per combination are stored.
 _TOO_MANY_COMBINATIONS = 10**7
 
 
@@ -34,6 +35,7 @@ class GroupedAttribute:
     Parameters
     ----------
     attribute : Attribute
+        Attribute whose values are grouped.
     labels : tuple of str
         Names of the groups.
     codes : ndarray of int32, shape (n_values,)
@@ -63,6 +65,7 @@ class Combinations:
     Parameters
     ----------
     grouped : sequence of GroupedAttribute
+        The attributes with their groups.
 
     Raises
     ------
@@ -82,7 +85,7 @@ class Combinations:
     def of_codes(self, columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
         """Return the combination number of each of `n` people, given their codes.
 
-        Codes have one column per attribute.
+        `columns` holds the codes of each attribute, shape (n,).
         """
         numbers = np.zeros(n, dtype=np.int64)
         for g, codes in zip(self.grouped, columns, strict=True):
@@ -93,7 +96,7 @@ class Combinations:
     def of_labels(self, columns: Sequence[pd.Series[str]], n: int) -> NDArray[np.int64]:
         """Return the combination number of each of `n` rows of a table, given group names.
 
-        The result is -1 if one is unknown.
+        `columns` holds the group names of each attribute. The result is -1 where a name is unknown.
         """
         numbers = np.zeros(n, dtype=np.int64)
         unknown = np.zeros(n, dtype=np.bool_)

@@ -33,6 +33,7 @@ RACES = {"W": "White", "B": "Black", "I": "AIAN", "A": "API", "P": "API", "O": "
 SEXES = {"M": "Male", "F": "Female"}
 _UNDESIGNATED = "U"
 
+# Oldest plausible age in years.
 _OLDEST = 120
 # Maximum number of digits of an age; the layout has three, but numbers that denote an unknown age may be longer.
 _AGE_DIGITS = 9
@@ -163,7 +164,10 @@ def read_voter_file(
 
 
 def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain | None, *, name: str) -> Population:
-    """Return the population of a recipe of kind ``voter-file``; see `read_voter_file`."""
+    """Return the population of a recipe of kind ``voter-file``; see `read_voter_file`.
+
+    The path of the file is relative to `folder`. The population's source reports the numbers of kept and dropped rows.
+    """
     path = folder / recipe.file
     voters, report = read_voter_file(
         path, statuses=recipe.statuses, ages_missing=recipe.ages_missing, within=within, name=name

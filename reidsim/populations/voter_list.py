@@ -85,7 +85,10 @@ class ProfileOverrides(Section):
 
 
 class Coverage(Section):
-    """A CSV file with the share of listed adults by group, instead of one share for all adults."""
+    """A CSV file with the share of listed adults by group.
+
+    It replaces the single share for all adults.
+    """
 
     file: str = Field(description="CSV file with one row per combination of values or groups")
     share: str = Field(description="column of the file with the shares")
@@ -97,10 +100,11 @@ class Coverage(Section):
 
 
 class VoterListRecipe(RecipeHead):
-    """Recipe of a state's voter list: registered adults, with the attributes that the state's list contains.
+    """Recipe of a state's voter list.
 
-    Exactly one of ``attributes.age`` and ``attributes.year_of_birth`` is required. An attribute that is not named in
-    ``attributes`` is not in the list.
+    The list has registered adults, with the attributes that the state's list contains. Exactly one of
+    ``attributes.age`` and ``attributes.year_of_birth`` is required. An attribute that is not named in ``attributes`` is
+    not in the list.
     """
 
     kind: Literal["voter-list"] = Field(description="kind of recipe")
@@ -136,11 +140,13 @@ def voter_list_population(
     Parameters
     ----------
     recipe : VoterListRecipe
+        Parsed recipe.
     population : Population
         The population that the recipe names.
     folder : Path
         Folder of the recipe's files.
     name : str
+        Name of the list.
     expected : bool
         Whether to return expected counts (float64) instead of a draw.
     seed : int
@@ -199,7 +205,8 @@ def adult_cells(
 ) -> NDArray[np.intp]:
     """Return the positions of the cells with people of voting age in the list's state.
 
-    If the population has years of birth, people are of voting age if they turn 18 by the end of the reference year.
+    If the population has years of birth, people are of voting age if they turn 18 by the end of the reference year. If
+    it has no attribute for the state, all people count as people of the state.
 
     Raises
     ------

@@ -23,9 +23,18 @@ _REGISTERED, _ADULTS = "registered_eavs2018", "vap_2020"
 
 
 class Assumption(NamedTuple):
-    """An assumed value, with the reason for the assumption.
+    """An assumed value of a fact that was not found or had no clear answer.
 
-    The fact was not found or had no clear answer.
+    Attributes
+    ----------
+    fact : str
+        Name of the fact, such as ``"birth"`` or ``"registered_share"``.
+    found : str
+        Entry of the table of facts.
+    value : str
+        Assumed value; ``"average"`` for the average registered share of all states.
+    reason : str
+        Reason for the assumption.
     """
 
     fact: str
@@ -52,7 +61,7 @@ class VoterProfile:
         People who may obtain the list, in the words of EAC 2020.
     registered_share : float
         Probability that an adult is listed: number of people registered in 2018 divided by the number of people of
-        voting age in 2020.
+        voting age in 2020; an assumed value if the ratio is unknown or above 1.
     assumptions : tuple of Assumption
         The facts above that are assumptions.
     """

@@ -53,6 +53,11 @@ class KnowledgeLinker:
     coverage : float
         Probability that a person is among `people`, as the adversary believes.
 
+    Raises
+    ------
+    InputError
+        If `people` have other categories than the lattice, or a kind of person may have more than 1,048,576 knowledge
+        sets.
     """
 
     # Without a separate registry, the records are linked to all people.

@@ -48,8 +48,8 @@ class Assessment:
     probability : ndarray of float64, shape (n_sets,)
         Probability of each set, averaged over persons.
     chances : ndarray of float64, shape (3, n_sets)
-        Probability that a sample unique on the set is a population unique, and the two ends of its interval; NaN if
-        the population is known.
+        Probability that a sample unique on the set is a population unique, and the lower and upper end of its interval;
+        NaN if the population is known.
     uniqueness : tuple of UniquenessEstimate or None
         Estimate of each probability; None for sets without an estimate.
     n_cells : int
@@ -133,10 +133,10 @@ def assess(
     Raises
     ------
     InputError
-        If persons, records and knowledge do not fit together; if a person's record does not include the person's
-        values; if the population is known and records are generalized; if there are too many sets for the exact
-        method; if the Monte Carlo method has no generator; or if people have several records, and these are generalized
-        in different ways or sets are drawn.
+        If a person's record does not include the person's values; if the population is smaller than the sample, or is
+        known and lacks a person; if the population is known and records are generalized; if there are too many sets for
+        the exact method; if the Monte Carlo method has no generator; or if people have several records, and these are
+        generalized in different ways or sets are drawn.
     """
     n = knowledge.n_persons
     by_position = {knowledge.attributes.index(name): tree for name, tree in (trees or {}).items()}

@@ -41,6 +41,10 @@ Progress = Callable[[int, int], None]
 class SetTotals:
     """Sums over persons of the quantity behind each risk, by kind and knowledge set.
 
+    Given a knowledge set, the quantities of a person are: 1 if only the person's own record matches, else 0
+    (prosecutor); the same times the probability that a sample unique is a population unique (journalist); and one over
+    the number of matching records (marketer).
+
     Parameters
     ----------
     prosecutor, journalist, marketer : ndarray of float64, shape (n_kinds, n_sets)
@@ -66,10 +70,10 @@ class Risks:
     marketer : ndarray of float64
         Expectation of 1 / number of matching records.
     journalist_square, marketer_square : ndarray of float64
-        Expectations of the squares of the quantities behind the two risks.
+        Expectations over the knowledge sets of the squares of the quantities behind the two risks; see `SetTotals`.
     journalist_low, journalist_high : ndarray of float64
         Interval of `journalist`: its values if every probability that a sample unique is a population unique is at the
-        lower or upper end of its interval.
+        lower or upper end of its interval; equal to `journalist` without intervals.
     trials : int, optional
         Number of knowledge sets drawn; None if the expectation is exact.
     totals : SetTotals, optional

@@ -170,6 +170,6 @@ class Knowledge:
 
 
 def everything(attributes: tuple[str, ...], n_persons: int) -> Knowledge:
-    """Return the worst case: every attribute of every person is known."""
+    """Return the knowledge in the worst case: all attributes of all persons, for free."""
     profile = SourceProfile((AttributeGroup(attributes),))
     return Knowledge(attributes, (Source("worst-case", (profile,), np.zeros(n_persons, dtype=np.intp)),))

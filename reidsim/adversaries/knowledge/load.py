@@ -47,7 +47,7 @@ class RecordsFile:
     path : str or Path
         Path of the file.
     columns : mapping of str to str
-        Column name by attribute, if the names differ.
+        Column name by attribute, for attributes whose column has another name.
     """
 
     path: str | Path
@@ -289,7 +289,8 @@ def _ages(
 ) -> NDArray[np.int64]:
     """Return the age of each person, in years.
 
-    If only the year of birth is known, it is the age reached in the reference year.
+    With a year of birth, it is the age reached in the reference year. Raises an error if the value of a person is not a
+    whole number or gives an age outside 0 to 130.
     """
     name = age if year_of_birth is None else year_of_birth
     assert name is not None  # noqa: S101 - ensured by the schemas; for the type checker
@@ -315,7 +316,10 @@ def _position(domain: Domain, name: str, where: str) -> int:
 
 
 def _column(domain: Domain, persons: Codes, name: str) -> Codes:
-    """Return the codes of an attribute that controls the knowledge, one per person."""
+    """Return the codes of an attribute that controls the knowledge, one per person.
+
+    Raises an error if a person's value is generalized.
+    """
     column = persons[:, domain.position(name)]
     generalized = column >= domain[name].size
     if generalized.any():

@@ -47,8 +47,8 @@ class MaskedRecordLinker:
     Raises
     ------
     InputError
-        If an attribute or a value is missing in the register, if the knowledge is about other subjects, or if the
-        groups of a level lack a value or split the groups of the previous level.
+        If an attribute or a value is missing in the register, or if the groups of a level lack a value or split the
+        groups of the previous level.
     """
 
     def __init__(

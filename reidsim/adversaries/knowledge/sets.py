@@ -14,6 +14,7 @@ from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
 
+# Maximum number of knowledge sets per kind of person that are listed, which limits memory; more sets must be drawn.
 _MOST_LISTED = 2**20
 
 
@@ -42,7 +43,7 @@ class KnowledgeSets:
 
 
 def count_sets(knowledge: Knowledge) -> int:
-    """Return an upper bound on the number of knowledge sets per kind of person."""
+    """Return an upper bound on the number of knowledge sets of any one kind of person."""
     return max((_most_sets(kind) for kind in knowledge.kinds), default=1)
 
 
@@ -107,7 +108,7 @@ def _sets_of(knowledge: Knowledge, profiles: Sequence[SourceProfile]) -> dict[in
 
 
 def _told(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
-    """Return the sets that a source can reveal, with their probabilities."""
+    """Return the probability of each set that a source can reveal, by bit mask."""
     told = {0: profile.presence} if profile.presence > 0 else {}
     for group in profile.groups:
         bits, p = knowledge.mask(group.attributes), group.probability

@@ -98,9 +98,10 @@ class SetUniqueness(NamedTuple):
     Attributes
     ----------
     chances : ndarray of float64, shape (3, n_sets)
-        Probability and the two ends of its interval; 0 for sets on which no record is unique.
+        Probability, and the lower and upper end of its interval; 0 for sets on which no record is unique, unless the
+        probability is fixed.
     estimates : tuple of UniquenessEstimate or None
-        Estimate of each probability; None for sets without an estimate.
+        Estimate of each probability; None if it is fixed or no record is unique on the set.
     """
 
     chances: Floats

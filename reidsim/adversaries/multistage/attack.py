@@ -28,7 +28,8 @@ class PlanLinkage(Linkage):
     Parameters
     ----------
     plans : tuple of tuple of int
-        Inference stages of each plan; plans with fewer stages first, then in declared order.
+        Inference stages of each plan, as positions in `MultistageAttack.inferences`. Plans with fewer stages come
+        first, then plans with earlier stages; plan 0 has none.
     plan_believed, plan_success : ndarray of float64, shape (n_plans, n)
         Success probability, as the adversary believes and in truth.
     prices : ndarray of float64, shape (n_plans,)
@@ -43,7 +44,8 @@ class PlanLinkage(Linkage):
     def inaccurate(self, accuracy: float, expected: float) -> PlanLinkage:
         """Return the linkage through a resource with wrong entries, for every plan.
 
-        The resource of the last stage has the wrong entries, so the success probability of every plan changes.
+        The resource of the last stage has the wrong entries, so the success probability of every plan changes. See
+        `Linkage.inaccurate` for the parameters.
         """
         sizes = super().inaccurate(accuracy, expected)
         return replace(
@@ -98,10 +100,11 @@ class MultistageAttack:
 
     The adversary can skip any inference stage. A plan is the set of stages used. Its believed success probability is
     the product of the stages' confidences, divided by the number of people in the registry who match all released and
-    inferred values. A stage is unavailable if its confidence is below the threshold; a plan is unavailable if no person
-    matches. The adversary chooses the plan with the highest believed payoff ``gain x success - prices - cost``; a plan
-    with more stages must be strictly better. The adversary attacks if that payoff is above 0. The true success
-    probability is 1 / matching people if all inferred values are correct and the target is in the registry, else 0.
+    inferred values. A stage is unavailable if its confidence is 0 or below the threshold; a plan is unavailable if one
+    of its stages is, or if no person matches. The adversary chooses the plan with the highest believed payoff ``gain x
+    success - prices - cost``; a plan with more stages must be strictly better. The adversary attacks if that payoff is
+    above 0. The true success probability is 1 / matching people if all inferred values are correct and the target is in
+    the registry, else 0.
 
     An overconfident adversary believes that an inference is correct if its confidence reaches the threshold: the
     believed success probability of a plan is 1 / matching people. This affects its decisions, not the true success
@@ -219,7 +222,7 @@ class MultistageAttack:
 def best_plan(gain: float | Floats, believed: Floats, prices: Floats) -> NDArray[np.int64]:
     """Return each record's plan with the highest payoff of a single attempt, (n,).
 
-    A plan with more stages must be strictly better.
+    Among equal payoffs, the first plan is used; plans with fewer stages come first in a `PlanLinkage`.
 
     Parameters
     ----------
@@ -229,6 +232,11 @@ def best_plan(gain: float | Floats, believed: Floats, prices: Floats) -> NDArray
         Believed success probability of each plan.
     prices : ndarray of float64, shape (n_plans,)
         Price of each plan, in currency units per record.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Position of the plan.
     """
     plan = np.zeros(believed.shape[1], dtype=np.int64)
     best = gain * believed[0] - prices[0]
@@ -252,8 +260,23 @@ def two_stage_attack(
 ) -> MultistageAttack:
     """Return the two-stage attack of Wan et al. 2021.
 
-    The first stage infers the surname through a genealogy; the second one links surname and demographics to a registry.
-    Defaults follow the paper: gain 150, cost 10, theta .5, N_e 10,000.
+    The first stage infers the surname through the resource "genealogy"; the second one links surname and demographics
+    to the resource "registry". Defaults follow the paper.
+
+    Parameters
+    ----------
+    loci : tuple of str
+        Loci from which the surname is inferred.
+    mutation_rates : ndarray of float64, shape (n_loci,)
+        Mutations of each locus per generation.
+    linked : tuple of str
+        Attributes used for linkage in addition to the surname.
+    gain, cost : float or ndarray of float64, shape (n_records,)
+        Gain from a success and cost of an attack, in currency units per record.
+    confidence_threshold : float
+        theta, lowest confidence at which the first stage is available.
+    effective_population : float
+        N_e, effective population size.
     """
     ancestry = Ancestry(np.asarray(mutation_rates, dtype=np.float64), effective_population)
     stages = (InferSurname(loci, ancestry), Identify((*linked, "surname")))

@@ -25,6 +25,7 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 Integers = NDArray[np.int64]
 
+# Maximum number of inference stages: each doubles the number of plans.
 _MOST_INFERENCES = 8
 
 # Maximum number of cached surnames; the cache keeps the most recent sets of released loci.
@@ -34,7 +35,9 @@ _MOST_KEPT = 20_000_000
 class _Plan(NamedTuple):
     """Stages used so far and their result; arrays of shape (n,).
 
-    The confidence is the confidence on which the adversary acts.
+    `inferred` holds the inferred values by attribute. `confidence` is the product of the stages' confidences on which
+    the adversary acts; 0 if the plan is unavailable. `right` is true where all inferred values are true. `price` is the
+    total price of the stages.
     """
 
     stages: tuple[int, ...]
@@ -73,8 +76,9 @@ class MultistageLinker:
     Raises
     ------
     InputError
-        If a stage needs an attribute that is neither released nor inferred, if its resource lacks a column, or if a
-        target who should be in the registry is not there.
+        If there are more than 8 inference stages; if a stage needs an attribute that is neither in the space nor
+        inferred earlier; if a resource or one of its columns is missing; or if a target who should be in the registry
+        is not there.
     """
 
     attack: MultistageAttack
@@ -101,7 +105,7 @@ class MultistageLinker:
     def looked_at(self) -> tuple[str, ...]:
         """Attributes on which linkage depends.
 
-        A stage is not used if its attribute is released unchanged.
+        Inferred attributes are included: a stage is not used if its attribute is released unchanged.
         """
         return (*self.attack.looked_at, *(stage.infers for stage in self.attack.inferences))
 
@@ -169,7 +173,11 @@ class MultistageLinker:
         return linked.as_believed() if self.world.is_guessed(identify.resource) else linked
 
     def _among(self, plan: _Plan, released: dict[str, int], rows: Rows) -> NDArray[np.bool_]:
-        """Return whether each target is among the final candidates of a plan, (n,)."""
+        """Return whether each target is among the final candidates of a plan, (n,).
+
+        Without a drawn list, this is whether all inferred values are true and the target is in the registry. In a drawn
+        list, the target's own row must match; a missing value matches.
+        """
         identify, world = self.attack.identify, self.world
         if identify.resource not in world.lists:
             return plan.right if world.registered is None else plan.right & world.registered[rows]
@@ -183,9 +191,9 @@ class MultistageLinker:
     def _extended(
         self, plans: list[_Plan], number: int, stage: Inference, released: dict[str, int], rows: Rows
     ) -> list[_Plan]:
-        """Return each plan with one more stage.
+        """Return each plan extended by one more stage.
 
-        Confidence 0 marks targets for which the plan is unavailable.
+        Confidence 0 marks targets for which the extended plan is unavailable.
         """
         from_loci = self._surnames(number, stage, released, rows) if isinstance(stage, InferSurname) else None
         truth = self.world.targets.column(stage.infers)[rows]
@@ -263,7 +271,10 @@ class MultistageLinker:
     def _matching(
         self, resource: str, on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers], rows: Rows
     ) -> Integers:
-        """Return the number of rows of a resource that match each target."""
+        """Return the number of people in a resource who match each target, (n,).
+
+        A missing value in the resource matches every value.
+        """
         link = _link(on, released, inferred)
         groups, queries = self._row_groups(resource, link), self._queries(link, inferred, rows)
         if isinstance(groups, OpenRowGroups):

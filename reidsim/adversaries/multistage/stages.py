@@ -20,7 +20,7 @@ class InferSurname:
     loci : tuple of str
         Loci that the adversary uses if they are released.
     ancestry : Ancestry
-        Mutation rates of the loci.
+        Mutation rates of the loci, in the order of `loci`, and effective population size; used by "tmrca" only.
     resource : str
         Name of the genealogy, a table with these loci and the surname.
     infers : str
@@ -29,9 +29,15 @@ class InferSurname:
         Distance measure: time to the most recent common ancestor, which gives a confidence; or the sum of differences
         in repeats, with confidence 1.
     candidate_share : float
-        Share of the highest number of agreeing loci that a man needs to be a candidate.
+        Number of agreeing loci that a man of the genealogy needs to be a candidate, as a share of the highest such
+        number of any man; used by "tmrca" only.
     price : float
         Price of the stage, in currency units per record; 0 or more.
+
+    Raises
+    ------
+    InputError
+        If a locus is named twice.
     """
 
     loci: tuple[str, ...]
@@ -51,8 +57,8 @@ class InferByLinkage:
     """Stage that infers an attribute as the most frequent value of matching rows.
 
     A row of the resource matches if it agrees with every known value of the target, released or inferred, among the
-    attributes `on`. The confidence is the share of matching rows with the inferred value. Among equally frequent
-    values, the first one found is used.
+    attributes `on`. Rows that lack a value used by the stage are ignored. The confidence is the share of matching rows
+    with the inferred value. Among equally frequent values, the value with the earliest row is used.
 
     Parameters
     ----------
@@ -64,6 +70,11 @@ class InferByLinkage:
         Attributes used for linkage if they are known.
     price : float
         Price of the stage, in currency units per record; 0 or more.
+
+    Raises
+    ------
+    InputError
+        If an attribute of `on` is named twice or is the inferred attribute.
     """
 
     infers: str
@@ -87,6 +98,11 @@ class Identify:
         Attributes used for linkage if they are known, released or inferred. Without attributes, all people match.
     resource : str
         Name of the registry.
+
+    Raises
+    ------
+    InputError
+        If an attribute is named twice.
     """
 
     on: tuple[str, ...]

@@ -30,6 +30,8 @@ from reidsim.linkage.surname_inference.tmrca import (
 
 Integers = NDArray[np.int64]
 
+# Maximum number of places per target in the cache of inferences, as a power of two; more places need more memory, fewer
+# places repeat more inferences.
 _MEMO_BITS = 14
 # Inferred surnames are cached for all targets if each target then has at least the first number of places, and all
 # targets together have at most the second.
@@ -57,7 +59,8 @@ class TwoStageArrays(NamedTuple):
     tables, genealogy : AncestryTables, GenealogyArrays
         Tables of ancestry, and the genealogy.
     candidate_share, threshold, price : float
-        Candidate rule, theta and the price of the first stage.
+        Of the first stage: rule for candidates (see `InferSurname`), lowest confidence at which it is available, and
+        price in currency units per record.
     overconfident : bool
         Whether a surname inferred with a confidence of theta or more is believed to be correct.
     gain, cost : ndarray of float64, shape (n_targets,)
@@ -71,7 +74,7 @@ class TwoStageArrays(NamedTuple):
     form_columns : ndarray of int64, shape (n_forms, n_linked)
         Registry column with each linked attribute at its released level; -1 if masked.
     form_sizes : ndarray of int32, shape (n_forms, n_targets)
-        Number of people in the registry who match the released demographics.
+        Number of people in the registry who match the released demographics; a missing value matches.
     form_own : ndarray of bool, shape (n_forms, n_targets)
         Whether the target is one of these people.
     registry : ndarray of int32, shape (n_columns, n_people)
@@ -146,7 +149,21 @@ class Memory(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The adversary's reply to a strategy of a target."""
+    """The adversary's reply to a strategy of a target.
+
+    Attributes
+    ----------
+    attacks : bool
+        Whether the adversary attacks; False if indifferent.
+    success, believed : float
+        Success probability of the chosen plan, in truth and as the adversary believes, also without an attack.
+    price : float
+        Cost of the attack, including the first stage if the plan uses it, in currency units.
+    confidence : float
+        Confidence in the inferred surname, whether or not it is used.
+    surname : int
+        Inferred surname, whether or not it is used; -1 for none.
+    """
 
     attacks: bool
     success: float
@@ -195,7 +212,8 @@ def forget_inferences() -> None:
 def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:
     """Return the number of targets with cached surnames, and of places for each.
 
-    The number of places is a power of two.
+    The number of targets is `n_targets`, or 1 if there is not enough room for all. The number of places is a power of
+    two.
     """
     most = 1 << min(n_loci, _MEMO_BITS)
     of_each = min(most, _MOST_PLACES // max(n_targets, 1))
@@ -247,7 +265,10 @@ def _place_of(shared: np.uint64, size: int) -> int:
 
 @borrowing()
 def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> tuple[int, float]:
-    """Return the surname inferred from a strategy's released loci, and its confidence."""
+    """Return the surname inferred from a strategy's released loci, and its confidence.
+
+    They are -1 and 0 if no locus is released or the attack infers nothing.
+    """
     shared = np.uint64(~strategy & ((1 << arrays.target_alleles.shape[1]) - 1))
     if shared == 0 or not arrays.infers:
         return NO_SURNAME, 0.0
@@ -274,7 +295,10 @@ def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: in
 
 @borrowing()
 def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: int) -> int:
-    """Return the number of demographic matches in a range of registry positions."""
+    """Return the number of demographic matches in a range of registry positions.
+
+    The range excludes `stop`. A missing value in the registry matches every value.
+    """
     matches = 0
     for person in range(start, stop):
         same = True
@@ -292,7 +316,7 @@ def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: 
 def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, surname: int) -> int:
     """Return the number of people in the registry who match surname and demographics.
 
-    People without a surname match every surname.
+    A missing value in the registry, surname or demographic, matches every value.
     """
     if memory.matches[form, 0] == target and memory.matches[form, 1] == surname:
         return int(memory.matches[form, 2])
@@ -304,7 +328,10 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
 
 @borrowing()
 def believed_alone(arrays: TwoStageArrays, target: int, form: int) -> float:
-    """Return the believed success probability of linkage on demographics only."""
+    """Return the believed success probability of linkage on demographics only.
+
+    It is 0 if no person matches.
+    """
     people = arrays.form_sizes[form, target]
     return float(arrays.coverage / people) if people > 0 else 0.0
 
@@ -321,7 +348,7 @@ def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) ->
 
 @borrowing()
 def pays(gain: float, believed: float, price: float) -> bool:
-    """Return whether the expected gain of an attack exceeds its price."""
+    """Return whether the expected gain of an attack exceeds its price; False if equal."""
     return bool(gain * believed > price * (1.0 + INDIFFERENCE))
 
 
@@ -351,9 +378,13 @@ def reply_given(
     """Return the reply to a form of a target's demographics and an inferred surname.
 
     Let p' = coverage / number of people who match the demographics, and q = coverage x confidence / number of people
-    who also match the surname. The first stage is used if a person matches, the confidence reaches theta, and it is
-    strictly profitable: ``gain q - price > gain p'``. An overconfident adversary uses 1 in place of the confidence. The
-    true success probability does not depend on this, unless only the coverage of a list is known.
+    who also match the surname. The first stage is used if a person matches, the confidence reaches `threshold`, and it
+    is strictly profitable: ``gain q - arrays.price > gain p'``. An overconfident adversary uses 1 in place of a
+    confidence above 0 to compute q. Once the stage is used, the true success probability does not depend on the
+    confidence, unless only the coverage of a list is known.
+
+    `gain`, `price` (cost of an attack without the first stage), `threshold` and `overconfident` replace the values in
+    `arrays`, except the price of the first stage.
     """
     people = arrays.form_sizes[form, target]
     believed = believed_alone(arrays, target, form)

@@ -19,8 +19,8 @@ from reidsim.linkage.surname_inference.tmrca import (
 )
 from reidsim.releases.masking import MaskingSpace
 
-# Maximum number of forms (combinations of levels) of the demographics: each is a root of the search, and its group
-# sizes are stored for every target.
+# Maximum number of forms (combinations of levels) of the demographics, and maximum number of group sizes, one for each
+# form and target: each form is a root of the search, and all group sizes are stored.
 _MOST_FORMS = 65_536
 _MOST_GROUP_SIZES = 100_000_000
 
@@ -29,8 +29,8 @@ def is_two_stage(attack: MultistageAttack, space: MaskingSpace) -> bool:
     """Return whether an attack on releases of a masking space can be compiled.
 
     The conditions are: the attack has no inference stage, or infers a surname that is not released itself; the loci
-    come last in the space, are either released unchanged or masked, and are the loci of the inference; and the linked
-    attributes do not have too many forms.
+    come last in the space, are either released unchanged or masked, and are the loci of the inference; the adversary
+    does not link on them; and the other attributes do not have too many combinations of levels.
     """
     n_forms = prod(space.shape[: len(space.shape) - count_bits(attack, space)])
     if n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_GROUP_SIZES:
@@ -71,7 +71,8 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     Raises
     ------
     InputError
-        If the attack is of another kind, or tables lack an attribute.
+        If the attack is of another kind, a row of a resource represents several people, a table lacks an attribute, or
+        nobody in the genealogy has a surname.
     """
     if not is_two_stage(attack, space):
         raise InputError(
@@ -181,8 +182,8 @@ def _surname_tables(
     """Return the genealogy and the surnames, numbered anew from 0.
 
     The items are: the genealogy, the surnames of the targets in the registry, the surnames of all people in the
-    registry, and the original codes of the surnames. People in the registry without a surname have the number after the
-    last surname.
+    registry, and the original codes of the surnames. A target without a surname in a drawn list has `ANY`. People in
+    the registry without a surname have the number after the last surname.
     """
     stage = attack.inferences[0] if attack.inferences else None
     if not isinstance(stage, InferSurname):

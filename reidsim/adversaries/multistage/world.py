@@ -42,8 +42,8 @@ class PersonTable:
     Raises
     ------
     InputError
-        If columns differ in length or a value is not a whole number of 0 or more. The message names table, column and
-        row.
+        If there are no columns, columns differ in length, or a value is not a whole number of 0 or more. The message
+        names the table and, for a value, column and row.
     """
 
     name: str
@@ -78,7 +78,10 @@ class PersonTable:
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
-        """Return a table from an array of shape (n_rows, n_attributes)."""
+        """Return a table from an array `values` of shape (n_rows, n_attributes).
+
+        Column j has the values of ``attributes[j]``.
+        """
         return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
 
     def of_rows(self, rows: Rows | slice) -> PersonTable:
@@ -89,7 +92,7 @@ class PersonTable:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows; equals the number of people without counts."""
+        """Number of rows; equal to the number of people if the table has no counts."""
         return len(next(iter(self.columns.values())))
 
     def column(self, attribute: str) -> Integers:
@@ -162,7 +165,7 @@ class MultistageWorld:
     Raises
     ------
     InputError
-        If a table is empty, or `registered` does not have one value per target.
+        If a table is empty, or `registered` is not one boolean per target.
     """
 
     targets: PersonTable

@@ -10,7 +10,8 @@ from reidsim.releases.strategy_space import Floats
 
 Amount = float | Floats
 
-# Capabilities that a planner may provide.
+# Capabilities that a planner may provide, and that options of a scenario may require: errors of judgement need the
+# expected payoff, prospect theory a single attempt, and a gain from inferred values needs inferences.
 EXPECTED_PAYOFF = "the expected payoff of an attack"
 SINGLE_ATTEMPT = "a single attempt that succeeds or fails"
 INFERENCES = "a gain from inferred values"
@@ -44,9 +45,10 @@ class Planner:
     Attributes
     ----------
     label : str
-        Noun phrase for messages.
+        Noun phrase for the planner in messages, such as "the one-shot adversary".
     provides : frozenset of str
-        Capabilities that other entries of a scenario may need.
+        Capabilities of the planner that other options of a scenario require, such as `EXPECTED_PAYOFF` for an adversary
+        who errs.
     keys : tuple of str
         Keys of the adversary's section that only this planner reads.
     adversary : type
@@ -60,14 +62,15 @@ class Planner:
 
     @classmethod
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
-        """Return the adversary without errors of judgement.
+        """Return the adversary that decides by this rule, without errors of judgement.
 
         Parameters
         ----------
         section : PlannerSection
             Parameters of the planner.
         gain, cost : float or ndarray of float64, shape (n_records,)
-            Gain from a success and cost of an attempt, in currency units per record.
+            Gain from a success and cost of an attempt (of an exploit, for sequential attacks), in currency units per
+            record.
         register : Register
             External register that the adversary uses.
         """
@@ -83,7 +86,10 @@ _OF_USERS = frozenset({EXPECTED_PAYOFF, SINGLE_ATTEMPT, GAINS, AMOUNTS_BY_RECORD
 
 
 def provided_by(planner: str) -> frozenset[str]:
-    """Return the capabilities of a built-in or user planner."""
+    """Return the capabilities of a planner.
+
+    A planner that is not built in is assumed to have all of them, except a gain from inferred values.
+    """
     return planners[planner].provides if planner in planners else _OF_USERS
 
 

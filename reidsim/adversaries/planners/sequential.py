@@ -24,12 +24,12 @@ class Sequential(Planner):
 
     @classmethod
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> SequentialAdversary:
-        """Return the sequential adversary.
+        """Return the sequential adversary; `cost` is the cost of one exploit.
 
         Raises
         ------
         InputError
-            If gain or cost differ by record.
+            If gain or cost differ by record, or a parameter of the section is out of its range.
         """
         if np.ndim(gain) or np.ndim(cost):
             raise InputError("a sequential attack needs the same gain and the same cost for all records")
@@ -42,7 +42,14 @@ class Sequential(Planner):
 def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverage: float = 1.0) -> SequentialAttack:
     """Return the parameters of a sequential attack.
 
-    `coverage` is the prior if the section has no prior.
+    Parameters
+    ----------
+    section : SequentialSection
+        The other parameters.
+    gain, exploit_cost : float
+        Gain from exploiting the right person and cost of an exploit, in currency units per record.
+    coverage : float
+        Probability that the record's person is in the register; the prior if the section has none.
     """
     names = [field.name for field in fields(SequentialAttack)]
     known = {name: getattr(section, name) for name in names if hasattr(section, name)}

@@ -46,5 +46,5 @@ class Random(Planner):
 
     @classmethod
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
-        """Return the adversary who attacks with the section's rate."""
+        """Return the adversary who attacks each record with the section's rate."""
         return RandomAttacks(gain, cost, section.rate)

@@ -30,7 +30,7 @@ class SequentialAdversary:
     Some linkages give a success probability instead of a number of matching people. The group size is then one over
     that probability, rounded up; probability 0 gives an empty group. For a multi-stage attack, the adversary uses the
     plan with the highest payoff of a single attempt, and the plan's price is a linking cost. If the believed group size
-    is wrong, the adversary finds the true one on linking.
+    is wrong, the adversary learns the true one on access, and then follows the plan that is optimal for it.
 
     With a drawn list, the adversary acts against the people who match the released values. It believes that the
     record's person is among them with the attack's prior times the list's coverage. Outcomes are computed with the
@@ -79,7 +79,14 @@ class SequentialAdversary:
         return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
-        """Return the attack on each record with its expected payoff; see `Weighing`."""
+        """Return the attack on each record with its expected payoff; see `Weighing`.
+
+        Raises
+        ------
+        InputError
+            If groups are unknown, and the linkage has no `match_probability` or is a multi-stage attack; or if the
+            linkage has candidates in a drawn list, and groups are unknown or success is unconfirmed.
+        """
         if isinstance(linkage, PlanLinkage):
             return self._of_best_plan(linkage)
         if linkage.candidates is None and linkage.by_chance:
@@ -112,7 +119,7 @@ class SequentialAdversary:
         hoped = plan_known(self.attack, believed, accesses=accesses, signal=self.signal)
         if believed is sizes:
             return hoped, hoped
-        # The true group size is found on linking, so only the decision to access depends on the belief.
+        # The adversary learns the true group size on access, so only the decision to access depends on the belief.
         return hoped, plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
 
     def _listed(self, candidates: ListedCandidates, among: NDArray[np.bool_] | None) -> tuple[Plan, Plan]:

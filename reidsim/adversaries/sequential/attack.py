@@ -49,7 +49,7 @@ class SequentialAttack:
     Raises
     ------
     InputError
-        If a value is out of its range.
+        If a value is out of its range, or the penalty timing or solver is unknown.
     """
 
     gain: float
@@ -95,9 +95,9 @@ class SequentialAttack:
 
     @property
     def indifference(self) -> float:
-        """Payoff below which the adversary is indifferent.
+        """Largest payoff that counts as 0, in currency units.
 
-        It is the rounding error of the largest possible gain.
+        It is the rounding error of the expected gain from a group of one person.
         """
         return INDIFFERENCE * self.gain * self.prior
 

@@ -17,11 +17,13 @@ def attack_process(
 ) -> FactoredMDP:
     """Return the Markov decision process of an attack on one record.
 
-    It has the variables of Table 1 and the actions of Table 2. The gain, and with penalty timing "next-state" also the
-    penalty, are rewards of the state after an exploit (Eq. 2). The adversary collects them one step later, with its
-    next action, and X_p counts the penalty when the process leaves that state. With "at-action" timing, an exploit is
-    charged its expected penalty, and X_p counts at once. X_p counts up to n_f; it stays 0 if the number of penalties
-    paid does not affect later exploits.
+    It has the actions of Table 2 and the variables of Table 1, in this order: ``x_t`` (the attack is over), ``x_d``
+    (the last exploit was detected), ``x_p`` (number of penalties), ``x_s`` (an exploit hit), ``x_a`` (access was paid),
+    ``x_l`` (the record is linked), ``x_g`` (group size) and ``x_r`` (people of the group not yet exploited). The gain,
+    and with penalty timing "next-state" also the penalty, are rewards of the state after an exploit (Eq. 2). The
+    adversary collects them one step later, with its next action, and X_p counts the penalty when the process leaves
+    that state. With "at-action" timing, an exploit is charged its expected penalty, and X_p counts at once. X_p counts
+    up to n_f; it stays 0 if the number of penalties paid does not affect later exploits.
 
     One variable is added: ``x_b`` is the number of the adversary's belief P(G_r) before access, and 0 afterwards. One
     process can thus plan for many records, which share all states after access.
@@ -31,16 +33,16 @@ def attack_process(
     attack : SequentialAttack
         Parameters of the attack.
     beliefs : sequence of mapping of int to float
-        Probability of each group size, one mapping for each initial state.
+        The adversary's probability of each group size before access, one mapping for each initial state.
     largest : int
-        Largest group size of the variables, in addition to the sizes of the beliefs.
+        Largest group size of the variables; used only without beliefs, which have their own largest size.
     hits : bool
         Whether exploits can hit. False gives the attack on a record whose person is not in the registry.
 
     Returns
     -------
     FactoredMDP
-        Its first action is to terminate, so the adversary stops when indifferent.
+        Its first action is to terminate, so the adversary stops if indifferent.
     """
     largest = max((size for belief in beliefs for size in belief), default=largest)
     detection = attack.detection(largest + 1).tolist()
@@ -113,10 +115,10 @@ def attack_process(
 
 
 def linked_state(group_size: int) -> State:
-    """Return x_start of a group: the record is linked, and no exploit was made."""
+    """Return x_start of a group: the record is linked, and no exploit was made yet."""
     return (False, False, 0, False, True, True, group_size, group_size, 0)
 
 
 def initial_state(belief: int) -> State:
-    """Return x_0 of a record with this belief."""
+    """Return x_0, the state before access, for the belief with this number."""
     return (False, False, 0, False, False, False, 0, 0, belief)

@@ -56,7 +56,7 @@ class BudgetPlan:
     Parameters
     ----------
     value : float
-        Initial expected payoff of the index policy; 0 without access.
+        Expected payoff of the index policy, discounted to the time before access and net of its cost; 0 without access.
     value_after_access : float
         Expected payoff of the index policy after access is paid.
     standard_error : float
@@ -67,13 +67,14 @@ class BudgetPlan:
         ``1 - value_after_access / upper_bound``, or 0 if that is negative or the bound is 0. Relative to the bound, the
         policy's payoff is below the payoff of the best plan by at most this share, up to the standard error.
     price : float
-        Contribution of the last exploit of the budget to the bound; 0 if the budget does not bind on average.
+        Price c per exploit that gives the lowest bound; 0 if the budget does not bind on average.
     accesses : bool
-        Whether the policy's payoff exceeds the cost of access; False if indifferent.
+        Whether the discounted `value_after_access` exceeds the cost of access; False if they are equal.
     reidentified : ndarray of float64, shape (n_records,)
-        P_reid of each record under the policy. Records of equal size are attacked in random order.
+        P_reid, the probability that the policy re-identifies each record; 0 without access. Records of equal size are
+        attacked in random order.
     exploits : ndarray of float64, shape (n_records,)
-        Expected number of exploits (people the adversary acts against), for each record.
+        Expected number of exploits (people the adversary acts against) for each record; 0 without access.
     """
 
     value: float
@@ -108,7 +109,8 @@ def plan_with_budget(
     rng : Generator
         Source of the draws of the persons' positions; not used if the value is exact.
     draws : int
-        Number of draws, 2 or more; a file with no more cases than this is enumerated exactly.
+        Number of draws, 2 or more. A file with no more cases (combinations of the exploit, if any, that hits each
+        record) than this is enumerated exactly.
 
     Returns
     -------
@@ -117,8 +119,9 @@ def plan_with_budget(
     Raises
     ------
     InputError
-        If the file is empty, penalties are limited, detection ends the attack, group sizes that are worth linking are
-        too large, or the budget or the number of draws is out of range.
+        If the file is empty or a group size is not a whole number of 0 or more; if penalties are limited or detection
+        ends the attack; if the group sizes that are worth linking are together too large; or if the budget or the
+        number of draws is out of range.
     """
     sizes = checked_file(attack, group_sizes)
     if attack.detection_ends_attack:
@@ -179,9 +182,10 @@ class _Table(NamedTuple):
 
 
 def _steps(attack: SequentialAttack, exploits: int) -> Floats:
-    """Return outlay, number of exploits and shares passed on, for `stages_of`.
+    """Return the terms of linking and of each exploit, for `stages_of`.
 
-    The shares are the shares of later rewards and of later exploits.
+    Column 0 is linking, and column j the j-th exploit. The rows are: expected outlay; number of exploits (0 for
+    linking, else 1); and the shares of later rewards and of later exploits that remain after a miss.
     """
     cost = attack.exploit_cost + attack.detection(exploits) * attack.penalty_due
     one = np.ones(exploits + 1)
@@ -189,7 +193,10 @@ def _steps(attack: SequentialAttack, exploits: int) -> Floats:
 
 
 def _bound(attack: SequentialAttack, stages: Stages, counts: NDArray[np.intp], budget: int) -> tuple[float, float]:
-    """Return the lowest upper bound over prices, and its price."""
+    """Return the lowest upper bound over prices, and the price that gives it.
+
+    The price is 0 if all stages together are expected to use less than the budget.
+    """
     people, length = stages.size / attack.prior, stages.end - stages.start
     arrives = counts * (people - stages.start) / people
     reward = arrives * _discount_at(attack, stages.start) * stages.reward
@@ -235,7 +242,8 @@ def _play(
 ) -> tuple[float, float, Floats, Floats]:
     """Return the policy's value, standard error, P_reid and expected exploits.
 
-    P_reid and expected exploits are given by distinct size.
+    The standard error is 0 if all cases are enumerated. P_reid and expected exploits are given per record, by distinct
+    group size.
     """
     counts = np.zeros(len(planned), np.int64)
     counts[table.at] = table.last - table.first
@@ -268,7 +276,11 @@ def _play(
 def _beginnings(
     start: Sizes, end: Sizes, people: Floats, worth: Floats, steps: Floats, gain_due: float, beginning: Sizes
 ) -> tuple[Sizes, Floats]:
-    """Return the best beginning of a stage within 0, 1, ... exploits, and its value."""
+    """Return the tables `best` and `reward` of `_Table`.
+
+    For a stage and k exploits left, `best` holds the number of exploits, at most k, with the highest expected reward
+    (the lowest number among ties), and `reward` the expected reward of k exploits that end at a hit.
+    """
     total = 0 if len(end) == 0 else beginning[-1] + end[-1] - start[-1] + 1
     best, reward = np.zeros(total, np.int64), np.zeros(total)
     for i in range(len(start)):
@@ -292,8 +304,9 @@ def _beginnings(
 def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats) -> float:
     """Return the payoff of the policy if exploit ``hits[r]`` of record r would hit.
 
-    Adds to `tally`, which has three rows and one column per stage: the number of records that reach the stage, the
-    maximum number of exploits that they may then make, and the expected number of exploits.
+    If the policy makes fewer exploits of a record, none of them hits. The control variate (see the module's docstring)
+    is already subtracted. Adds to `tally`, which has three rows and one column per stage: the number of records that
+    reach the stage, the maximum number of exploits that they may then make, and the expected number of exploits.
     """
     given_up = np.zeros(len(hits), np.bool_)
     left, value = budget, 0.0

@@ -49,6 +49,7 @@ Sizes = NDArray[np.int64]
 # Maximum number of states, over all distinct group sizes, for which stages are computed.
 _MOST_STATES = 100_000_000
 
+# Row of the shares of later rewards in the terms of `stages_of`.
 _PASSED_REWARD = 2
 
 
@@ -61,17 +62,18 @@ class FilePlan:
     value : float
         V(x_0), the initial expected discounted payoff; 0 without access.
     value_after_access : float
-        Expected discounted payoff after access.
+        Expected discounted payoff once access is paid.
     accesses : bool
-        Whether the adversary accesses the registry; False if indifferent.
+        Whether `access_threshold` exceeds the cost of access; False if they are equal.
     access_threshold : float
         Lowest access cost at which the adversary does not access, ``discount x value_after_access``.
     size_threshold : int or None
         Smallest group size not worth linking after access; None if it exceeds the largest size of the file.
     reidentified : ndarray of float64, shape (n_records,)
-        P_reid of each record. Records of equal size are attacked in random order.
+        P_reid, the probability that each record is re-identified; 0 without access. Records of equal size are attacked
+        in random order.
     exploits : ndarray of float64, shape (n_records,)
-        Expected number of exploits (people the adversary acts against), for each record.
+        Expected number of exploits (people the adversary acts against) for each record; 0 without access.
     """
 
     value: float
@@ -87,7 +89,8 @@ class FilePlan:
 class Stages:
     """Stages of all distinct group sizes with a level above 0, by falling level.
 
-    Arrays have shape (n_stages,).
+    A stage is a run of consecutive actions on one record, which the adversary completes unless one of them hits; see
+    the module's docstring. Arrays have shape (n_stages,).
 
     Parameters
     ----------
@@ -96,7 +99,8 @@ class Stages:
     start, end : ndarray of int64
         The stage makes exploits ``start``, ..., ``end - 1``; a stage with start 0 first links the record.
     level : ndarray of float64
-        Reward per unit of use, seen from the time of linking.
+        Expected reward per unit of the resource for which records compete (discount, or exploits of a budget), both
+        seen from the time of linking.
     reward : ndarray of float64
         Expected reward of the stage, seen from its start, given that the record reaches it.
     """
@@ -125,7 +129,8 @@ def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> File
     Raises
     ------
     InputError
-        If the file is empty, penalties are limited, or group sizes that are worth linking are too large.
+        If the file is empty, a group size is not a whole number of 0 or more, penalties are limited, or the group sizes
+        that are worth linking are together too large.
     """
     sizes = checked_file(attack, group_sizes)
     distinct, position, count = np.unique(sizes, return_inverse=True, return_counts=True)
@@ -167,7 +172,7 @@ def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> File
 def checked_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
     """Return the group sizes of a file, shape (n_records,).
 
-    Raises InputError if no plan for a whole file is possible.
+    Raises InputError if penalties are limited, the sizes are not one row, or a size is not a whole number of 0 or more.
     """
     if attack.counts_penalties:
         expected = "no limit in a plan for a whole file"
@@ -214,8 +219,8 @@ def stages_of(distinct: Sizes, prior: float, gain_due: float, steps: Floats) -> 
     gain_due : float
         Value of a hit at the time of the exploit, in currency units.
     steps : ndarray of float64, shape (4, 1 + n_exploits)
-        For linking, then for each exploit: expected outlay, use of the resource for which records compete, and the
-        shares of later rewards and of later use that are passed on if the exploit misses.
+        Column 0 is linking, and column j the j-th exploit. The rows are: expected outlay; use of the resource for which
+        records compete; and the shares of later rewards and of later use that remain after a miss.
     """
     parts = [_majorant(int(size), prior, gain_due, steps)[:-1] for size in distinct]
     size = np.repeat(distinct, [len(part[0]) for part in parts])
@@ -228,7 +233,10 @@ def stages_of(distinct: Sizes, prior: float, gain_due: float, steps: Floats) -> 
 
 
 def _steps(attack: SequentialAttack, exploits: int) -> Floats:
-    """Return outlay, loss of discount and shares passed on, for `stages_of`."""
+    """Return the terms of linking and of each exploit, for `stages_of`.
+
+    The use is the loss of discount. The last two rows are equal.
+    """
     detection, discount = attack.detection(exploits), attack.discount
     ends = detection if attack.detection_ends_attack else np.zeros(exploits)
     cost = np.append(attack.link_cost, attack.exploit_cost + detection * attack.penalty_due)
@@ -277,9 +285,9 @@ def _ratio(reward: float, use: float) -> float:
 def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[Sizes, Sizes, Floats, Floats, Floats]:
     """Return a record's stages (start, end, level, reward) and its states' indices.
 
-    Item 0 of the indices is the unlinked state. From the last exploit backwards, each step is merged with the following
-    pieces while their ratio is higher than its own; the final ratio is the index. All quantities are relative to the
-    time of the step, so nothing underflows.
+    Item 0 of the indices is the unlinked state, and item j the state before the j-th exploit. From the last exploit
+    backwards, each step is merged with the following pieces while their ratio is higher than its own; the final ratio
+    is the index. All quantities are relative to the time of the step, so nothing underflows.
     """
     index = np.zeros(size + 1)
     ends = np.zeros(size + 1, np.int64)

@@ -22,30 +22,35 @@ from reidsim.errors import InputError
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-# The probability of group sizes this many standard deviations above the mean is below 1e-20.
+# Group sizes beyond this many standard deviations above the mean are not tabulated: their probability is below 1e-20.
 _SPREAD = 12.0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan for each record; arrays of equal shape, currency units per record.
+    """Plan for each record; arrays of equal shape.
+
+    `value`, `true_payoff` and `worth` are in currency units per record.
 
     Parameters
     ----------
     value : ndarray of float64
-        V(x_0), the initial expected payoff under the adversary's belief; 0 without access.
+        V(x_0), the initial expected payoff under the adversary's belief: `worth` where `pays` is true, else 0.
     accesses : ndarray of bool
-        Whether the adversary accesses the registry; False if indifferent.
+        Whether the adversary accesses the registry: equal to `pays`, unless the decision was passed in. In that case,
+        it can be true where access brings nothing or a loss.
     reidentified : ndarray of float64
-        P_reid: probability that the adversary re-identifies the record, given the true group size (Eq. 5).
+        P_reid: probability that the adversary re-identifies the record, given the true group size (Eq. 5); 0 without
+        access.
     exploits : ndarray of float64
-        Expected number of exploits (people the adversary acts against), given the true group size.
+        Expected number of exploits (people the adversary acts against), given the true group size; 0 without access.
     true_payoff : ndarray of float64
-        Expected discounted payoff of the plan, given the true group size.
+        Expected discounted payoff of the plan, given the true group size; 0 without access, and below 0 if access is a
+        loss.
     worth : ndarray of float64
-        Expected payoff of access under the adversary's belief; below 0 for a loss.
+        Expected payoff of access under the adversary's belief, with or without access; below 0 for a loss.
     pays : ndarray of bool
-        Whether `worth` is positive.
+        Whether `worth` is positive by more than the tie tolerance, ``attack.indifference``.
     """
 
     value: Floats
@@ -99,7 +104,8 @@ def plan_known(
     group_sizes : ndarray
         Number of matching records in the registry, whole numbers of 0 or more, any shape.
     accesses : ndarray of bool, optional
-        Whether the adversary accesses the registry, if decided under another belief. Default: access if profitable.
+        Whether the adversary accesses the registry, if this was decided under another belief. Default: access where
+        `Plan.pays` is true.
     signal : UnconfirmedSuccess, optional
         Signal that replaces the observation of an exploit's success; `reidentified` is then the probability of
         claiming the right person.
@@ -107,6 +113,11 @@ def plan_known(
     Returns
     -------
     Plan
+
+    Raises
+    ------
+    InputError
+        If a group size is not a whole number of 0 or more, or group sizes are too large for the solver.
     """
     sizes = checked_group_sizes(group_sizes)
     largest = int(sizes.max(initial=0))
@@ -137,7 +148,12 @@ def plan_listed(
     among : ndarray of bool, shape (n,)
         Whether the record's person is one of the matching people.
     planned : Plan
-        Result of `plan_known`.
+        Result of `plan_known` for the same attack and group sizes.
+
+    Returns
+    -------
+    Plan
+        `planned`, with `reidentified`, `exploits` and `true_payoff` conditional on `among`.
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, sizes)
@@ -174,9 +190,9 @@ def plan_unknown(
     group_sizes : ndarray
         True group sizes in the registry, which the adversary learns after access; outcomes depend on them.
     belief : BinomialBelief
-        Belief with probabilities of the shape of `group_sizes`.
+        Belief about the group sizes before access; its probabilities have the shape of `group_sizes`.
     accesses : ndarray of bool, optional
-        Whether the adversary accesses the registry. Default: access if profitable.
+        Whether the adversary accesses the registry. Default: access where `Plan.pays` is true.
 
     Returns
     -------
@@ -213,9 +229,9 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
 
 
 def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> int | None:
-    """Return the smallest known group size that is not attacked.
+    """Return the smallest known group size, from 1, that is not attacked.
 
-    It is None if all group sizes up to `largest` are attacked.
+    An adversary who is indifferent does not attack. The result is None if all group sizes up to `largest` are attacked.
     """
     values = exploit_values(attack, largest)
     sizes = np.arange(1, values.largest + 1)
@@ -237,7 +253,10 @@ def exploits_undetected(attack: SequentialAttack, group_sizes: NDArray[np.number
 
 
 def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: Sizes) -> Floats:
-    """Return V_access(g), the value after access by group size, same shape as `sizes`."""
+    """Return V_access(g), the value after access by group size, same shape as `sizes`.
+
+    It is 0 where linking is not profitable, because the adversary can stop after access.
+    """
     at = np.minimum(sizes, values.largest)
     worth = np.where(sizes > values.largest, 0.0, values.value[at])
     return np.maximum(0.0, attack.discount * worth - attack.link_cost)
@@ -273,7 +292,7 @@ def _values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
 
 
 def _table(attack: SequentialAttack, largest: int) -> ExploitValues:
-    """Return a table of values up to `largest`, or a complete table.
+    """Return a table of values that covers all sizes up to `largest`, or is complete.
 
     Tables are cached, because every lattice node needs one.
     """
@@ -296,9 +315,10 @@ def _plan(
     expected: Floats,
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
-    """Return a plan with access where `expected` is positive, or by `accesses`.
+    """Return a plan with access where `accesses` is true.
 
-    The arrays have equal shape.
+    `expected` is the believed payoff of access; without `accesses`, the adversary accesses where it is positive. The
+    arrays have equal shape.
     """
     at = np.where(sizes <= values.largest, sizes, 0)
     reidentified = attack.prior * values.exploits_if_missing[at] / np.maximum(sizes, 1)

@@ -36,7 +36,7 @@ Sizes = NDArray[np.int64]
 
 # Maximum number of states in all programs of an attack, about a minute of computation.
 _MOST_STATES = 300_000
-# Number of group sizes whose clusters have more states than `_MOST_STATES`.
+# Clusters of the group sizes up to this one have more states than `_MOST_STATES`, so a cut beyond it is of no use.
 _MOST_SIZES = 400
 # Group sizes with a lower probability change no value in double precision.
 _NEGLIGIBLE = 1e-16
@@ -64,9 +64,9 @@ class AttackPrograms:
             self._cut = table.largest if table.complete else None
 
     def values(self, sizes: Sizes) -> ExploitValues:
-        """Return the values of linked groups of the given sizes.
+        """Return a table with the values of linked groups of the given sizes.
 
-        Other entries of the table are missing (NaN; 0 in `exploits_undetected`).
+        Entries for sizes that were never solved are NaN, or 0 in `exploits_undetected`.
         """
         # The clusters of the Two-Level program are solved once for all records.
         whole_range = self._attack.solver == "two-level" and sizes.size > 0
@@ -79,7 +79,10 @@ class AttackPrograms:
         return ExploitValues(value, tries, exploits, whole, missing, self._cut is not None)
 
     def known_access(self, sizes: Sizes) -> Floats:
-        """Return the value of access for known group sizes, same shape as `sizes`."""
+        """Return the value of access for known group sizes, same shape as `sizes`.
+
+        It is the expected payoff net of the cost of access, which can be below 0.
+        """
         within = sizes if self._cut is None else np.minimum(sizes, self._cut)
         distinct, position = np.unique(within, return_inverse=True)
         keys = distinct.tolist()
@@ -88,7 +91,7 @@ class AttackPrograms:
     def unknown_access(self, belief: BinomialBelief) -> Floats:
         """Return the value of access for binomial group sizes (Eq. 6).
 
-        The result has the shape of the belief's probabilities.
+        The result has the shape of the belief's probabilities. It is net of the cost of access and can be below 0.
         """
         n, share = belief.registry_size, np.asarray(belief.match_probability, dtype=np.float64)
         distinct, position = np.unique(share, return_inverse=True)

@@ -82,7 +82,8 @@ class UnconfirmedSuccess:
 def confirmed_equivalent(attack: SequentialAttack, signal: UnconfirmedSuccess) -> SequentialAttack:
     """Return the attack with confirmed success and equal values of linked groups.
 
-    The claims of the two attacks differ.
+    Only the values are equal, not the re-identification probabilities and the numbers of exploits; see
+    `unconfirmed_values`.
     """
     k, false_claim = signal.weight_removed, (1.0 - signal.specificity) * signal.false_claim_cost
     return replace(
@@ -113,13 +114,14 @@ def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, lar
     Returns
     -------
     ExploitValues
-        ``prior / g x exploits_if_missing`` is the probability of claiming the right person. `value_if_missing` is the
-        value of the equivalent attack, and is not used.
+        `exploits_if_missing` is not a number of exploits here: it is scaled so that ``prior / g x exploits_if_missing``
+        is the probability of claiming the right person. `value_if_missing` has no meaning for this attack: it belongs
+        to the attack of `confirmed_equivalent`.
 
     Raises
     ------
     InputError
-        If the table would be too large to fill (only without a cut, and with a limit on penalties).
+        If the number of penalties is limited, and the table grows too large before a size has value 0.
     """
     equivalent = confirmed_equivalent(attack, signal)
     table = exploit_values(equivalent, largest, specificity=signal.specificity)

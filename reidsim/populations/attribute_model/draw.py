@@ -27,6 +27,7 @@ _FEW = 16
 # Number of table entries (cells x values) to split at a time; limits memory and does not affect the result.
 _SPLIT_ENTRIES = 1 << 21
 
+# Maximum number of cells with an expected count: unlike drawn people, all of them are stored.
 _MOST_EXPECTED_CELLS = 20_000_000
 
 
@@ -40,9 +41,11 @@ def attribute_model_population(
     Parameters
     ----------
     recipe : AttributeModelRecipe
+        Parsed recipe.
     folder : Path
         Folder of the recipe's files.
     name : str
+        Name of the population.
     expected : bool
         Whether to return expected counts (float64) instead of a draw; only for models with few cells.
     seed : int
@@ -74,8 +77,11 @@ def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, I
     Parameters
     ----------
     model : AttributeModel
+        Domain and conditional shares.
     people : int
+        Number of people to draw.
     seed : int
+        Seed of the draw.
 
     Returns
     -------
@@ -99,7 +105,7 @@ def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, I
 def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
     """Return the expected count of each cell with positive probability.
 
-    The counts sum to `people`.
+    The result has the same form as that of `draw_counts`, with counts of dtype float64; they sum to `people`.
 
     Raises
     ------
@@ -192,9 +198,10 @@ def _decode(keys: Integers, shape: tuple[int, ...]) -> Codes:
 def _deal(
     cumulative: Floats, rows: Integers, counts: Integers, cells: Integers, uniforms: Floats, table: Integers
 ) -> None:
-    """Add the people of some cells to a table (cell, value).
+    """Add the people of some cells, each with a value drawn, to a table (cell, value).
 
-    Each person needs one uniform number.
+    `cumulative` holds the cumulative shares by row, and `rows` the row of each cell. Each person uses one number of
+    `uniforms`.
     """
     used = 0
     for cell in cells:

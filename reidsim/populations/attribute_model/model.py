@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 # Published shares are rounded; a sum that differs from 1 by more than this is an error.
 SUM_TOLERANCE = 1e-6
 
+# From this number on, the values of a range are refused instead of listed in memory.
 _TOO_MANY_VALUES = 10**7
 
 
@@ -40,7 +41,8 @@ class ConditionalShares:
     combinations : Combinations
         Combinations of the groups of these attributes.
     shares : ndarray of float64, shape (n_combinations, n_values)
-        Each row sums to 1.
+        Share of each value, given the combination; each row sums to 1. Rows of combinations without people are
+        placeholders.
     """
 
     given: tuple[int, ...]
@@ -68,6 +70,7 @@ class AttributeModel:
     Parameters
     ----------
     domain : Domain
+        Attributes in the order in which they are drawn.
     conditionals : tuple of ConditionalShares
         One element per attribute, in order.
     """
@@ -82,6 +85,7 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
     Parameters
     ----------
     recipe : AttributeModelRecipe
+        Parsed recipe.
     folder : Path
         Folder of the recipe's files.
 
@@ -92,8 +96,10 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
     Raises
     ------
     InputError
-        If shares do not sum to 1 (the message names the row and the sum), a value or group of a conditioning attribute
-        has no shares, a conditioning attribute does not come earlier, or a file cannot be used.
+        If shares do not sum to 1 (the message names the row and the sum); a value or group of a given attribute has no
+        shares; an attribute depends on one that does not come before it; an attribute is named twice; a grouping, value
+        or attribute that the recipe names does not exist; fixed shares are too large or cannot be met; or a file cannot
+        be used.
     """
     attributes: list[Attribute] = []
     conditionals: list[ConditionalShares] = []
@@ -175,7 +181,7 @@ def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttri
 def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None = None) -> Floats:
     """Return each row divided by its sum.
 
-    Check that the sum is 1 within `SUM_TOLERANCE`.
+    Raises InputError if a sum differs from 1 by more than `SUM_TOLERANCE`.
     """
     sums = shares.sum(axis=1)
     wrong = np.abs(sums - 1) > SUM_TOLERANCE

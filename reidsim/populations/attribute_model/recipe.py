@@ -15,7 +15,10 @@ Shares = Annotated[dict[str, Share], Field(min_length=1)]
 
 
 class ShareTable(Section):
-    """A CSV file of shares or counts, one row per value and combination of groups of conditioning attributes."""
+    """A CSV file of shares or counts of an attribute's values.
+
+    It has one row per value and combination of values or groups of the given attributes.
+    """
 
     file: str = Field(description="CSV file with one row per value and combination of given values or groups")
     delimiter: Delimiter = Field(default=",", description="column separator of a CSV file")
@@ -81,10 +84,11 @@ class AttributeRecipe(Section):
 
 
 class AttributeModelRecipe(RecipeHead):
-    """Recipe of people whose attributes are drawn in sequence, each conditional on some earlier attributes.
+    """Recipe of people whose attributes are drawn one after the other.
 
-    Each attribute has exactly one of ``shares``, ``shares_by``, ``table`` and ``uniform``. A table has exactly one of
-    ``count`` and ``share``; a missing combination in the table is an error.
+    The shares of an attribute's values can depend on earlier attributes. Each attribute has exactly one of ``shares``,
+    ``shares_by``, ``table`` and ``uniform``. A table has exactly one of ``count`` and ``share``; a missing combination
+    in the table is an error.
     """
 
     kind: Literal["attribute-model"] = Field(description="kind of recipe")

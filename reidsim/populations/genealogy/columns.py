@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 def empty_columns(parameters: GenealogyParameters) -> Columns:
     """Return columns in which only generation and subpopulation are filled.
 
-    All parents are unknown.
+    All parents are `NO_PARENT`; the other columns are uninitialized.
     """
     p, n = parameters, parameters.total
     of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=np.int16), p.subpopulations)
@@ -59,9 +59,20 @@ def empty_columns(parameters: GenealogyParameters) -> Columns:
 def as_genealogy(
     parameters: GenealogyParameters, columns: Columns, mutations: list[Mutations], *, engine: str, seed: int
 ) -> Genealogy:
-    """Return the genealogy with these columns and mutations.
+    """Return the genealogy that consists of these columns and mutations.
 
-    Mutations are by successive generations.
+    Parameters
+    ----------
+    parameters : GenealogyParameters
+        Source of the recipe's name and of the names of surnames, states and loci.
+    columns : Columns
+        Filled columns.
+    mutations : list of Mutations
+        Mutations of each generation except the last; they are joined.
+    engine : str
+        Name of the engine.
+    seed : int
+        Seed of the simulation.
     """
     return Genealogy(
         **columns._asdict(),

@@ -28,7 +28,7 @@ MAN = 1
 class Mutations:
     """Mutations between a man's Y haplotype and the haplotype of his sons.
 
-    All his sons inherit the same haplotype.
+    All his sons inherit the same haplotype. Men without sons are included.
 
     Parameters
     ----------
@@ -68,19 +68,25 @@ class Genealogy:
     surname : ndarray of int32, shape (n,)
         Index into `surnames`.
     birth_year : ndarray of int32, shape (n,)
+        Year of birth.
     state : ndarray of int16, shape (n,)
         Index into `states`.
     wealth : ndarray of int16, shape (n,)
         Wealth level; inherited levels may be below 0 or above the highest level of founders.
     rank : ndarray of int8, shape (n,)
+        Wealth rank, from 0; people marry within a rank.
     haplotypes : ndarray of uint8, shape (n, n_loci)
         Alleles (numbers of repeats) at birth; ``NO_ALLELE`` (0) for women.
     mutations : Mutations
+        Mutations that fathers pass on.
     surnames, states, loci : tuple of str
+        Names of the surnames, states and loci.
     recipe : str
         Name of the recipe.
     engine : str
+        Name of the engine, "vectorised" or "simupop".
     seed : int
+        Seed of the simulation.
     """
 
     father: NDArray[np.int32]

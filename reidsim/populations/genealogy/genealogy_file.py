@@ -28,8 +28,9 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
     Parameters
     ----------
     genealogy : Genealogy
+        Genealogy to store.
     made : mapping, optional
-        Further metadata.
+        Further metadata; the keys that this function sets take precedence.
 
     Returns
     -------

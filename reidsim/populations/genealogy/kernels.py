@@ -15,9 +15,9 @@ from reidsim.random_counts import first_above
 
 
 class MarriageRules(NamedTuple):
-    """Parameters of marriages.
+    """Parameters of marriages; see `GenealogyParameters`.
 
-    `children` holds the cumulative probabilities of 1, 2, ... children.
+    `children` holds the probabilities of at most 1, 2, ... children.
     """
 
     n_ranks: int
@@ -29,7 +29,10 @@ class MarriageRules(NamedTuple):
 
 
 class BirthRules(NamedTuple):
-    """Parameters of births; the last cumulative probability of each array is 1."""
+    """Parameters of births; see `GenealogyParameters`.
+
+    The last cumulative probability of each array is 1.
+    """
 
     mother_ages: Ints
     mother_age_cumulative: Floats
@@ -46,23 +49,26 @@ def marry(
 ) -> bool:
     """Form couples until their children fill a subpopulation.
 
-    The parents of each child are stored in `columns`.
+    A couple is drawn at random within a rank. It is suitable if the difference in age is within the limits of the rules
+    and the man is at least as wealthy as the woman. The parents of each child are stored in `columns`.
 
     Parameters
     ----------
     rng : numpy.random.Generator
+        Source of the draws.
     people : ndarray of int32, shape (n_people,)
         Rows of the people who may marry.
     columns : Columns
         ``father`` and ``mother`` are filled from row `start` on; siblings are neighbours.
     rules : MarriageRules
+        Parameters of marriages.
     start, size : int
         First row and number of the children.
 
     Returns
     -------
     bool
-        Whether a couple is possible; if False, `columns` is unchanged.
+        Whether a couple is possible, that is, whether a rank has a man and a woman; if False, `columns` is unchanged.
     """
     # Pools of men and women by rank; the first n_men or n_women entries of a pool are still available.
     pool_start = np.zeros(rules.n_ranks + 1, dtype=np.int64)
@@ -121,7 +127,9 @@ def bear(
     transmitted: NDArray[np.uint8],
     parents_from: int,
 ) -> None:
-    """Fill the columns of the children in rows `start` to `stop`, given their parents.
+    """Fill the columns of the children in rows `start` to `stop` (exclusive).
+
+    The parents must be filled already.
 
     `transmitted` holds the haplotypes that men pass on, shape (n_parents, n_loci); its first row belongs to row
     `parents_from` of `columns`.

@@ -78,7 +78,8 @@ def genealogy_of(
 ) -> Genealogy:
     """Return the genealogy of a parsed recipe.
 
-    `folder` contains its files; see `make_genealogy`.
+    `folder` contains the recipe's files, and `name` is the name of the genealogy. See `make_genealogy` for the other
+    parameters and the errors.
     """
     parameters = genealogy_parameters(recipe, folder, name=name).resized(people=people, generations=generations)
     needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))

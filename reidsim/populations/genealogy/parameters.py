@@ -53,8 +53,9 @@ class GenealogyParameters:
     founder_alleles : ndarray of float64, shape (n_loci, 256)
         Probability of each allele among founders.
     surnames, states : tuple of str
+        Names of the surnames and states.
     surname_shares, state_shares, wealth_shares : ndarray of float64
-        Probabilities of founders' surnames, states and wealth levels (from 0).
+        Probabilities of founders' surnames, states and wealth levels (from 0); one value each, with sum 1.
     founder_birth_years : tuple of int
         First and last birth year of founders; all years in between are equally likely.
     migration_generations : tuple of int
@@ -64,17 +65,20 @@ class GenealogyParameters:
     rank_starts : ndarray of int64, shape (n_ranks - 1,)
         Wealth level at which each rank after the first starts.
     years_older, years_younger : int
-        Largest number of years by which a suitable husband is older or younger than his wife.
+        Largest number of years by which a suitable husband is older or younger than his wife. He is also at least as
+        wealthy as she.
     accepted_anyway : float
-        Probability that a man and a woman marry although they are not suitable.
+        Probability that a man and a woman who meet marry although they are not suitable.
     leaves_pool : float
-        Probability that a man or a woman does not marry again after a marriage.
+        Probability that a man or a woman does not marry again after a marriage; the last one of a rank always can.
     mean_children : float
         Mean of the Poisson distribution of children before zero truncation.
     father_at_least : int
         Minimum age of a father, in years.
     mother_ages : ndarray of int64, shape (n_ages,)
+        Possible ages of a mother at a birth, in years.
     mother_age_shares : ndarray of float64, shape (n_ages,)
+        Probability of each of these ages.
     wealth_steps : ndarray of int64, shape (n_steps,)
         Steps of a child's wealth relative to the parents' mean, equally likely.
     state_from : ndarray of float64, shape (3,)
@@ -144,7 +148,7 @@ class GenealogyParameters:
         Raises
         ------
         InputError
-            If a subpopulation would have fewer than two people, or the number of generations would be 0.
+            If a subpopulation would have fewer than two people, or the number of generations is not 1 to 10,000.
         """
         sizes = self.subpopulations
         if people is not None:
@@ -164,7 +168,8 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
     Raises
     ------
     InputError
-        If a value is missing or probabilities do not sum to 1; the message names the file and row, or the key.
+        If a file cannot be used, a value is missing or out of its range, a name is repeated, or probabilities do not
+        sum to 1; the message names the file and row, or the key.
     """
     sizes = np.array(recipe.people.subpopulations, dtype=np.int64)
     founders, marriage, children = recipe.founders, recipe.marriage, recipe.children
@@ -214,9 +219,9 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
 
 
 def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
-    """Return the names and parameters of the loci.
+    """Return names, mutation rates, lowest and highest alleles of the loci.
 
-    These are mutation rates, lowest and highest alleles, and founder allele frequencies.
+    The last item holds the founders' allele frequencies, shape (n_loci, 256).
     """
     frame, path = read_figures(file, folder, _LOCUS_COLUMNS)
     names = frame["locus"]
@@ -268,7 +273,10 @@ def _frequencies(text: str, path: Path, row: int) -> Floats:
 
 
 def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    """Return the labels in a file, and the share of people with each label."""
+    """Return the labels in a file, and the share of people with each label.
+
+    With ``labels.largest``, only the most frequent labels are kept; their shares sum to 1.
+    """
     frame, path = read_figures(labels.file, folder, [labels.label, labels.people])
     _require_names(frame[labels.label], path)
     people = numbers(frame, labels.people, path)

@@ -21,14 +21,15 @@ def genealogy_individuals(genealogy: Genealogy, rows: Rows | None = None) -> Ind
     Parameters
     ----------
     genealogy : Genealogy
+        Genealogy of the people.
     rows : ndarray of int64, shape (n_people,), optional
         Rows of the people, such as ``genealogy.living()``; default: all people.
 
     Returns
     -------
     Individuals
-        Individuals with attributes `TRAITS` and the loci; alleles of women are missing. A numeric attribute has a
-        category for every integer from its smallest to its largest value in the whole genealogy.
+        Individuals with attributes `TRAITS` and the loci; alleles of women are missing (``UNKNOWN``). A numeric
+        attribute has a category for every integer from its smallest to its largest value in the whole genealogy.
     """
     g = genealogy
     chosen = np.arange(len(g)) if rows is None else rows

@@ -31,6 +31,7 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     Parameters
     ----------
     parameters : GenealogyParameters
+        Parameters of the recipe.
     seed : int
         Root seed; it determines the result exactly, through simuPOP's global generator.
     progress : callable, optional

@@ -53,6 +53,7 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     Parameters
     ----------
     parameters : GenealogyParameters
+        Parameters of the recipe.
     seed : int
         Root seed; it determines the result exactly.
     progress : callable, optional
@@ -128,7 +129,8 @@ def _mutate(
 ) -> tuple[NDArray[np.uint8], Mutations]:
     """Return the haplotypes that people pass on, and the mutations in them.
 
-    The people are in rows `start` to `stop`.
+    The people are in rows `start` to `stop` (exclusive). At a mutation, an allele changes by one repeat up or down;
+    steps beyond the bounds of the locus have no effect.
     """
     transmitted = columns.haplotypes[start:stop].copy()
     men = np.flatnonzero(columns.sex[start:stop] == MAN)
@@ -163,6 +165,7 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
         Share of each subpopulation (row) that moves to each subpopulation (column); numbers of people are rounded down,
         and the remaining people do not move.
     rng : numpy.random.Generator
+        Source of the draw of the people who move.
     """
     arrivals: list[list[NDArray[np.int32]]] = [[] for _ in people]
     for source, residents in enumerate(people):
