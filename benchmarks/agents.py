@@ -40,7 +40,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import distinct_rows
 from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 # For rounds that differ in participants and in earlier releases.
 ROUNDS = 4
@@ -235,7 +235,7 @@ def main() -> None:
     # Garbage is collected before each timing, without the imported modules.
     gc.freeze()
     for solver in ("backward-induction", "branch-and-bound"):
-        study = build_study(load_scenario("wan2015", {"publisher.solver": solver}))
+        study = build_study(Scenario.load("wan2015", {"publisher.solver": solver}))
         compare(f"wan2015, {solver}", study, chosen.repeats, chosen.sample)
         compare(f"sample, {solver}", sampled_study(study, chosen.subjects), chosen.repeats, chosen.sample)
 

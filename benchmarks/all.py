@@ -27,7 +27,7 @@ from typing import Any
 import figures
 import numpy as np
 
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 FOLDER = Path(__file__).resolve().parent
 PICTURE = "figures/performance-growth.png"
@@ -66,7 +66,7 @@ def measured(name: str, given: list[str]) -> dict[str, Any]:
 
 def growth(works: Sequence[str], divisor: int) -> list[tuple[str, int, float]]:
     """Let some works grow in this process, to their sizes of `GROWTH` divided by some number."""
-    study = importlib.import_module("wan2015").build_study(load_scenario("wan2015"))
+    study = importlib.import_module("wan2015").build_study(Scenario.load("wan2015"))
     for work in works:
         name, function = work.split(".")
         grow = getattr(importlib.import_module(name), function)

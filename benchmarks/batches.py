@@ -32,7 +32,7 @@ from reidsim.engine.batch.runner import JOURNAL, run_tasks, tasks_of
 from reidsim.engine.batch.statistics import differences_table, measured, statistics_table
 from reidsim.engine.batch.tasks import RunOutcome, RunTask
 from reidsim.engine.results import write_parquet
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "tests" / "scenarios" / "town" / "town.toml"
 
@@ -46,7 +46,7 @@ def seconds_of(action: Callable[[], object]) -> float:
 
 def work_and_tasks(name: str | Path, n: int) -> tuple[ScenarioWork, list[RunTask]]:
     """Return a batch of n points of a scenario that differ in the loss."""
-    loaded = load_scenario(name, {"figures": {}})
+    loaded = Scenario.load(name, {"figures": {}})
     design = Design(pd.DataFrame({"economics.loss": np.linspace(50, 600, n)}))
     return ScenarioWork(loaded), tasks_of(loaded, design, at_point(loaded, {}).content)
 

@@ -25,7 +25,7 @@ from reidsim.engine.cross_play.once import CrossPlayWork
 from reidsim.engine.cross_play.result import CrossPlayOptions
 from reidsim.engine.cross_play.run import CrossPlayJob
 from reidsim.games.matrix_games import equilibrium, zero_sum
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "tests" / "scenarios" / "town" / "town.toml"
 _BLOCK = 100
@@ -38,7 +38,7 @@ def in_blocks(n: int) -> None:
     loop = batch = 0.0
     for start in range(0, n, _BLOCK):
         losses = np.linspace(50, 600, n)[start : start + _BLOCK].tolist()
-        loaded = load_scenario(TOWN, {"figures": {}, "sweep": {"values": {"economics.loss": losses}}})
+        loaded = Scenario.load(TOWN, {"figures": {}, "sweep": {"values": {"economics.loss": losses}}})
         design = design_of(loaded)
         tasks = tasks_of(loaded, design, content_of_run(loaded) | job.options)
         work = CrossPlayWork(loaded, CrossPlayOptions())

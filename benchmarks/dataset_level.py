@@ -40,7 +40,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import Attribute, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 AMOUNTS = [300.0, 600.0, 1000.0, 2000.0]
 BENEFIT, COST = 1200.0, 4.0
@@ -257,7 +257,7 @@ def main() -> None:
     parser.add_argument("--skip-regions", action="store_true", help="without multi-dimensional recoding (two minutes)")
     parser.add_argument("--growth", action="store_true", help="also grow rows and quasi-identifiers")
     options = parser.parse_args()
-    study = build_study(load_scenario("arx-example", {"release.table": options.table}))
+    study = build_study(Scenario.load("arx-example", {"release.table": options.table}))
     print(f"{study.n_records:,} rows, {study.lattice.n_records:,} cells, {study.lattice.size:,} nodes")
     for row in figures(study, options.amounts, options.repeats):
         wanted = f" (to reach {row['to_reach']:g})" if row["to_reach"] else ""

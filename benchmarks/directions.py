@@ -26,19 +26,19 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.catalogue import load_population
 from reidsim.releases.records import records_of
 from reidsim.releases.strategy_space import Strategies
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 
 def study_of(scenario: str, records: int, direction: str) -> TablesStudy:
     """Return the study of a scenario, on a number of records of the Adult data set (0: its own records)."""
     changes: dict[str, object] = {"adversary.direction": direction, "figures.strategies": None}
     if not records:
-        return build_study(load_scenario(scenario, changes))
+        return build_study(Scenario.load(scenario, changes))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "records.csv"
         records_of(load_population("adult")).sample(records, random_state=1).to_csv(path, index=False)
         changes |= {"release.table": None, "release.path": str(path), "release.format": "csv"}
-        return build_study(load_scenario(scenario, changes))
+        return build_study(Scenario.load(scenario, changes))
 
 
 def plain_counts(linker: DirectedLinker, strategies: Strategies, persons: list[int]) -> list[int]:

@@ -27,7 +27,7 @@ from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import Constraint
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 Result = TypeVar("Result")
 
@@ -44,7 +44,7 @@ def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
 
 def by_record(scenario: str, precisions: list[float], repeats: int) -> None:
     """Compare branch and bound with enumeration, record by record."""
-    game = build_study(load_scenario(scenario)).truth
+    game = build_study(Scenario.load(scenario)).truth
     print(f"{scenario}: {game.n_records:,} distinct records, {game.space.size} forms")
     print("precision, forms evaluated per record, seconds, enumeration evaluates, seconds, times as fast")
     for precision in (None, *precisions):
@@ -69,7 +69,7 @@ def by_record(scenario: str, precisions: list[float], repeats: int) -> None:
 
 def whole_table(scenario: str, precision: float, repeats: int) -> None:
     """Compare the general search for one node with the compiled one that takes no errors."""
-    study = build_study(load_scenario(scenario))
+    study = build_study(Scenario.load(scenario))
     game = study.node_game(study.scenario.planned_risk, study.prices)
     truth = study.truth
     erring = replace(truth, adversary=ErringAdversary(truth.adversary, precision))
@@ -88,9 +88,9 @@ def whole_table(scenario: str, precision: float, repeats: int) -> None:
 
 def masking(targets: int, loci: int, precision: float, repeats: int) -> None:
     """Compare branch and bound against a two-stage attack with errors with the compiled search without."""
-    attributes = list(load_scenario("wan2021").scenario.subjects.attributes[: 2 + loci])
+    attributes = list(Scenario.load("wan2021").scenario.subjects.attributes[: 2 + loci])
     changes = {"targets.size": targets, "subjects.attributes": attributes}
-    game = build_masking_study(load_scenario("wan2021", changes)).games(0)[0]
+    game = build_masking_study(Scenario.load("wan2021", changes)).games(0)[0]
     erring = replace(game, planner=ErringAdversary(game.attack, precision))
     seconds = {}
     for name, played in (("compiled, no errors", game), ("general, logit", erring)):

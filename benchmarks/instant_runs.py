@@ -16,7 +16,7 @@ from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.load import Scenario
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class Instant:
 class InstantJob(ScenarioJob):
     """Does such runs."""
 
-    def work(self, loaded: LoadedScenario[Any], design: Design) -> Any:
+    def work(self, loaded: Scenario[Any], design: Design) -> Any:
         """Return the runner, after one real run."""
         task = tasks_of(loaded, Design(design.points[:1]), at_point(loaded, {}).content)[0]
         return Instant(ScenarioWork(loaded)(task)[0])
 
 
-def swept(scenario: Path, n: int) -> LoadedScenario[Any]:
+def swept(scenario: Path, n: int) -> Scenario[Any]:
     """Return a scenario with n points that differ in the loss."""
-    return load_scenario(scenario, {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": n}}})
+    return Scenario.load(scenario, {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": n}}})
 
 
 def batch_of(scenario: Path, n: int, executor: str) -> dict[str, float]:

@@ -43,7 +43,7 @@ from reidsim.games.record_game import Constraint
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.linkage.surname_inference.inference import SurnameInference
 from reidsim.releases.masking import MaskingSpace, entropy
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 GAIN, LOSS, COST, BENEFIT, THETA, N_E = 150.0, 150.0, 10.0, 100.0, 0.5, 10_000.0
 RATES = 1e-3 * np.array(
@@ -62,9 +62,9 @@ def timed(work: Callable[[], Result]) -> tuple[float, Result]:
 
 def bundled_game(n_targets: int, n_loci: int) -> MaskingGame:
     """Return the game of the bundled scenario, for its first loci."""
-    age, state, *loci = load_scenario("wan2021").scenario.subjects.attributes
+    age, state, *loci = Scenario.load("wan2021").scenario.subjects.attributes
     changes = {"targets.size": n_targets, "subjects.attributes": [age, state, *loci[:n_loci]]}
-    return build_masking_study(load_scenario("wan2021", changes)).games(0)[0]
+    return build_masking_study(Scenario.load("wan2021", changes)).games(0)[0]
 
 
 def game_of_arrays(path: Path) -> MaskingGame:

@@ -16,7 +16,7 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Setting
 from reidsim.games.record_game import Choice, RecordGame
 from reidsim.kinds.masking.kind import MASKING
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 
 class TimedSolver:
@@ -51,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
-    study = MASKING.build(load_scenario("one-world", {"agents.rounds": options.rounds}))
+    study = MASKING.build(Scenario.load("one-world", {"agents.rounds": options.rounds}))
     # Compiles the functions that both share.
     ReidentificationModel(replace(MASKING.settings(study)("masking", 0, 0), rounds=1), "masking").run().release()
     for policy in ("masking", "no-attack-masking"):

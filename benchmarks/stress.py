@@ -17,7 +17,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.many_points import OneShotPoints
 from reidsim.kinds.tables.outcomes import play
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=50, help="prices at which policies are played")
     n_points = parser.parse_args().points
-    loaded = load_scenario("wan2015")
+    loaded = Scenario.load("wan2015")
     study = build_study(loaded)
     policies = tuple(study.scenario.publisher.policies)
     rng = np.random.default_rng(1)

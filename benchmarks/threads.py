@@ -23,7 +23,7 @@ from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy
 from reidsim.kinds.masking.study import MaskingStudy
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.threads import done_in_threads
 
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     sizes = {"targets.size": given.targets, "resources.registry.size": max(20_000, given.targets), "replications": 1}
-    loaded = load_scenario("wan2021", sizes)
+    loaded = Scenario.load("wan2021", sizes)
     study = kind_of(loaded.scenario).build(loaded)
     for name in SOLVERS:
         solve = partial(masked, study, name)

@@ -41,7 +41,7 @@ from reidsim.populations.domain import Attribute, Domain, distinct_rows
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 Result = TypeVar("Result")
 GAMES = ("basic", "no-attack", "sh-friendly")
@@ -172,7 +172,7 @@ def figures(
     repeats: int = 5, sample_records: int = 20, size: int = 50, sample_points: int = 20
 ) -> list[dict[str, object]]:
     """Return the figures of the per-record solution and of the grid, as `figures.figure` has them."""
-    study = build_study(load_scenario("wan2015"))
+    study = build_study(Scenario.load("wan2015"))
     return [per_record(study, repeats, sample_records), grid(study, size, repeats, sample_points)]
 
 
@@ -247,7 +247,7 @@ def main() -> None:
     arguments = parser.parse_args()
     figures(arguments.repeats, arguments.sample_records, arguments.grid, arguments.sample_points)
     if not arguments.skip_growth:
-        study = build_study(load_scenario("wan2015"))
+        study = build_study(Scenario.load("wan2015"))
         growth_in_records(study)
         growth_in_strategies()
 

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from reidsim.releases.masking import MaskingSpace as MaskingSpace
     from reidsim.reports.description import describe_file
     from reidsim.reports.illustration import plot
-    from reidsim.scenarios.load import load_scenario
+    from reidsim.scenarios.load import Scenario
 
 
 __version__ = version("reidsim")
@@ -84,7 +84,7 @@ _VERBS = {
     "populate": "reidsim.populations.populate",
     "describe_file": "reidsim.reports.description",
     "fit_precision": "reidsim.front.observed_attacks",
-    "load_scenario": "reidsim.scenarios.load",
+    "Scenario.load": "reidsim.scenarios.load",
     "load_population": "reidsim.populations.catalogue",
     "masking_game": "reidsim.front.masking",
     "solve_masking": "reidsim.front.masking",
@@ -144,7 +144,7 @@ __all__ = [  # noqa: RUF022 - verbs first
     "populate",
     "describe_file",
     "fit_precision",
-    "load_scenario",
+    "Scenario.load",
     "load_population",
     "masking_game",
     "solve_masking",

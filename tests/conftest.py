@@ -102,9 +102,9 @@ def file_of(nodeid):
 def wan2015():
     """Return the bundled study of Wan et al. 2015."""
     from reidsim.kinds.tables.build import build_study
-    from reidsim.scenarios.load import load_scenario
+    from reidsim.scenarios.load import Scenario
 
-    return build_study(load_scenario("wan2015"))
+    return build_study(Scenario.load("wan2015"))
 
 
 @pytest.fixture(scope="session")

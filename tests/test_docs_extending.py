@@ -38,7 +38,7 @@ def installed(tmp_path, monkeypatch):
 def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_give(installed):
     assert set(installed) == {"reidsim.adversaries", "reidsim.policies", "reidsim.kinds"}
     policies = {"publisher.policies": ["basic", "appetite"]}
-    by_name = reidsim.load_scenario("ward.toml", {**policies, "adversary.planner": "persistent"})
+    by_name = reidsim.Scenario.load("ward.toml", {**policies, "adversary.planner": "persistent"})
     # The scenario names no code, so no permission is needed.
     assert not by_name.allow_code
     named = reidsim.run("ward.toml", overrides={**policies, "adversary.planner": "persistent"})

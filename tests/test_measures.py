@@ -29,7 +29,7 @@ from reidsim.kinds.tables.kind import TABLES, TablesKind
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios import registry
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_named, kind_names, kind_of
 
 TESTS = Path(__file__).parent
@@ -121,7 +121,7 @@ def test_runs_have_every_measure_and_every_number_of_a_run_is_a_measure(tmp_path
     found = {name: set() for name in OF_KINDS}
     for case in at_least(14, [case for case in golden.CASES if case.name in QUICK]):
         path = tmp_path / case.scenario if case.scenario in golden.FILES else case.scenario
-        kind = kind_of(load_scenario(path).scenario).name
+        kind = kind_of(Scenario.load(path).scenario).name
         runs = golden.tables_of(case, tmp_path)["runs"]
         assert orphans(kind, runs) == set(), case.name
         found[kind] |= set(runs.columns)
@@ -159,7 +159,7 @@ def raffle(monkeypatch, tmp_path):
     monkeypatch.setitem(registry.kinds._parts, "raffle", entry)
     path = tmp_path / "raffle.toml"
     path.write_text(f'extends = "{TOWN.as_posix()}"\ngame = "raffle"\n')
-    return load_scenario(path)
+    return Scenario.load(path)
 
 
 RUNS = pd.DataFrame(
@@ -192,7 +192,7 @@ UNCERTAIN = {
 
 def test_a_stress_test_takes_a_measure_of_an_own_kind_as_output_and_nothing_else(raffle, monkeypatch):
     def checked(output):
-        check_stress(load_scenario(raffle.path, {**UNCERTAIN, "stress": {"outputs": [output]}}))
+        check_stress(Scenario.load(raffle.path, {**UNCERTAIN, "stress": {"outputs": [output]}}))
 
     checked("luck")
     with pytest.raises(InputError, match=r"stress\.outputs: not an output of game 'raffle'.*found 'usefulness'"):

@@ -23,7 +23,7 @@ from reidsim.games.record_game import Constraint
 from reidsim.kinds.tables import released_rows
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.tables import read_table
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
@@ -104,7 +104,7 @@ DRAWN = {"parameters": {"economics.cost": {"distribution": "uniform", "low": 1, 
 )
 def test_points_samples_and_replications_that_cannot_be_are_refused(overrides, where, found):
     with pytest.raises(InputError, match=f"{re.escape(where)}: too many runs; found '{re.escape(found)}") as refused:
-        load_scenario(TOWN / "town.toml", overrides)
+        Scenario.load(TOWN / "town.toml", overrides)
     assert str(refused.value).endswith("expected at most 1,000,000")
 
 
@@ -141,7 +141,7 @@ def write_many_levels(folder, attributes, levels):
 )
 def test_lattices_that_cannot_be_searched_are_refused(tmp_path, shape, overrides, says):
     path = write_many_levels(tmp_path, *shape)
-    for do in (reidsim.run, lambda path, **named: describe(load_scenario(path, **named))):
+    for do in (reidsim.run, lambda path, **named: describe(Scenario.load(path, **named))):
         with pytest.raises(InputError, match=rf"many\.toml: {says}"):
             do(path, overrides=overrides)
 
@@ -161,7 +161,7 @@ def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_pa
                 "stress": {"robustness": {"samples": 4}},
             },
         )
-    switched = switch_loaded(load_scenario(path), "economics.benefit", low=50, high=100)
+    switched = switch_loaded(Scenario.load(path), "economics.benefit", low=50, high=100)
     assert switched.switches.empty
 
 
@@ -170,18 +170,18 @@ def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
     people = tmp_path / "people" / "people.csv"
     counted = pd.read_csv(people)
     counted.assign(people=counted["people"] * 3_100_000).to_csv(people, index=False)
-    assert re.search(r" of 102,300,000$", describe(load_scenario(tmp_path / "town.toml")))
+    assert re.search(r" of 102,300,000$", describe(Scenario.load(tmp_path / "town.toml")))
     summary = reidsim.run(tmp_path / "town.toml", overrides={"economics.cost": 0}).summary
     assert 0 < summary.loc["basic", "risk"] < 1 / 3_100_000
     with pytest.raises(InputError, match=r"wan2021\.toml: too large for memory: about \d+ TB are needed"):
-        describe(load_scenario("wan2021", {"targets.size": 10**12}))
+        describe(Scenario.load("wan2021", {"targets.size": 10**12}))
 
 
 def test_a_lattice_that_takes_long_is_told(tmp_path):
     path = write_many_levels(tmp_path, 9, 4)
-    told = describe(load_scenario(path, {"publisher.solver": "backward-induction"}))
+    told = describe(Scenario.load(path, {"publisher.solver": "backward-induction"}))
     assert '262,144 strategies; computing them all may take long, publisher.solver = "iceberg' in told
-    assert "may take long" not in describe(load_scenario(path))
+    assert "may take long" not in describe(Scenario.load(path))
 
 
 def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
@@ -194,7 +194,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
         with pytest.raises(InputError, match="too many candidate strategies for branch and bound; found 20;"):
             reidsim.run(path, overrides=costs)
     # Or before memory runs out, because the tables keep growing.
-    study = TABLES.build(load_scenario(path, costs))
+    study = TABLES.build(Scenario.load(path, costs))
     monkeypatch.setattr(solver, "_ASKED", 20_000)
     no_attack = Constraint(no_attack=True)
     found = branch_and_bound(study.truth, no_attack)
@@ -206,7 +206,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):
-    loaded, file = load_scenario(TOWN / "town.toml"), TOWN / "patients.csv"
+    loaded, file = Scenario.load(TOWN / "town.toml"), TOWN / "patients.csv"
     assert score_loaded(loaded, file).file == "patients.csv"
     monkeypatch.setattr(released_rows, "free_memory", lambda: 1_000)
     expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most the 1\.0 kB"

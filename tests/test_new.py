@@ -24,7 +24,7 @@ from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.tables import delimited_line, read_table
 from reidsim.validation import validated
 
@@ -331,7 +331,7 @@ def test_whatever_the_file_holds_its_draft_is_ready_to_run(tmp_path_factory, nam
     draft = draft_scenario(folder / "data.csv", folder / "out", named=taken, delimiter=delimiter)
     (folder / "out").mkdir()
     draft.write(folder / "out")
-    study = build_study(load_scenario(folder / "out" / draft.scenario_file))
+    study = build_study(Scenario.load(folder / "out" / draft.scenario_file))
     assert study.n_records == len(rows)
     assert study.lattice.size == draft.choice.strategies
 
@@ -378,7 +378,7 @@ def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
     code, _, err = reidsim_("new", "residents.csv", *options, "--drop", "marital", "--unmatched-unique", "race")
     assert code == 0
     assert "column 'race': 1 row with a value that no person in the population has, such as 'Martian'" in err
-    scenario = load_scenario("residents/residents.toml").scenario
+    scenario = Scenario.load("residents/residents.toml").scenario
     assert (scenario.adversary.risk, scenario.population.recipe) == ("journalist", "tennessee-2010")
     assert {name: a.column for name, a in scenario.attributes.items()} == {
         "age": "Age", "sex": "Gender", "race": None, "zip": "zipcode",
@@ -387,7 +387,7 @@ def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
         "age": "error", "sex": "error", "race": "nobody", "zip": "error",
     }  # fmt: skip
     assert scenario.attributes["sex"].values == {"female": "Female", "male": "Male"}
-    study = build_study(load_scenario("residents/residents.toml"))
+    study = build_study(Scenario.load("residents/residents.toml"))
     assert (study.n_records, study.linked_population.total) == (4, 6_346_105)
     sizes = study.linker("journalist").group_sizes
     # A value that nobody in the population has is unique; suppressed, it hides among all other people.

@@ -18,7 +18,7 @@ from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import read_release
 from reidsim.reports.shared.file import verify_shared
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def drafted(folder, table, name="hospital.csv", **options):
     draft = draft_scenario(own_files.write_hospital(folder / name, table), folder / "draft", **options)
     (folder / "draft").mkdir()
     draft.write(folder / "draft")
-    return draft, load_scenario(folder / "draft" / draft.scenario_file)
+    return draft, Scenario.load(folder / "draft" / draft.scenario_file)
 
 
 def labels_read(loaded):
@@ -185,7 +185,7 @@ def test_codes_of_a_survey_are_no_quantities(folder):
     assert "intervals" not in {rules[name] for name in ("roof", "sex", "hhcivil")}
     (folder / "draft").mkdir()
     draft.write(folder / "draft")
-    read = labels_read(load_scenario(folder / "draft" / draft.scenario_file))
+    read = labels_read(Scenario.load(folder / "draft" / draft.scenario_file))
     # The file writes 4.0.
     assert read["roof"] == [f"{code:.0f}" for code in table["roof"]]
     assert read["age"].count("") == table["age"].isna().sum() > 0
@@ -198,7 +198,7 @@ def test_a_census_extract_is_drafted_run_and_shared(folder, reidsim_):
     table = own_files.census(1_000)
     table.to_csv(folder / "census.csv", index=False)
     reidsim_("new", "census.csv")
-    loaded = load_scenario("census/census.toml")
+    loaded = Scenario.load("census/census.toml")
     country = next(h for h in read_release(loaded).hierarchies if h.attribute.name == "native-country")
     assert country.attribute.size == 42
     # The levels are countries, regions, continents and suppression; missing values stay separate until suppression.
@@ -244,7 +244,7 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
     text = (folder / "draft/hospital.toml").read_text().replace('unknown = "nobody"', 'unknown = "error"')
     (folder / "draft/hospital.toml").write_text(text)
     with pytest.raises(InputError, match="row 2, column 'race': value outside the categories of 'race'"):
-        build_study(load_scenario(folder / "draft/hospital.toml"))
+        build_study(Scenario.load(folder / "draft/hospital.toml"))
 
 
 # Missing values.
@@ -284,7 +284,7 @@ def test_missing_values_are_a_value_of_whole_tables(folder):
         '[publisher]\nunit = "table"\n'
     )
     (folder / "people.toml").write_text(text)
-    domain = build_study(load_scenario("people.toml")).lattice.domain
+    domain = build_study(Scenario.load("people.toml")).lattice.domain
     assert (domain["age"].categories, domain["sex"].categories) == (("", "30", "31"), ("", "F", "M"))
 
 
@@ -300,19 +300,19 @@ def test_safe_harbor_suppresses_missing_values_and_names_the_row_that_it_cannot_
     (folder / "ages.csv").write_text("30;0-89;*\n40;0-89;*\n95;90+;*\n;;*\nunknown;other;*\n")
     (folder / "people.toml").write_text(text.format(suppress="true"))
     (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows[:4]) + "\n")
-    study = build_study(load_scenario("people.toml"))
+    study = build_study(Scenario.load("people.toml"))
     levels = [study.lattice.levels(int(study.safe_harbor_strategies[cell])) for cell in study.cell_of_record]
     # Ages of 90 or more are joined, ZIP codes keep three digits, and missing values are suppressed.
     assert levels == [(0, 1), (2, 1), (1, 2), (0, 1)]
     (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows) + "\n")
     with pytest.raises(InputError, match="row 5: attribute 'age': not a whole number; found 'unknown'"):
-        build_study(load_scenario("people.toml"))
+        build_study(Scenario.load("people.toml"))
     (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows[:4]) + "\n")
     (folder / "people.toml").write_text(text.format(suppress="false"))
     with pytest.raises(
         InputError, match=r"row 3: hierarchy of 'zip', value '': the hierarchy cannot satisfy Safe Harbor"
     ):
-        build_study(load_scenario("people.toml"))
+        build_study(Scenario.load("people.toml"))
 
 
 # Running time; benchmarks/first_minute.py measures how long a file takes.

@@ -20,7 +20,7 @@ from reidsim.reports.page.report import report_text
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import write_shared
 from reidsim.reports.shared.records import shared_records
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from by_people import by_rows_and_people, made_hospital
@@ -43,7 +43,7 @@ def played(hospital):
     # Released files are scored against an adversary who looks for a row's patient.
     toml = hospital / "draft" / "stays.toml"
     toml.write_text(toml.read_text().replace('direction = "both"', 'direction = "record"'))
-    loaded = load_scenario(hospital / "draft" / "stays.toml")
+    loaded = Scenario.load(hospital / "draft" / "stays.toml")
     result = reidsim.run(hospital / "draft" / "stays.toml")
     result.save(hospital / "results")
     return draft, loaded, result

@@ -19,7 +19,7 @@ from reidsim.reports.shared.file import verify_shared, write_shared
 from reidsim.reports.shared.kept import Kept
 from reidsim.reports.shared.limit import FileRisk, limit_of
 from reidsim.reports.shared.records import shared_records
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 FIFTH_KIND = Path(__file__).parent / "fifth_kind" / "withholding.py"
 SCENARIO = """
@@ -134,7 +134,7 @@ def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypat
     reidsim.run("survey.toml").save("results")
     run = open_results(Path("results"))
     by_rows, _ = write_shared(Path("rows.csv"), run, shared_records(run, policy="no-attack"))
-    by_key = replace(TABLES.shared_columns(load_scenario("survey.toml").scenario), person="pid")
+    by_key = replace(TABLES.shared_columns(Scenario.load("survey.toml").scenario), person="pid")
     monkeypatch.setattr(TABLES, "shared_columns", lambda scenario: by_key)
     by_people, _ = write_shared(Path("people.csv"), run, shared_records(run, policy="no-attack"))
     assert (by_rows["audit"]["people"], by_people["audit"]["people"]) == (N, N // 2)

@@ -15,7 +15,7 @@ from reidsim import threads
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.threads import available_threads, done_in_threads, in_one_thread
 
@@ -30,7 +30,7 @@ SMALL = {
 )
 @pytest.mark.parametrize("kept", ["all", "one"])
 def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kept):
-    loaded = load_scenario("wan2021", SMALL)
+    loaded = Scenario.load("wan2021", SMALL)
     study = kind_of(loaded.scenario).build(loaded)
     if kept == "one":
         # If not all surnames fit into memory, each thread keeps the surnames of its own subject.

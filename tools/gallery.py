@@ -24,7 +24,7 @@ from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves
 from reidsim.reports.captions import figure_caption
 from reidsim.reports.illustration import figures_of
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.toml_text import inline_toml
 
@@ -52,7 +52,7 @@ def make_gallery(folder: Path, names: Sequence[str] = ()) -> Path:
 def _exhibit(name: str, pictures: Path) -> str:
     """Run a scenario and return its part of the page."""
     exhibit = EXHIBITS.get(name, Exhibit())
-    loaded = load_scenario(name, exhibit.reductions)
+    loaded = Scenario.load(name, exhibit.reductions)
     play: Callable[..., Any] = stress_loaded if exhibit.command == "stress" else run_loaded
     result = play(loaded)
     figures = figures_of(result)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from reidsim.engine.results import Result
     from reidsim.engine.run_result import RunResult
-    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.schema import ScenarioHead
     from reidsim.scenarios.study import Progress
 
@@ -99,17 +99,17 @@ def load(
     seed: int | None = None,
     allow_code: bool = False,
     also_read: Collection[str] = (),
-) -> LoadedScenario[ScenarioHead]:
+) -> Scenario[ScenarioHead]:
     """Return the scenario with the options of a command applied.
 
     Slow modules are imported late, so that an error in a name is reported at once.
     """
     resolve(scenario, "scenarios", "scenario")
     with waiting(f"reading {scenario}"):
-        from reidsim.scenarios.load import load_scenario
+        from reidsim.scenarios.load import Scenario
 
         stop_if_interrupted()
-        return load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code, also_read=also_read)
+        return Scenario.load(scenario, overrides_of(set_), seed=seed, allow_code=allow_code, also_read=also_read)
 
 
 def results_folder(output: Path | None, name: str) -> Path:

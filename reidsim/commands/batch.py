@@ -25,7 +25,7 @@ from reidsim.terminal import note
 
 if TYPE_CHECKING:
     from reidsim.engine.batch import Executor
-    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.schema import ScenarioHead
 
 
@@ -111,7 +111,7 @@ def rerun(
 
 
 def run_several(
-    loaded: LoadedScenario[ScenarioHead],
+    loaded: Scenario[ScenarioHead],
     folder: Path | None,
     executor: Executor,
     *,

@@ -10,7 +10,7 @@ from typing import Any
 from reidsim.bundled import BUNDLED, data_file
 from reidsim.errors import InputError, reading
 from reidsim.file_sizes import require_no_device
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 
@@ -18,7 +18,7 @@ from reidsim.scenarios.schema import ScenarioHead
 _BUNDLED_AMONG = "scenarios"
 
 
-def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
+def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
     """Return path and SHA-256 of the file with a scenario's records.
 
     The result is empty if they do not come from a file.

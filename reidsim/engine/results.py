@@ -27,7 +27,7 @@ import pandas as pd
 from reidsim.core.measures import WORDS, Measure
 from reidsim.errors import InputError, reading, writing
 from reidsim.file_sizes import require_no_device
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import plain
@@ -203,7 +203,7 @@ def next_free_folder(parent: Path, name: str) -> Path:
 
 
 def make_manifest(
-    loaded: LoadedScenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
+    loaded: Scenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the manifest of a results folder.
 
@@ -335,7 +335,7 @@ class Clock:
         self._last = now
 
 
-def begun(loaded: LoadedScenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
+def begun(loaded: Scenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
     """Import the parts of a scenario.
 
     Return its kind, a clock and a progress reporter.

@@ -16,7 +16,7 @@ from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.checks import check_stress
 from reidsim.errors import InputError
 from reidsim.progress import watched
-from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import whoever_comes
 from reidsim.scenarios.study import Progress
@@ -62,10 +62,10 @@ def run(
     >>> result = reidsim.run("wan2015", overrides={"economics.loss": 600})  # doctest: +SKIP
     >>> result.summary["publisher_payoff"]  # doctest: +SKIP
     """
-    return run_loaded(load_scenario(scenario, overrides, seed=seed, allow_code=allow_code), progress=progress)
+    return run_loaded(Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code), progress=progress)
 
 
-def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
+def run_loaded(loaded: Scenario[ScenarioHead], *, progress: Progress | None = None) -> RunResult:
     """Return the result of a loaded scenario, in memory; see `run`."""
     if is_batch(loaded.scenario):
         return run_batch_loaded(loaded, progress=progress)
@@ -131,7 +131,7 @@ def run_batch(
     if (resume or rerun_failed) and folder is None:
         raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
     return run_batch_loaded(
-        load_scenario(scenario, overrides, seed=seed, allow_code=allow_code),
+        Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code),
         executor_named(executor, workers=workers, scheduler=scheduler, timeout=timeout),
         folder=None if folder is None else Path(folder),
         resume=resume,
@@ -140,7 +140,7 @@ def run_batch(
     )
 
 
-def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
+def describe(loaded: Scenario[ScenarioHead]) -> str:
     """Check that all files and parts of a scenario can be used.
 
     Return a one-line description of its size.

@@ -17,7 +17,7 @@ from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.agents import left_out_of_rounds
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, equilibria_of
@@ -65,7 +65,7 @@ class ScoreResult(Result):
 
 
 def score_loaded(
-    loaded: LoadedScenario[ScenarioHead], file: str | Path, *, key: str | None = None, progress: Progress | None = None
+    loaded: Scenario[ScenarioHead], file: str | Path, *, key: str | None = None, progress: Progress | None = None
 ) -> ScoreResult:
     """Return the outcomes of a released file, played like a policy of a scenario.
 
@@ -75,7 +75,7 @@ def score_loaded(
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
         A table scenario; the file is a release of its records.
     file : str or Path
         Delimited text or Parquet. Cells may be values, labels of hierarchies, ``*``, intervals or sets.

@@ -14,7 +14,7 @@ from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
@@ -25,7 +25,7 @@ EXPECTED_LOSSES = "expected_losses"
 
 
 def run_once(
-    loaded: LoadedScenario[ScenarioHead],
+    loaded: Scenario[ScenarioHead],
     *,
     study: Study[Any] | None = None,
     progress: Progress | None = None,
@@ -35,7 +35,7 @@ def run_once(
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     study : Study, optional
         Study of the scenario; built from `loaded` if not given.
     progress : callable, optional
@@ -71,7 +71,7 @@ def run_once(
     )
 
 
-def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
+def check_once(loaded: Scenario[ScenarioHead]) -> str:
     """Check all inputs of one run of a scenario.
 
     Return a one-line description of its size.

@@ -21,7 +21,7 @@ from reidsim.engine.run_result import RunResult
 from reidsim.errors import reading
 from reidsim.file_names import require_plain
 from reidsim.progress import watched
-from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
@@ -69,9 +69,9 @@ class DraftedScenario:
 
     def scenario(
         self, overrides: Mapping[str, object] | None = None, seed: int | None = None
-    ) -> LoadedScenario[ScenarioHead]:
+    ) -> Scenario[ScenarioHead]:
         """Return the draft as a loaded scenario."""
-        return load_scenario(self._folder / self.draft.scenario_file, overrides, seed=seed)
+        return Scenario.load(self._folder / self.draft.scenario_file, overrides, seed=seed)
 
     @watched
     def run(

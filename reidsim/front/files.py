@@ -15,7 +15,7 @@ from reidsim.front.arguments import GAME
 from reidsim.front.content import Parts
 from reidsim.front.records import LEVELS
 from reidsim.populations.population import Population
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.toml_text import toml_text
 
 COUNT = "people"
@@ -50,7 +50,7 @@ def write_scenario(path: Path, parts: Parts) -> Path:
             for file, said in texts.items():
                 file.write_text(toml_text(said), encoding="utf-8")
             if not (parts.policies or parts.planners):
-                load_scenario(path)
+                Scenario.load(path)
     except InputError:
         for file in files:
             file.unlink(missing_ok=True)

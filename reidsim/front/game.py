@@ -28,7 +28,7 @@ from reidsim.front.varied import sweep_section, uncertainty_section
 from reidsim.populations.population import Population
 from reidsim.progress import watched
 from reidsim.scenarios.given import validated_with
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, Study
@@ -121,7 +121,7 @@ class Game:
 
     def scenario(
         self, policies: Sequence[object] | None = None, seed: int | None = None, **sections: object
-    ) -> LoadedScenario[ScenarioHead]:
+    ) -> Scenario[ScenarioHead]:
         """Return the game as a loaded scenario that refers to its data in memory.
 
         Parameters
@@ -138,7 +138,7 @@ class Game:
             content = {**parts.content, "seed": self.seed if seed is None else seed, **sections}
             path = Path(GAME)
             checked = validated_with(parts.given, kind_named(DEFAULT_KIND).schema, content, path)
-            return LoadedScenario(self.name, path, checked, content, given=parts.given)
+            return Scenario(self.name, path, checked, content, given=parts.given)
 
     @property
     def study(self) -> Study[Any]:

@@ -30,7 +30,7 @@ from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
 from reidsim.reports.shared.sharing import share_run
 from reidsim.reports.verdict import has_verdict, told_by
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.tables import read_table
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -182,7 +182,7 @@ def share(
 
 def _files_of(result: RunResult, place: Path) -> dict[str, Any]:
     """Write in-memory tables to files, and return their paths as manifest entries."""
-    given = result.held.given if isinstance(result.held, LoadedScenario) else {}
+    given = result.held.given if isinstance(result.held, Scenario) else {}
     tables = {name: table for name, table in given.items() if isinstance(table, pd.DataFrame)}
     content = result.manifest["content"]
     release = str(content.get("release", {}).get("path"))

@@ -11,14 +11,14 @@ from reidsim.reports.writer import render
 from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_named, kind_names, kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 
 _PRICES: tuple[Literal["gain", "cost"], ...] = ("gain", "cost")
 
 
-def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
+def explanation(loaded: Scenario[ScenarioHead]) -> str:
     """Return the agents of a scenario and the phases of its rounds as text.
 
     Raises

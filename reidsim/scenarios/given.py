@@ -36,7 +36,7 @@ from reidsim.scenarios.policy import Policy
 from reidsim.validation import Section, validated
 
 if TYPE_CHECKING:
-    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.load import Scenario
 
 Given = Mapping[str, Any]
 Amount = float | Floats
@@ -90,7 +90,7 @@ def _unplanned(section: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if key not in ("planner", "rate")}
 
 
-def people_named(name: str, loaded: LoadedScenario[Any], **made: Any) -> Population:
+def people_named(name: str, loaded: Scenario[Any], **made: Any) -> Population:
     """Return a population by name.
 
     It is a Python object, bundled, or made from a recipe file; see `load_population`.
@@ -107,7 +107,7 @@ def people_named(name: str, loaded: LoadedScenario[Any], **made: Any) -> Populat
 
 
 def table_named(
-    name: str, loaded: LoadedScenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
+    name: str, loaded: Scenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
 ) -> tuple[Path, pd.DataFrame]:
     """Return the path and rows of the table at the key `where`.
 

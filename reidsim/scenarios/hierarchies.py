@@ -27,14 +27,12 @@ from reidsim.scenarios.hierarchy_schema import (
     Suppress,
     Table,
 )
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 
 Attributes = Mapping[str, GeneralizedSection]
 
 
-def hierarchy_rows(
-    name: str, attribute: GeneralizedSection, loaded: LoadedScenario[Any], used: set[str]
-) -> list[list[str]]:
+def hierarchy_rows(name: str, attribute: GeneralizedSection, loaded: Scenario[Any], used: set[str]) -> list[list[str]]:
     """Return the rows of an attribute's hierarchy file, without its header.
 
     Parameters
@@ -42,7 +40,7 @@ def hierarchy_rows(
     name : str
         Name of the attribute.
     attribute : GeneralizedSection
-    loaded : LoadedScenario
+    loaded : Scenario
     used : set of str
         Values that occur in the records or the population, to detect a wrong setting of ``header``.
 

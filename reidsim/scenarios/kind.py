@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.games.record_game import Choice
     from reidsim.games.reidentified import Reidentified
-    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.opponents import OpponentOptions, Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
@@ -137,7 +137,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
     # Studies
 
     @abstractmethod
-    def build(self, loaded: LoadedScenario[Any]) -> Study[Any]:
+    def build(self, loaded: Scenario[Any]) -> Study[Any]:
         """Read all data that a scenario names and return its study.
 
         Raises
@@ -146,7 +146,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
             If a file or value cannot be used.
         """
 
-    def build_after(self, loaded: LoadedScenario[Any], before: Any) -> Study[Any]:
+    def build_after(self, loaded: Scenario[Any], before: Any) -> Study[Any]:
         """Return the study of a scenario, reusing data of an earlier study.
 
         Data are reused if both scenarios define them equally.
@@ -163,7 +163,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         game = study.world(0).truth
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
 
-    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+    def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
         """Return the part of a scenario's content that determines the data of its study."""
         return loaded.content
 

@@ -67,7 +67,7 @@ S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
 
 
 @dataclass(frozen=True)
-class LoadedScenario(Generic[S_co]):
+class Scenario(Generic[S_co]):
     """A validated scenario with its file and content.
 
     Parameters
@@ -97,7 +97,7 @@ class LoadedScenario(Generic[S_co]):
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"LoadedScenario({self.name!r}: {self.scenario.title})"
+        return f"Scenario({self.name!r}: {self.scenario.title})"
 
     def __reduce__(self) -> Any:
         """Pickle a scenario of a user-defined kind as plain data.
@@ -161,7 +161,7 @@ class LoadedScenario(Generic[S_co]):
         """
         return replace(self, scenario=self.scenario.model_copy(update=sections))
 
-    def with_content(self, content: dict[str, Any]) -> LoadedScenario[S_co]:
+    def with_content(self, content: dict[str, Any]) -> Scenario[S_co]:
         """Return the scenario of the same kind with other content, validated.
 
         Python objects passed with the scenario are kept.
@@ -169,20 +169,20 @@ class LoadedScenario(Generic[S_co]):
         Raises
         ------
         InputError
-            As `load_scenario` does.
+            As `Scenario.load` does.
         """
         scenario = validated_with(self.given, type(self.scenario), content, self.path)
         return replace(self, scenario=scenario, content=content, origins={})
 
 
-def load_scenario(
+def Scenario.load(
     name_or_path: str | Path,
     overrides: Mapping[str, object] | None = None,
     *,
     seed: int | None = None,
     allow_code: bool = False,
     also_read: Collection[str] = (),
-) -> LoadedScenario[ScenarioHead]:
+) -> Scenario[ScenarioHead]:
     """Read and validate a scenario.
 
     Parameters
@@ -214,7 +214,7 @@ def load_scenario(
     schema = scenario_kind(content, path, allow_code=allow_code).schema
     scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
     _refuse_unread(scenario, content, changes, path, also_read)
-    loaded = LoadedScenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
+    loaded = Scenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
     loaded.refuse_code()
     _LOGGER.info("scenario %s read from %s", loaded.name, path)
     return loaded
@@ -387,13 +387,13 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
 
 def _reloaded(
     name: str, path: Path, content: dict[str, Any], origins: Mapping[str, Any], given: Mapping[str, Any]
-) -> LoadedScenario[ScenarioHead]:
+) -> Scenario[ScenarioHead]:
     """Return a scenario of a user-defined kind in another process.
 
     The module of the kind is imported first.
     """
     kind = scenario_kind(content, path, allow_code=True)
-    return LoadedScenario(name, path, validated_with(given, kind.schema, content, path), content, origins, True, given)
+    return Scenario(name, path, validated_with(given, kind.schema, content, path), content, origins, True, given)
 
 
 def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:

@@ -9,7 +9,7 @@ from reidsim.adversaries.planners.sequential import sequential_attack
 from reidsim.adversaries.response import Adversary
 from reidsim.scenarios.adversary_schema import PlannerSection
 from reidsim.scenarios.given import made_adversary
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 
 __all__ = ["Amount", "planner", "sequential_attack"]
 
@@ -19,7 +19,7 @@ def planner(
     gain: Amount,
     cost: Amount,
     *,
-    loaded: LoadedScenario[Any],
+    loaded: Scenario[Any],
     coverage: float = 1.0,
     registry_size: int | None = None,
 ) -> Adversary:
@@ -30,7 +30,7 @@ def planner(
     section : PlannerSection
     gain, cost : float or ndarray of float64, shape (n_records,)
         Currency units per record.
-    loaded : LoadedScenario
+    loaded : Scenario
         Finds user-defined planners: Python objects, installed parts, and modules in the scenario's folder.
     coverage : float
         Probability that a record's person is in the adversary's register.

@@ -14,7 +14,7 @@ from reidsim.scenarios.design_schema import Discrete, UncertaintySection
 from reidsim.scenarios.schema import ScenarioHead
 
 if TYPE_CHECKING:
-    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.load import Scenario
 
 S = TypeVar("S", bound=ScenarioHead)
 
@@ -38,7 +38,7 @@ def scenario_alone(scenario: S, name: str) -> S:
     return scenario.model_copy(update=changes)
 
 
-def loaded_alone(loaded: LoadedScenario[S], name: str) -> LoadedScenario[S]:
+def loaded_alone(loaded: Scenario[S], name: str) -> Scenario[S]:
     """Return the loaded scenario with one named adversary as its only adversary.
 
     See `scenario_alone`.
@@ -82,7 +82,7 @@ def who_may_come(uncertainty: UncertaintySection | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, parameter.values)))
 
 
-def whoever_comes(loaded: LoadedScenario[S]) -> LoadedScenario[S]:
+def whoever_comes(loaded: Scenario[S]) -> Scenario[S]:
     """Return a scenario without the uncertainty about the adversary.
 
     Correlations with the adversary are removed too.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reidsim.populations.population import Counts
     from reidsim.releases.strategy_space import Floats, Strategies
     from reidsim.scenarios.adversary_schema import AdversarySection
-    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
 # Called with the name of the current step, the number of units done, and the number of all units.
@@ -53,10 +53,10 @@ class Study(ABC, Generic[S]):
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     """
 
-    loaded: LoadedScenario[S]
+    loaded: Scenario[S]
 
     @property
     def scenario(self) -> S:
@@ -83,7 +83,7 @@ class Study(ABC, Generic[S]):
             If the scenario does not fit its data, or has no decision maker.
         """
 
-    def with_loaded(self, loaded: LoadedScenario[S]) -> Self:
+    def with_loaded(self, loaded: Scenario[S]) -> Self:
         """Return the study of another scenario with the same data.
 
         The scenarios may differ only in keys on which no data depend.

@@ -24,7 +24,7 @@ from reidsim.reports.verdict import best_policy
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.faces import Value
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, unit_sentence
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
@@ -122,11 +122,11 @@ class Explorer:
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
         Scenario to solve; ``[figures]``, the experimental design and replications are ignored.
     """
 
-    def __init__(self, loaded: LoadedScenario[ScenarioHead]) -> None:
+    def __init__(self, loaded: Scenario[ScenarioHead]) -> None:
         self.loaded = loaded
         self._kept: tuple[str, Study[Any]] | None = None
         # The page calls the explorer from several threads.
@@ -147,7 +147,7 @@ class Explorer:
         return self._explored(values, lambda loaded: loaded)
 
     def _explored(
-        self, values: Values, shown_of: Callable[[LoadedScenario[ScenarioHead]], LoadedScenario[ScenarioHead]]
+        self, values: Values, shown_of: Callable[[Scenario[ScenarioHead]], Scenario[ScenarioHead]]
     ) -> Explored:
         with self._lock:
             try:
@@ -155,14 +155,14 @@ class Explorer:
             except InputError as error:
                 return Explored(self._run(one_game(without(self.loaded, *_LEFT_OUT))), str(error))
 
-    def _run(self, shown: LoadedScenario[ScenarioHead]) -> RunResult:
+    def _run(self, shown: Scenario[ScenarioHead]) -> RunResult:
         key = data_key(shown)
         if self._kept is None or self._kept[0] != key:
             self._kept = key, kind_of(shown.scenario).build(shown)
         return run_once(shown, study=self._kept[1].with_loaded(shown))
 
 
-def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScenario[ScenarioHead]:
+def changed(loaded: Scenario[ScenarioHead], values: Values) -> Scenario[ScenarioHead]:
     """Return a scenario with changed values, without sections for batches only.
 
     Raises
@@ -182,7 +182,7 @@ def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScena
     return replace(loaded, scenario=scenario, content=content)
 
 
-def one_game(loaded: LoadedScenario[ScenarioHead]) -> LoadedScenario[ScenarioHead]:
+def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
     """Return a scenario without rounds, or with a single round if rounds are required.
 
     One round is needed if adversaries own or buy resources, or if all adversaries attack together: rounds define these
@@ -200,6 +200,6 @@ def _each_comes(scenario: Any) -> bool:
     return bool(getattr(scenario, "adversaries", None)) and scenario.agents.together == "all"
 
 
-def without(loaded: LoadedScenario[ScenarioHead], *keys: str) -> LoadedScenario[ScenarioHead]:
+def without(loaded: Scenario[ScenarioHead], *keys: str) -> Scenario[ScenarioHead]:
     """Return a scenario without some of its sections."""
     return loaded.with_content({key: value for key, value in loaded.content.items() if key not in keys})

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 
 from reidsim.errors import InputError
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web.exploration import Explorer
 
 _served: list[Explorer] = []
 
 
-def offer(loaded: LoadedScenario[ScenarioHead]) -> None:
+def offer(loaded: Scenario[ScenarioHead]) -> None:
     """Set the scenario to show, and start to solve it before the page is opened."""
     explorer = Explorer(loaded)
     _served[:] = [explorer]

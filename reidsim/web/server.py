@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from reidsim.engine.batch.tasks import error_line
 from reidsim.errors import InputError
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web import served
@@ -26,12 +26,12 @@ _LONGEST_LINE = 200
 _NEEDED = ("solara", "uvicorn")
 
 
-def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[str], None]) -> None:
+def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], None]) -> None:
     """Serve the page until interrupted.
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     port : int
         Port on the loopback interface; 0 for any free port.
     started : callable

@@ -29,7 +29,7 @@ from reidsim.kinds.tables.rounds import setting_of
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 seed = 6
@@ -129,7 +129,7 @@ def test_one_adversary_who_is_named_is_the_analytic_game(ward):
 @pytest.mark.deep
 def test_prasser2017_record_by_record():
     policies = ["basic", "no-attack", "record-level"]
-    study = build_study(load_scenario("prasser2017", {"publisher.policies": policies}))
+    study = build_study(Scenario.load("prasser2017", {"publisher.policies": policies}))
     setting = setting_of(study, AgentsSection())
     for policy, outcome in play(study).items():
         expected, found = outcome.equilibrium, play_policy(setting, policy).last

@@ -9,7 +9,7 @@ from reidsim.engine.run import describe
 from reidsim.engine.single_run import play_policies
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 title = "Forty of ninety"
@@ -83,7 +83,7 @@ def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
     stay = result.records["participates"].to_numpy()
     assert 5 < stay.sum() < 38
     pd.read_csv(folder / "records.csv")[stay].to_csv(folder / "rest.csv", index=False)
-    alone = load_scenario(town, {**changes, "agents": {}, "release.path": str(folder / "rest.csv")})
+    alone = Scenario.load(town, {**changes, "agents": {}, "release.path": str(folder / "rest.csv")})
     rest = play_policies(build_study(alone), lambda task, done, total: None).records
     found = result.records[stay].reset_index(drop=True)
     assert found["strategy"].astype(str).tolist() == rest["strategy"].astype(str).tolist()
@@ -164,7 +164,7 @@ def test_a_budget_holds_against_several_types(town):
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
-    for use in (lambda: reidsim.run(town, overrides=changes), lambda: describe(load_scenario(town, changes))):
+    for use in (lambda: reidsim.run(town, overrides=changes), lambda: describe(Scenario.load(town, changes))):
         with pytest.raises(InputError, match=message) as caught:
             use()
         assert caught.value.source in (str(town), "--set", "overrides")
@@ -176,7 +176,7 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     types = {"x": {"gain": 120, "cost": 10}}
     changes = {"adversaries": types, "economics.columns": {"benefit": "worth", "loss": "worth"}}
     analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "adversaries": {}}
-    loaded = load_scenario(town, analytic)
+    loaded = Scenario.load(town, analytic)
     expected = play_policies(build_study(loaded), lambda task, done, total: None)
     found = reidsim.run(town, overrides=changes)
     np.testing.assert_allclose(found.records["publisher_payoff"], expected.records["publisher_payoff"], atol=1e-9)

@@ -31,7 +31,7 @@ from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 
 def strategies_of_rounds(setting, small, beliefs, reply):
@@ -193,7 +193,7 @@ def ward(tmp_path_factory):
 def ward_study(ward, risk, unit, **changes):
     path = ward / f"{risk}-{unit}.toml"
     path.write_text(WARD.format(risk=risk, unit=unit))
-    return build_study(load_scenario(path, changes))
+    return build_study(Scenario.load(path, changes))
 
 
 def shown(lattice, values, levels):

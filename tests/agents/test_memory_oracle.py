@@ -15,7 +15,7 @@ import reidsim
 from reidsim.agents.model import ReidentificationModel
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 AGES, SEXES = range(20, 24), ("F", "M")
 # Released labels of an age and a sex, by level.
@@ -194,7 +194,7 @@ def test_rounds_agree_with_a_program_written_from_the_documentation(tmp_path_fac
     """People join and leave by their own decisions; the model supplies participation."""
     rule = "[agents]\nrounds = 5\n[agents.participation]\nreward = 1\nharm = 6\nspread = 1.5\nlearning_rate = 0.7\n"
     path = written(tmp_path_factory.mktemp("rounds"), world, rule)
-    study = build_study(load_scenario(path, {"seed": seed}))
+    study = build_study(Scenario.load(path, {"seed": seed}))
     world_of_study = setting_of(study, study.scenario.agents)
     for policy in POLICIES:
         plain, model = Plain(world, policy), ReidentificationModel(world_of_study, policy)

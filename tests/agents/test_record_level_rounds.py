@@ -15,7 +15,7 @@ import reidsim
 from reidsim.agents.model import ReidentificationModel
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 title = "Sixty of ninety"
@@ -145,14 +145,14 @@ def test_class_sizes_under_journalist_risk_stay_those_of_the_population(town):
     stay = records.pop("participates").to_numpy()
     assert not stay.all()
     assert_same_outcomes(records[stay], analytic[stay])
-    study = build_study(load_scenario(town, {**changes, **LEAVING}))
+    study = build_study(Scenario.load(town, {**changes, **LEAVING}))
     assert setting_of(study, study.scenario.agents).among is None
 
 
 def test_class_sizes_follow_who_leaves_and_returns(town):
     """No subject takes part after the first round; some return, hearing of no breach."""
     rule = {"reward": 1, "harm": 60, "spread": 1, "learning_rate": 0.9}
-    study = build_study(load_scenario(town, {"agents.participation": rule, "agents.rounds": 8, **FORGETTING}))
+    study = build_study(Scenario.load(town, {"agents.participation": rule, "agents.rounds": 8, **FORGETTING}))
     model = ReidentificationModel(setting_of(study, study.scenario.agents), "no-protection")
     shared = []
     for _ in range(8):

@@ -8,7 +8,7 @@ from small_scenario import write_scenario
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 TOWN = game_of(
@@ -235,7 +235,7 @@ UNATTACKED = {
 @pytest.mark.parametrize("name", BUNDLED)
 def test_bundled_scenarios_run(name):
     """Accounts balance in every round, and attacks match the adversaries present."""
-    scenario = load_scenario(name, BUNDLED[name]).scenario
+    scenario = Scenario.load(name, BUNDLED[name]).scenario
     result = reidsim.run(name, overrides=BUNDLED[name])
     rounds, money = result.analysis.rounds, scenario.economics
     assert len(rounds) == len(result.summary) * scenario.agents.rounds

@@ -26,7 +26,7 @@ from reidsim.engine.release_file import sha256_of
 from reidsim.engine.run import describe
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TESTS = Path(__file__).resolve().parents[1]
 TABLES = ("runs", "statistics", "differences", "distributions")
@@ -173,7 +173,7 @@ def test_a_batch_in_which_every_run_fails_is_told(town):
     with pytest.raises(InputError, match=r"patients\.csv"):
         reidsim.run_batch(town, overrides=changes)
     shutil.copy("gone.csv", "patients.csv")
-    loaded = load_scenario(town, {"sweep.values": {"release.path": ["patients.csv"]}})
+    loaded = Scenario.load(town, {"sweep.values": {"release.path": ["patients.csv"]}})
     result = run_batch_loaded(loaded, Raises())
     assert result.runs["state"].tolist() == ["failed"]
     assert result.statistics.empty
@@ -298,10 +298,10 @@ def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, messag
 
 
 def test_a_design_can_be_checked(town):
-    alone = describe(load_scenario(town, {"attributes.sex.draw": True}))
-    assert describe(load_scenario(town, DRAWN)) == (f"4 points, 2 replications of each; the first: {alone}")
+    alone = describe(Scenario.load(town, {"attributes.sex.draw": True}))
+    assert describe(Scenario.load(town, DRAWN)) == (f"4 points, 2 replications of each; the first: {alone}")
     with pytest.raises(InputError, match=r"point 1: economics\.cost"):
-        describe(load_scenario(town, {"sweep.values": {"economics.cost": [5, "free"]}}))
+        describe(Scenario.load(town, {"sweep.values": {"economics.cost": [5, "free"]}}))
 
 
 def test_points_of_a_sweep_keep_their_order_and_types(town):
@@ -313,7 +313,7 @@ def test_points_of_a_sweep_keep_their_order_and_types(town):
         "economics.cost": {"from": 1, "to": 100, "points": 3, "scale": "log"},
     }
     sweep = {"values": values, "together": [["economics.loss", "economics.gain"]]}
-    points = sweep_points(load_scenario(town, {"sweep": sweep}).scenario.sweep)
+    points = sweep_points(Scenario.load(town, {"sweep": sweep}).scenario.sweep)
     assert list(points.columns) == list(values)
     assert len(points) == 2 * 1 * 2 * 3
     assert points["economics.cost"].tolist()[:4] == pytest.approx([1, 10, 100, 1])
@@ -321,7 +321,7 @@ def test_points_of_a_sweep_keep_their_order_and_types(town):
 
 
 def test_points_can_be_given(town, tmp_path):
-    loaded = load_scenario(town)
+    loaded = Scenario.load(town)
     points = pd.DataFrame({"economics.loss": [10.5, 60.0], "adversary.risk": ["prosecutor", "journalist"]})
     runs = point_tables(loaded, points, folder=tmp_path / "kept")["runs"]
     assert runs["adversary.risk"].tolist() == ["prosecutor"] * 2 + ["journalist"] * 2
@@ -345,7 +345,7 @@ GAMES = {
 @pytest.mark.deep
 @pytest.mark.parametrize("name", GAMES)
 def test_other_games(name):
-    loaded = load_scenario(name, GAMES[name])
+    loaded = Scenario.load(name, GAMES[name])
     result = run_batch_loaded(loaded)
     assert set(result.runs["state"]) == {"complete"}, result.runs["error"].iloc[0]
     first = run_once(at_point(loaded, design_of(loaded).values(0), loaded.scenario.seed)).runs
@@ -360,8 +360,8 @@ def test_other_games(name):
 @pytest.mark.deep
 def test_replications_of_the_masking_game_leave_what_they_always_did():
     small = {"replications": 2, "population.recipe": "ystr-genealogy-small", "targets.size": 15, "figures": {}}
-    sizes = {f"resources.{name}.size": 200 for name in load_scenario("wan2021").scenario.resources}
-    loaded = load_scenario("wan2021", small | sizes)
+    sizes = {f"resources.{name}.size": 200 for name in Scenario.load("wan2021").scenario.resources}
+    loaded = Scenario.load("wan2021", small | sizes)
     alone = run_once(loaded)
     engine = run_batch_loaded(loaded)
     pd.testing.assert_frame_equal(engine.runs, alone.runs)
@@ -376,9 +376,9 @@ def test_replications_of_the_masking_game_leave_what_they_always_did():
 @pytest.mark.deep
 def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
     small = {"population.recipe": "ystr-genealogy-small", "targets.size": 4, "figures": {}, "subjects.k": 5}
-    sizes = {f"resources.{name}.size": 50 for name in load_scenario("wan2021").scenario.resources}
+    sizes = {f"resources.{name}.size": 50 for name in Scenario.load("wan2021").scenario.resources}
     more = {"subjects.policies": ["k-anonymity"], "sweep.values": {"economics.loss": [1]}, "replications": 1}
-    runs = run_batch_loaded(load_scenario("wan2021", small | sizes | more)).runs
+    runs = run_batch_loaded(Scenario.load("wan2021", small | sizes | more)).runs
     assert runs["state"].tolist() == ["failed"]
     assert "too few records for k-anonymity" in runs["error"].iloc[0]
 

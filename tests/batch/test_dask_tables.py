@@ -17,7 +17,7 @@ from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.journal import JOURNAL
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 pytestmark = pytest.mark.deep
 
@@ -37,7 +37,7 @@ CHANGES = {
 def loaded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dask") / "town"
     shutil.copytree(TOWN, folder)
-    return load_scenario(folder / "town.toml", CHANGES)
+    return Scenario.load(folder / "town.toml", CHANGES)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from reidsim.engine.batch.rerun import rerun_one
 from reidsim.engine.batch.tasks import attempt
 from reidsim.engine.run import describe
 from reidsim.errors import InputError
-from reidsim.scenarios.load import RECIPE_KEYS, load_scenario
+from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 MONEY = "[economics]\nbenefit = 100\nloss = 60\ncost = 4\n"
@@ -141,7 +141,7 @@ class Careless:
 
 
 def test_a_file_that_changes_while_a_batch_runs_stops_it(work):
-    loaded = load_scenario(written("record-level"))
+    loaded = Scenario.load(written("record-level"))
     for folder in (work / "out", None):
         with pytest.raises(InputError, match=r"data files changed since the batch began: later\.csv;"):
             run_batch_loaded(loaded, Careless(), folder=folder)
@@ -151,7 +151,7 @@ def test_a_file_that_changes_while_a_batch_runs_stops_it(work):
 
 def test_kept_runs_of_a_stress_test_are_of_the_same_data(work):
     """The folder of `point_tables` has no manifest; other data make other run keys."""
-    loaded = load_scenario("town.toml")
+    loaded = Scenario.load("town.toml")
     points = pd.DataFrame({"economics.loss": [10.0, 60.0]})
     first = point_tables(loaded, points, folder=work / "kept")["runs"]
     same = Refusing()
@@ -186,7 +186,7 @@ def test_a_census_recipe_names_a_folder(work):
     for part in ("geo", *(f"000{number}" for number in range(18, 29))):
         Path(f"tn/tn{part}2010.sf1").write_text(part, encoding="utf-8")
     Path("census.toml").write_text('kind = "sf1"\nfolder = "tn"\nstate = "tn"\n', encoding="utf-8")
-    loaded = load_scenario("town.toml", {"population.recipe": "census.toml"})
+    loaded = Scenario.load("town.toml", {"population.recipe": "census.toml"})
     names = [name for name in DataFiles(loaded, design_of(loaded)).hashes if name.endswith(".sf1")]
     assert names == [*(f"tn/tn000{number}2010.sf1" for number in range(20, 27)), "tn/tngeo2010.sf1"]
 
@@ -200,7 +200,7 @@ def test_every_key_that_a_name_can_be_given_to_is_followed(work, pattern):
         section, {}
     )
     bundled = {"knowledge": "xia2021", "voters": "dynamic-release"}
-    loaded = load_scenario(bundled.get(section, "town.toml"), named)
+    loaded = Scenario.load(bundled.get(section, "town.toml"), named)
     names = DataFiles(loaded, Design(points)).hashes
     assert {"bundled:populations/adult.toml", "bundled:populations/figures/adult-age-race-sex.csv.gz"} <= set(names)
 
@@ -210,7 +210,7 @@ def test_texts_that_are_no_files_do_no_harm(work):
     for name, other in (("a", "b"), ("b", "a")):
         Path(f"{name}.toml").write_text(f'population = "{other}.toml"\n', encoding="utf-8")
     changes = {"title": "x" * 5000, "source": "a\tb", "population.recipe": "a.toml"}
-    loaded = load_scenario("town.toml", changes)
+    loaded = Scenario.load("town.toml", changes)
     names = [name for name in DataFiles(loaded, design_of(loaded)).hashes if not name.startswith("bundled:")]
     assert names == ["a.toml", "b.toml", "hierarchies/district.csv", "patients.csv"]
 
@@ -246,7 +246,7 @@ def without_big_genealogies(loaded):
 
 @pytest.mark.parametrize("name", cases(at_least(22, bundled_names("scenarios")), ["arx-example", "xia2021"]))
 def test_all_files_that_bundled_scenarios_open_are_among_them(opened, name):
-    loaded = load_scenario(name)
+    loaded = Scenario.load(name)
     single = at_point(loaded, {**design_of(loaded).values(0), **without_big_genealogies(loaded)})
     known = DataFiles(single, design_of(single)).hashes
     opened.paths, opened.listens = set(), True

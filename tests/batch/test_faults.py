@@ -21,7 +21,7 @@ from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.batch.tasks import attempt
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 TABLES = ("runs", "statistics", "differences", "distributions")
@@ -42,7 +42,7 @@ def work(tmp_path, monkeypatch):
 def undisturbed(folder, changes):
     """Return the tables of an undisturbed batch."""
     shutil.copytree(TOWN, folder / "work")
-    run_batch_loaded(load_scenario(folder / "work" / "town.toml", changes), SerialExecutor(), folder=folder / "out")
+    run_batch_loaded(Scenario.load(folder / "work" / "town.toml", changes), SerialExecutor(), folder=folder / "out")
     return tables_of(folder / "out")
 
 
@@ -75,7 +75,7 @@ def ended(process):
 
 
 def assert_goes_on(work, plain):
-    run_batch_loaded(load_scenario("town.toml", POINTS), SerialExecutor(), folder=work / "out", resume=True)
+    run_batch_loaded(Scenario.load("town.toml", POINTS), SerialExecutor(), folder=work / "out", resume=True)
     assert tables_of(work / "out") == plain
     assert json.loads((work / "out" / "manifest.json").read_text(encoding="utf-8"))["state"] == "complete"
 
@@ -128,7 +128,7 @@ def test_a_batch_that_is_stopped_for_a_while_goes_on(work, plain):
 
 def test_of_two_that_go_on_with_a_batch_one_is_refused(work, plain):
     with pytest.raises(KeyboardInterrupt):
-        run_batch_loaded(load_scenario("town.toml", POINTS), Stopping(5), folder=work / "out")
+        run_batch_loaded(Scenario.load("town.toml", POINTS), Stopping(5), folder=work / "out")
     both = [begin("-o", "out", "--resume", "--executor", "serial") for _ in range(2)]
     found = [ended(process) for process in both]
     # A late command may find the batch complete.
@@ -219,7 +219,7 @@ def disk(work):
 
 
 def test_a_folder_that_may_only_be_read_is_reported_in_a_line(disk, plain_few):
-    loaded, executor = load_scenario("town.toml", FEW_POINTS), SerialExecutor()
+    loaded, executor = Scenario.load("town.toml", FEW_POINTS), SerialExecutor()
     with pytest.raises(KeyboardInterrupt):
         run_batch_loaded(loaded, Stopping(5), folder=disk / "out")
     before = everything_in(disk)
@@ -292,7 +292,7 @@ def test_a_disk_that_fills_at_any_point_loses_nothing(work, disk, reidsim_, writ
 
 @pytest.mark.parametrize("name", ["journal.jsonl", "runs.parquet", "statistics.parquet", "manifest.json"])
 def test_a_file_cut_at_any_byte_is_repeated_or_reported(work, plain_few, name):
-    loaded, executor = load_scenario("town.toml", FEW_POINTS), SerialExecutor()
+    loaded, executor = Scenario.load("town.toml", FEW_POINTS), SerialExecutor()
     if name == "journal.jsonl":
         with pytest.raises(KeyboardInterrupt):
             run_batch_loaded(loaded, Stopping(30), folder=work / "out")

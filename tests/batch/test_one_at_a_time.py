@@ -17,7 +17,7 @@ from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import SweepSection
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.validation import validated
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -153,7 +153,7 @@ TABLE_POINTS = [
 
 @pytest.mark.parametrize("kind", ["town", "table"])
 def test_a_kept_study_gives_what_a_new_one_gives(kind, request):
-    loaded = load_scenario(request.getfixturevalue(kind))
+    loaded = Scenario.load(request.getfixturevalue(kind))
     kept = ScenarioWork(loaded)
     points = RECORD_POINTS if kind == "town" else TABLE_POINTS
     for point in [*points, points[0]]:
@@ -175,7 +175,7 @@ SEX_FIRST = {name: AGE_FIRST[name] for name in ("sex", "age")}
 def test_attributes_in_another_order_are_another_study(table):
     """Levels are given by position, and sex has no level 2."""
     points = pd.DataFrame({"attributes": [AGE_FIRST, SEX_FIRST]}, dtype=object)
-    loaded = load_scenario(table, {"publisher.policies": ["basic", "record-level", "no-protection"]})
+    loaded = Scenario.load(table, {"publisher.policies": ["basic", "record-level", "no-protection"]})
     tasks = tasks_of(loaded, Design(points), content_of_run(loaded))
     assert tasks[0].key != tasks[1].key
     runs = point_tables(loaded, points)["runs"]
@@ -187,7 +187,7 @@ def test_attributes_in_another_order_are_another_study(table):
 
 def test_runs_are_told_apart_by_the_order_of_names_and_not_of_keys(table):
     """The order of keys in a section and of key paths in a sweep changes no run."""
-    loaded = load_scenario(table)
+    loaded = Scenario.load(table)
 
     def key(content, **values):
         design = Design(pd.DataFrame({name: [value] for name, value in values.items()}, index=[0]))
@@ -206,7 +206,7 @@ def test_runs_are_told_apart_by_the_order_of_names_and_not_of_keys(table):
 def test_bundled_sweeps_can_all_be_run():
     for name in ("wan2015-sweep", "wan2015-map", "wan2015-map-records", "wan2015-search", "prasser2017-sweep",
                  "prasser2017-runtimes", "xia2015-sweep"):  # fmt: skip
-        design = design_of(load_scenario(name))
+        design = design_of(Scenario.load(name))
         assert len(design.points.drop_duplicates()) == len(design.points) > 10
 
 

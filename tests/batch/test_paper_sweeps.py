@@ -18,7 +18,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play
 from reidsim.kinds.tables.results import search_deviation
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
 pytestmark = pytest.mark.deep
@@ -45,7 +45,7 @@ def assert_points(runs, name, keys, **changes):
     """Check each point of a sweep against a scenario that is built and solved again."""
     for point, rows in runs.groupby("point"):
         at = {key: rows[key].iloc[0] for key in keys}
-        study = build_study(load_scenario(name, {**changes, **at}))
+        study = build_study(Scenario.load(name, {**changes, **at}))
         alone = TABLES.summarise(study, 0, equilibria_of(play(study)))
         assert rows["policy"].tolist() == list(alone.index), point
         np.testing.assert_allclose(rows[MEASURES], alone[MEASURES], **CLOSE)
@@ -123,7 +123,7 @@ def test_figure_10_of_xia_2015():
         f"{sequential}.detection_intercept": -4.59,
     }
     names = dict(zip(own, ["access_cost", "exploit_cost", "penalty", "detection_intercept"], strict=True))
-    study = build_study(load_scenario("xia2015"))
+    study = build_study(Scenario.load("xia2015"))
     # Fines without limit in (a) and (c): no group that large is attacked.
     base = replace(
         study.sequential_attack(study.scenario.economics),

@@ -6,13 +6,13 @@ import pytest
 
 from reidsim.engine.batch.design import check_points, design_of, makers_of
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 
 
 def test_the_first_invalid_point_is_named():
-    loaded = load_scenario(TOWN, {"sweep.values": {"economics.loss": [1, 2, -3, -4], "economics.cost": [5, 6]}})
+    loaded = Scenario.load(TOWN, {"sweep.values": {"economics.loss": [1, 2, -3, -4], "economics.cost": [5, 6]}})
     message = (
         r"point 4: economics\.loss: value not allowed; found -3.*the point is economics\.loss = -3, economics\.cost"
     )
@@ -22,7 +22,7 @@ def test_the_first_invalid_point_is_named():
 
 def test_parts_that_only_some_points_name_are_all_imported():
     planners = ["one-shot", "no_such_module:thing"]
-    loaded = load_scenario(TOWN, {"sweep.values": {"adversary.planner": planners}}, allow_code=True)
+    loaded = Scenario.load(TOWN, {"sweep.values": {"adversary.planner": planners}}, allow_code=True)
     with pytest.raises(InputError, match="no_such_module"):
         makers_of(loaded, design_of(loaded))
 
@@ -30,6 +30,6 @@ def test_parts_that_only_some_points_name_are_all_imported():
 def test_defaults_of_several_adversaries_are_checked_for_each():
     several = {name: {"weight": 0.5} for name in ("one", "other")}
     sweep = {"adversary.risk": ["prosecutor", "journalist", "sample"]}
-    loaded = load_scenario(TOWN, {"adversaries": several, "sweep.values": sweep})
+    loaded = Scenario.load(TOWN, {"adversaries": several, "sweep.values": sweep})
     with pytest.raises(InputError, match=r"point 2: release: sample risk needs to know .*adversary\.risk = 'sample'"):
         check_points(loaded, design_of(loaded))

@@ -12,7 +12,7 @@ from reidsim.drafts.population_match import match_columns
 from reidsim.drafts.profile import profile_table
 from reidsim.kinds.tables.build import build_study
 from reidsim.populations.population import Population
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 CODES = {"Male": "M", "Female": "F"}
 
@@ -64,7 +64,7 @@ def test_records_in_other_words_have_the_risk_of_those_in_the_populations_words(
     (tmp_path / "draft").mkdir()
     draft.write(tmp_path / "draft")
     assert '"M" = "Male"' in draft.files["patients.toml"] or 'M = "Male"' in draft.files["patients.toml"]
-    study = build_study(load_scenario(tmp_path / "draft" / "patients.toml"))
+    study = build_study(Scenario.load(tmp_path / "draft" / "patients.toml"))
     assert set(study.lattice.domain.names) == {"birth_date", "sex", "marital"}
     sizes = study.linker("journalist").group_sizes.at(0)[study.cell_of_record]
     expected = people.groupby(list(people.columns))["sex"].transform("size").head(80)

@@ -6,7 +6,7 @@ from pathlib import Path
 import plain_dynamic as plain
 
 from reidsim.kinds.dynamic.kind import DYNAMIC
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 PEOPLE = {
     ("20", "F", "North"): 40, ("20", "M", "North"): 35, ("30", "F", "North"): 9, ("30", "M", "North"): 3,
@@ -74,7 +74,7 @@ def write_world(folder: Path, cases=None, forecast=None) -> Path:
 
 
 def study_of(path: Path, overrides=None):
-    return DYNAMIC.build(load_scenario(path, overrides))
+    return DYNAMIC.build(Scenario.load(path, overrides))
 
 
 def distinct(cases):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 
 @st.composite
@@ -79,7 +79,7 @@ solver = "{solver}"
 def study_of(small, **options):
     """Yield the study of a small game, built from files in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        yield build_study(load_scenario(write_scenario(folder, small, **options)))
+        yield build_study(Scenario.load(write_scenario(folder, small, **options)))
 
 
 def expected_measures(small, strategies):
@@ -173,7 +173,7 @@ zip3_population = "{counted}"
 {more}
 """)
     small = game_of([PAIRS, PAIRS], people, records, benefit=100.0, loss=60.0, gain=60.0, cost=6.0)
-    return small, build_study(load_scenario(folder / "safe.toml"))
+    return small, build_study(Scenario.load(folder / "safe.toml"))
 
 
 def _write_csv(path, rows, delimiter=","):

@@ -14,7 +14,7 @@ from reidsim.cli import main
 from reidsim.engine.attributes import run as attributes_run
 from reidsim.engine.attributes.run import ATTRIBUTE_COLUMNS, attributes_loaded
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 [release]
@@ -49,7 +49,7 @@ def town(tmp_path, monkeypatch):
 
     def load(unit="record", **more):
         Path("town.toml").write_text(SCENARIO.replace("UNIT", unit))
-        return load_scenario("town.toml", {key.replace("__", "."): value for key, value in more.items()})
+        return Scenario.load("town.toml", {key.replace("__", "."): value for key, value in more.items()})
 
     return load
 

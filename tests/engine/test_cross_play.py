@@ -21,7 +21,7 @@ from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.adversary_schema import opponent_names
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.opponents import OpponentOptions
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
@@ -90,7 +90,7 @@ def test_attacks_in_stages_on_masked_records_are_wan2021():
 
 def test_compiled_and_general_games_agree():
     """The general solver plays types; the compiled solver plays staged attacks alone."""
-    study = build_masking_study(load_scenario("wan2021", SMALL_MASKING))
+    study = build_masking_study(Scenario.load("wan2021", SMALL_MASKING))
     found = opponents_of_subjects(study, OpponentOptions())
     for opponent in found.opponents:
         if isinstance(opponent.truth, MaskingGame):

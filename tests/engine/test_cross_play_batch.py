@@ -22,7 +22,7 @@ from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.random_streams import replication_seed
 from reidsim.reports.cross_play_tables import cross_play_verdict
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 KEYS = ["defender", "plans_against", "adversary"]
@@ -163,7 +163,7 @@ def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
 
 
 def test_failed_runs_are_told_and_left_out():
-    own = TOWN.parent / load_scenario(TOWN).content["release"]["path"]
+    own = TOWN.parent / Scenario.load(TOWN).content["release"]["path"]
     wrong = {"sweep": {"values": {"release.path": [str(own), "nowhere.csv"]}}}
     found = cross_play(TOWN, overrides=wrong, executor="serial")
     assert list(found.table["state"].value_counts()) == [len(found.table) - 1, 1]

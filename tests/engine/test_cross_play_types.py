@@ -13,7 +13,7 @@ from reidsim.kinds.masking.kind import MASKING as MASKING_KIND
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.opponents import (
     AVERAGE_TYPE,
     TYPES,
@@ -52,9 +52,9 @@ def row(table, defender, adversary, against):
 @pytest.mark.parametrize("sets", [RECORDS, LISTED], ids=["prices", "planners"])
 def test_replies_to_the_mix_the_average_and_the_worst(sets):
     play = cross_play(TOWN, overrides=sets)
-    types = TABLES.opponent_types(build_study(load_scenario(TOWN, sets)))
+    types = TABLES.opponent_types(build_study(Scenario.load(TOWN, sets)))
     mix = next(opponent for opponent in types.opponents if opponent.name == TYPES)
-    weights = np.bincount(build_study(load_scenario(TOWN, sets)).cell_of_record)
+    weights = np.bincount(build_study(Scenario.load(TOWN, sets)).cell_of_record)
     replies = replies_to_types(mix.truth)
     for idea, against in (("types", TYPES), ("worst", WORST_OF_TYPES)):
         expected = np.average(replies[idea].expected.publisher_payoff, weights=weights)
@@ -89,7 +89,7 @@ def test_a_type_with_a_resource_to_buy_plays_with_it():
 
 def test_types_on_more_forms_than_can_be_searched_are_left_out(monkeypatch):
     monkeypatch.setattr("reidsim.kinds.masking.kind.MOST_FORMS", 4)
-    study = build_masking_study(load_scenario("wan2021", MASKING))
+    study = build_masking_study(Scenario.load("wan2021", MASKING))
     assert MASKING_KIND.opponent_types(study).left_out[0] == "adversary types cannot play: there are more than 4 forms"
     assert MASKING_KIND.opponent_types(study).opponents == ()
 

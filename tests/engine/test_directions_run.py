@@ -13,7 +13,7 @@ import reidsim
 from reidsim.audit.release import audit_release
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.publisher_schema import PublisherScenario
 from reidsim.validation import validated
 
@@ -119,12 +119,12 @@ def shared_and_chances(records):
 
 def test_records_that_are_alike_have_forms_of_their_own(tmp_path):
     path = write(tmp_path, "record")
-    assert build_study(load_scenario(path)).lattice.n_records == 8
-    study = build_study(load_scenario(path, LOOKED_UP))
+    assert build_study(Scenario.load(path)).lattice.n_records == 8
+    study = build_study(Scenario.load(path, LOOKED_UP))
     assert study.lattice.n_records == study.n_records == 10
     assert study.by_row() is study
     # An adversary of this kind who replaces another also distinguishes them.
-    other = build_study(load_scenario(path))
+    other = build_study(Scenario.load(path))
     section = other.scenario.adversary.model_copy(update={"direction": "both"})
     assert other.with_adversary(section).lattice.n_records == 10
 
@@ -308,7 +308,7 @@ def test_sampled_people_with_several_rows_are_counted_once_with_their_weight(tmp
         "adversary.direction": direction,
         "publisher.policies": ["no-protection", "basic", "no-attack"],
     }
-    study = build_study(load_scenario(path, changes))
+    study = build_study(Scenario.load(path, changes))
     node = 1
     shown = study.lattice.released(np.full(len(stays), node), study.cell_of_record).astype("str")
     classes = [set(stays["who"][(shown == row).all(axis=1)]) for _, row in shown.iterrows()]
@@ -354,7 +354,7 @@ def test_weights_of_people_that_cannot_be_used_are_refused(tmp_path, table, chan
     stays = stays.assign(who=np.arange(len(stays)) // 2 + 0, household=0, weight=np.arange(len(stays)) // 3 + 1)
     stays.assign(**table).to_csv(tmp_path / "stays.csv", index=False)
     with pytest.raises(InputError, match=message):
-        build_study(load_scenario(path, {"release.weight": "weight", "adversary.risk": "sample", **changes}))
+        build_study(Scenario.load(path, {"release.weight": "weight", "adversary.risk": "sample", **changes}))
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_weights_of_people_that_cannot_be_used_are_refused(tmp_path, table, chan
 def test_unsupported_combinations_are_refused(tmp_path, changes, where, message):
     path = write(tmp_path, "record")
     with pytest.raises(InputError) as error:
-        load_scenario(path, {**LOOKED_UP, **changes})
+        Scenario.load(path, {**LOOKED_UP, **changes})
     assert f"{where}:" in str(error.value)
     assert message in str(error.value)
 
@@ -393,7 +393,7 @@ def test_several_adversaries_look_up_in_one_way(tmp_path):
     several = '[adversaries.a]\nweight = 0.5\ndirection = "both"\n[adversaries.b]\nweight = 0.5\ncost = 45\n'
     path.write_text(path.read_text().replace('[adversary]\nplanner = "one-shot"\n', several))
     with pytest.raises(InputError, match=r"adversaries.b.direction.*found 'record'.*expected both"):
-        load_scenario(path)
+        Scenario.load(path)
     changes = {"adversaries.b.direction": "both", "publisher.policies": ["no-attack"]}
     assert reidsim.run(path, overrides=changes).summary.loc["no-attack", "share_attacked"] == 0
 

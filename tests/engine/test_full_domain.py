@@ -14,7 +14,7 @@ from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables import outcomes
 from reidsim.releases.full_domain import released_class_sizes
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 NODE_POLICIES = ["basic", "no-attack", "sh-friendly"]
 CLASS_POLICIES = [
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 
 def run(folder, **changes):
-    loaded = load_scenario(folder / "ward.toml", {key.replace("__", "."): value for key, value in changes.items()})
+    loaded = Scenario.load(folder / "ward.toml", {key.replace("__", "."): value for key, value in changes.items()})
     return run_once(loaded)
 
 
@@ -221,11 +221,11 @@ def test_local_recoding_planned_under_one_risk_pays_under_the_other(folder):
 
 
 def test_check_reports_the_size_of_the_game(folder, monkeypatch):
-    text = check_once(load_scenario(folder / "ward.toml"))
+    text = check_once(Scenario.load(folder / "ward.toml"))
     assert text.startswith("40 records in ")
     assert "16 strategies, a population of 90" in text
     monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
-    assert 'publisher.search = "anytime" has a budget' in check_once(load_scenario(folder / "ward.toml"))
+    assert 'publisher.search = "anytime" has a budget' in check_once(Scenario.load(folder / "ward.toml"))
 
 
 @pytest.mark.deep

@@ -9,7 +9,7 @@ import pytest
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 [release]
@@ -123,4 +123,4 @@ def test_cross_play_and_sweeps_have_every_k(people):
 def test_values_that_are_no_k_are_refused(people, k, says):
     Path("game.toml").write_text(SCENARIO.format(unit="record", limit=""))
     with pytest.raises(InputError, match=says):
-        load_scenario("game.toml", {"publisher.k": k})
+        Scenario.load("game.toml", {"publisher.k": k})

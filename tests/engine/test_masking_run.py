@@ -11,7 +11,7 @@ from reidsim import cross_play
 from reidsim.engine.run import describe
 from reidsim.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 EVERY_POLICY = [
     "no-protection", "demographics-only", "random-opt-in", "random-masking", "opt-in", "masking", "no-attack-masking",
@@ -117,7 +117,7 @@ def test_beliefs_pick_the_strategies_of_the_game_believed_in():
 
 @pytest.mark.parametrize("believed", [250, 800])
 def test_databases_of_another_size_hold_the_same_people_with_the_same_missing_alleles(believed):
-    study = build_masking_study(load_scenario("wan2021", SMALL | {"resources.genealogy.size": 400}))
+    study = build_masking_study(Scenario.load("wan2021", SMALL | {"resources.genealogy.size": 400}))
     true, other = (
         study.tables.draw(np.random.default_rng(5), sizes)[None] for sizes in (None, {"genealogy": believed})
     )
@@ -308,7 +308,7 @@ def test_always_shared_attributes_are_never_masked():
 @pytest.mark.parametrize("alpha", cases([-1.5, 1.0], [-1.5]))
 def test_minority_support_counts_known_alleles_and_all_men(alpha):
     """Three of ten genealogy alleles are missing; ages and states are the registry's."""
-    study = build_masking_study(load_scenario("wan2021", SMALL | {"subjects.minority_support": alpha}))
+    study = build_masking_study(Scenario.load("wan2021", SMALL | {"subjects.minority_support": alpha}))
     game = study.games(0)[0]
     world, attributes = game.world, game.space.attributes
     columns = [
@@ -331,7 +331,7 @@ def test_alleles_of_files_can_be_missing_for_minority_support_too(chain, tmp_pat
     genealogy = "surname,A,B,C,D\nFox,12,13,14,16\nBear,22,23,24,25\nLynx,,13,14,16\nHare,12,13,14,\n"
     (tmp_path / "genealogy.csv").write_text(genealogy)
     (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37201,12,13,14,16\n50,Fox,37201,22,13,14,\n")
-    study = build_masking_study(load_scenario(chain, {"subjects.minority_support": 1.0}))
+    study = build_masking_study(Scenario.load(chain, {"subjects.minority_support": 1.0}))
     weights = study.games(0)[0].space.weights
     # Two voter tables contain the age; the first is the voter list: 13 people of 40, none of 50.
     three_of_four = np.log2(4 / (2 * 3) + 1)
@@ -381,5 +381,5 @@ STAGES = [
 )
 def test_scenarios_that_cannot_be_played_are_refused_by_check(changes, problem):
     with pytest.raises(InputError) as error:
-        describe(load_scenario("wan2021", SMALL | changes))
+        describe(Scenario.load("wan2021", SMALL | changes))
     assert problem in str(error.value)

@@ -8,7 +8,7 @@ from test_people_planners import KNOWN, RECIPE
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 game = "risk"
@@ -203,4 +203,4 @@ def test_keys_of_samples_are_refused(tmp_path):
     text = path.read_text().replace('path = "records.csv"', "sizes = [3]")
     path.write_text(text)
     with pytest.raises(InputError, match="person is that of a file"):
-        load_scenario(path)
+        Scenario.load(path)

@@ -13,7 +13,7 @@ from tiers import cases
 import reidsim
 from reidsim.games.adversary_types import TypesGame
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOP = NODES[-1]
 RECIPE = """
@@ -94,7 +94,7 @@ def test_an_attack_in_stages_goes_for_the_best_row(tmp_path):
             keys = ["pid", "a", "b", "c", "c", "d", "e", "f", "d", "e"]
             text = "\n".join(f"{line},{key}" for line, key in zip(text.strip().split("\n"), keys, strict=True)) + "\n"
         (tmp_path / name).write_text(text.replace('"patients.csv"', '"patients.csv"\nperson = "pid"'))
-    study = build_study(load_scenario(tmp_path / "clinic.toml"))
+    study = build_study(Scenario.load(tmp_path / "clinic.toml"))
     assert study.n_subjects == 6
     assert study.lattice.n_records == 9
     for node in range(study.lattice.size):
@@ -112,7 +112,7 @@ def test_several_adversaries_each_go_for_their_best_row(tmp_path):
     path = game_of(hospital).to_scenario(tmp_path / "several.toml", ["no-protection"])
     parts = re.split(r"^(?=\[)", path.read_text(), flags=re.MULTILINE)
     path.write_text("".join(part for part in parts if not part.startswith("[adversary]")))
-    loaded = load_scenario(path, {"adversaries": types})
+    loaded = Scenario.load(path, {"adversaries": types})
     assert isinstance(build_study(loaded).truth, TypesGame)
     result = reidsim.run(path, overrides={"adversaries": types})
     risks = dict.fromkeys(hospital.people, 0.0)

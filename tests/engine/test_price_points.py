@@ -13,7 +13,7 @@ from tiers import examples
 from reidsim.engine.batch.design import Design, content_of_run
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 AVERAGES = (
     "publisher_payoff", "adversary_payoff", "utility", "generalization_intensity", "share_attacked", "risk",
@@ -48,7 +48,7 @@ prices = st.lists(
 @given(small=releases(), points=prices)
 @examples(25)
 def test_record_level_points_are_solved_as_the_paper_does(tmp_path_factory, small, points):
-    loaded = load_scenario(write_scenario(tmp_path_factory.mktemp("small"), small, policies=POLICIES))
+    loaded = Scenario.load(write_scenario(tmp_path_factory.mktemp("small"), small, policies=POLICIES))
     table = pd.DataFrame(points).drop(columns="beliefs.cost")
     table = table.drop_duplicates(ignore_index=True)
     for point, tables in tables_at(loaded, table):

@@ -25,7 +25,7 @@ from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, record_table
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
@@ -95,7 +95,7 @@ def test_a_publisher_who_believes_the_loss_to_be_another_keeps_its_idea_of_the_g
     """The true gain follows the true loss; a belief about the loss leaves the gain."""
     text = write_scenario(tmp_path, TOWN, policies=["basic"], more="[beliefs]\nloss = 7.0\n").read_text()
     (tmp_path / "small.toml").write_text(text.replace(f"gain = {TOWN.gain[0]!r}\n", ""))
-    study = build_study(load_scenario(tmp_path / "small.toml"))
+    study = build_study(Scenario.load(tmp_path / "small.toml"))
     assert float(study.truth.adversary.gain) == TOWN.loss[0]
     assert float(study.belief.adversary.gain) == TOWN.loss[0]
     assert study.belief.loss[0] == 7.0
@@ -132,7 +132,7 @@ def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small
 
 
 def test_records_alike_are_solved_once_and_count_as_often_as_they_come(tmp_path):
-    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
+    study = build_study(Scenario.load(write_scenario(tmp_path, TOWN, policies=["basic"])))
     assert study.n_records == 5
     assert study.lattice.n_records == 3
     assert sorted(study.released.tolist()) == [1, 2, 2]
@@ -160,15 +160,15 @@ def test_attributes_drawn_from_the_population_agree_with_what_is_known(tmp_path)
     path = write_scenario(tmp_path, TOWN, policies=["basic"])
     path.write_text(path.read_text().replace("[attributes.b]\n", "[attributes.b]\ndraw = true\n"))
     pd.read_csv(tmp_path / "records.csv")[["a"]].to_csv(tmp_path / "records.csv", index=False)
-    study = build_study(load_scenario(path))
+    study = build_study(Scenario.load(path))
     completed = study.lattice.codes[study.cell_of_record]
     assert completed[:, 0].tolist() == [record[0] for record in TOWN.records]
     assert {tuple(row) for row in completed.tolist()} <= set(TOWN.people)
-    again = build_study(load_scenario(path))
+    again = build_study(Scenario.load(path))
     np.testing.assert_array_equal(completed, again.lattice.codes[again.cell_of_record])
 
 
 def test_safe_harbor_without_its_section_is_refused(tmp_path):
-    study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
+    study = build_study(Scenario.load(write_scenario(tmp_path, TOWN, policies=["basic"])))
     with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
         study.policy("safe-harbor").form(study)

@@ -19,7 +19,7 @@ from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import write_shared
 from reidsim.reports.shared.records import shared_records
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 [population]
@@ -65,7 +65,7 @@ def write_people(folder, n=50, seed=1):
 
 def load(folder, unit="record", risk="prosecutor", **more):
     (folder / "town.toml").write_text(SCENARIO.replace("UNIT", unit).replace("RISK", risk))
-    return load_scenario(folder / "town.toml", {key.replace("__", "."): value for key, value in more.items()})
+    return Scenario.load(folder / "town.toml", {key.replace("__", "."): value for key, value in more.items()})
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def test_several_adversaries_and_amounts_by_record(town):
         .replace('[adversary]\nrisk = "RISK"\n', "")
         .replace("cost = 20", "cost = 20\n")
     )
-    loaded = load_scenario(
+    loaded = Scenario.load(
         "town.toml", {"adversaries": {"thief": thief, "spy": spy}, "economics.columns": {"loss": "loss"}}
     )
     # One row matches no group of the hierarchies, so all rows are compared as sets.
@@ -333,4 +333,4 @@ def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, caps
 )
 def test_files_of_other_games_are_refused(town, scenario, says):
     with pytest.raises(InputError, match=says):
-        score_loaded(load_scenario(scenario), Path("people.csv"))
+        score_loaded(Scenario.load(scenario), Path("people.csv"))

@@ -21,7 +21,7 @@ from reidsim.kinds.tables.record_figures import (
     attack_table,
     belief_table,
 )
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 REGISTRY = """
@@ -80,7 +80,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def study(folder):
-    return build_study(load_scenario(folder / "attacked.toml"))
+    return build_study(Scenario.load(folder / "attacked.toml"))
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_beliefs_are_about_a_registry(folder):
     path = folder / "everybody.toml"
     text = (folder / "attacked.toml").read_text()
     path.write_text(text.replace('registry = "people/registry.toml"\n', ""))
-    study = build_study(load_scenario(path))
+    study = build_study(Scenario.load(path))
     with pytest.raises(InputError, match="no registry") as caught:
         belief_table(study, study.scenario.figures.sequential)
     assert caught.value.where == "adversary.sequential.registry"
@@ -184,5 +184,5 @@ def test_beliefs_are_about_a_registry(folder):
 
 def test_figures_of_the_planner_need_it(folder):
     with pytest.raises(InputError, match="sequential attack") as caught:
-        load_scenario(folder / "attacked.toml", {"adversary.planner": "one-shot"})
+        Scenario.load(folder / "attacked.toml", {"adversary.planner": "one-shot"})
     assert "fmdp" in str(caught.value)

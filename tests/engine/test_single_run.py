@@ -8,7 +8,7 @@ import reidsim
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
 RISKS = {"release.sizes": [20], "release.samples": 2, "figures": {}}
@@ -36,7 +36,7 @@ def test_reading_is_told_first_and_playing_after_it(name, overrides, played):
 @pytest.mark.parametrize("do", [run_once, check_once])
 def test_what_cannot_be_imported_is_told_before_anything_is_read(do, monkeypatch):
     monkeypatch.setattr(TABLES, "build", lambda loaded: pytest.fail("read files"))
-    loaded = load_scenario(TOWN, {"publisher.policies": ["basic", "nowhere_to_be_found:Policy"]}, allow_code=True)
+    loaded = Scenario.load(TOWN, {"publisher.policies": ["basic", "nowhere_to_be_found:Policy"]}, allow_code=True)
     with pytest.raises(InputError, match=r"publisher.policies: cannot be imported: ModuleNotFoundError"):
         do(loaded)
 
@@ -46,4 +46,4 @@ def test_a_kind_in_which_nobody_decides_has_to_say_what_is_assessed(monkeypatch)
     with pytest.raises(
         InputError, match=r"town.toml: game: this kind of scenario has neither policies nor an assessment"
     ):
-        run_once(load_scenario(TOWN))
+        run_once(Scenario.load(TOWN))

@@ -16,7 +16,7 @@ from reidsim.engine.batch.design import at_point
 from reidsim.engine.switch import run as switch_run
 from reidsim.engine.switch.run import INTERVAL_COLUMNS, SWITCH_COLUMNS, switch_loaded
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 
 KEYS = ("economics.loss", "economics.benefit", "economics.gain", "economics.cost")
@@ -66,7 +66,7 @@ def clinic(tmp_path, monkeypatch):
     rows = [f"{age},{sex}\n" for age, sex in zip(rng.integers(20, 30, 40), rng.choice(["F", "M"], 40), strict=True)]
     Path("people.csv").write_text("age,sex\n" + "".join(rows))
     Path("clinic.toml").write_text(CLINIC)
-    return lambda **more: load_scenario("clinic.toml", {key.replace("__", "."): value for key, value in more.items()})
+    return lambda **more: Scenario.load("clinic.toml", {key.replace("__", "."): value for key, value in more.items()})
 
 
 STUDIES = {}
@@ -122,7 +122,7 @@ def assert_best_everywhere(loaded, result, values, *, link_gain, near=1e-6):
 def test_intervals_name_the_best_policies_at_every_value(tmp_path_factory, data, key, link):
     small = data.draw(releases())
     folder = tmp_path_factory.mktemp("small")
-    loaded = load_scenario(write_scenario(folder, small, policies=POLICIES))
+    loaded = Scenario.load(write_scenario(folder, small, policies=POLICIES))
     link_gain = link and key == "economics.loss"
     own = max(small.benefit[0], small.loss[0], small.gain[0], small.cost[0], 1.0)
     low, high = (0.01 if key == "economics.cost" else 0.0), 2.0 * own
@@ -224,7 +224,7 @@ def test_subjects_who_mask(tmp_path, monkeypatch, key, high):
     people.to_csv("people.csv", index=False)
     people.head(9).to_csv("patients.csv", index=False)
     Path("mask.toml").write_text(MASKED)
-    loaded = load_scenario("mask.toml")
+    loaded = Scenario.load("mask.toml")
     result = switch_loaded(loaded, key, high=high)
     assert result.manifest["switch"]["exact"] == (key == "economics.loss")
     assert len(result.switches) >= (key == "economics.loss")

@@ -26,7 +26,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play
 from reidsim.kinds.tables.record_figures import strategy_table
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
 
@@ -39,7 +39,7 @@ def summary(wan2015, wan2015_equilibria):
 def without_charge():
     """Return measures of the SH-friendly game with free merging of AIAN and Other."""
     free = {"attributes.race.hierarchy.costless_levels": [1], "publisher.policies": ["sh-friendly"]}
-    study = build_study(load_scenario("wan2015", free))
+    study = build_study(Scenario.load("wan2015", free))
     return TABLES.summarise(study, 0, equilibria_of(play(study))).loc["sh-friendly"]
 
 
@@ -117,7 +117,7 @@ def test_without_pooling_sparse_areas_must_rise_in_tennessee_but_not_in_the_whol
     rule = {"attributes.zip.hierarchy": {"rule": "prefix", "digits": [4, 3, 2, 1]}}
     found = {}
     for counted in ("population", "us-2010"):
-        study = build_study(load_scenario("wan2015", {**rule, "safe_harbor.zip3_population": counted}))
+        study = build_study(Scenario.load("wan2015", {**rule, "safe_harbor.zip3_population": counted}))
         lattice = study.lattice
         codes = np.array(lattice.domain["zip"].categories)[lattice.codes[:, 3]]
         sparse = np.isin([code[:3] for code in codes], ["422", "426", "723"])

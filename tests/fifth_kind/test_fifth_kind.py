@@ -54,7 +54,7 @@ def test_its_code_runs_only_if_that_is_allowed(scenario):
     with pytest.raises(InputError, match=r"sizes"):
         reidsim.run(scenario, overrides={"sizes": [0]}, allow_code=True)
     with pytest.raises(InputError, match=r"unknown key"):
-        reidsim.load_scenario(scenario, {"size": [1]}, allow_code=True)
+        reidsim.Scenario.load(scenario, {"size": [1]}, allow_code=True)
 
 
 def test_a_class_that_is_no_whole_kind_is_told_in_one_line(scenario):

@@ -9,7 +9,7 @@ from reidsim.engine.attributes.run import attributes_loaded
 from reidsim.engine.results import Result
 from reidsim.engine.score import score_loaded
 from reidsim.engine.switch.run import switch_loaded
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 PATIENTS = "age,sex\n31,F\n33,F\n34,F\n36,M\n38,M\n42,M\n43,M\n44,F\n47,F\n48,F\n49,M\n71,F\n"
 SCENARIO = """
@@ -85,7 +85,7 @@ def test_runs_and_batches_are_displayed(ward, sections, head):
 
 
 def test_studies_of_a_scenario_are_displayed(ward):
-    loaded = load_scenario(ward())
+    loaded = Scenario.load(ward())
     assert_displayed(switch_loaded(loaded, "economics.loss"), "basic")
     assert_displayed(attributes_loaded(loaded), "sex", "publisher_payoff")
     assert_displayed(score_loaded(loaded, "patients.csv"), "patients.csv")

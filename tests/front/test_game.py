@@ -30,7 +30,7 @@ def game_of(hierarchy=None, adversary=None, **changes):
 
 
 def built(path):
-    loaded = reidsim.load_scenario(path)
+    loaded = reidsim.Scenario.load(path)
     return build_study(loaded)
 
 
@@ -123,7 +123,7 @@ def test_a_game_is_that_of_a_file_written_by_hand(tmp_path):
 
 
 def built_without_game(path):
-    return build_study(reidsim.load_scenario(path))
+    return build_study(reidsim.Scenario.load(path))
 
 
 LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=4)
@@ -361,7 +361,7 @@ def against_several(adversaries=None, weights=None, **changes):
 def test_several_adversaries_are_those_of_the_scenario_that_is_written(unit, tmp_path):
     game = against_several(weights=SHARES, unit=unit)
     path = game.to_scenario(tmp_path / "several.toml")
-    sections = reidsim.load_scenario(path).content["adversaries"]
+    sections = reidsim.Scenario.load(path).content["adversaries"]
     assert sections == {
         "curious": {"weight": 0.5, "risk": "journalist", "gain": 25.0, "cost": 12.0},
         "broker": {"weight": 0.2, "risk": "journalist", "cost": 30.0},

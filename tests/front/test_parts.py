@@ -172,7 +172,7 @@ def test_what_is_shown_in_a_line_is_short():
     assert repr(lattice.hierarchies[0]) == "Hierarchy('age', 3 levels)"
     assert repr(game.study.belief) == f"RecordGame({lattice}, OneShotAdversary)"
     title = "Record-level re-identification game: Adult records in Tennessee"
-    assert repr(reidsim.load_scenario("wan2015")) == f"LoadedScenario('wan2015': {title})"
+    assert repr(reidsim.Scenario.load("wan2015")) == f"Scenario('wan2015': {title})"
 
 
 @pytest.mark.parametrize("weight", ["w", [10, 12.5, 3, 4, 50], (10, 12.5, 3, 4, 50)])

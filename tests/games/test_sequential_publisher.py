@@ -25,7 +25,7 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 
@@ -224,7 +224,7 @@ def town(tmp_path, monkeypatch):
 
 def study_of(town, **sequential):
     changes = {f"adversary.sequential.{key}": value for key, value in sequential.items()}
-    return build_study(load_scenario(town, {"adversary.planner": "fmdp", **changes}))
+    return build_study(Scenario.load(town, {"adversary.planner": "fmdp", **changes}))
 
 
 def test_a_scenario_names_everything_about_the_attack(town):
@@ -267,7 +267,7 @@ def test_unknown_groups_are_drawn_from_the_registry_or_from_everybody(town, regi
 def test_a_publisher_mistaken_about_the_attack_plans_on_its_belief(town):
     study = study_of(town, access_cost=1.0)
     believed = build_study(
-        load_scenario(
+        Scenario.load(
             town,
             {
                 "adversary.planner": "fmdp",

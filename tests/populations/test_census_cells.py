@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.census_cells import largest_remainders
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 AREAS = """\
 # source: made up
@@ -141,6 +141,6 @@ def test_largest_remainders_are_those_of_the_textbook(people, parts):
 
 def test_the_prior_of_xia2015_is_the_share_of_people_in_the_registry():
     # As printed; the paper's own count of the people, 9,553,967, is a little larger.
-    prior = load_scenario("xia2015").scenario.adversary.sequential.prior
+    prior = Scenario.load("xia2015").scenario.adversary.sequential.prior
     people, voters = (load_population(name).total for name in ("north-carolina-2010", "north-carolina-voters"))
     assert prior == round(voters / people, 2) == 0.63

@@ -9,7 +9,7 @@ from found import at_least
 from gallery import make_gallery
 
 from reidsim.bundled import bundled_names, data_file
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -47,7 +47,7 @@ def texts_in(value):
 def test_every_file_of_a_reduced_scenario_is_there(name, tmp_path, monkeypatch):
     # Another working folder, because relative paths in a reduction would start there.
     monkeypatch.chdir(tmp_path)
-    loaded = load_scenario(name, EXHIBITS[name].reductions)
+    loaded = Scenario.load(name, EXHIBITS[name].reductions)
     for text in files_in(loaded):
         assert data_file(text, loaded.folder, "scenarios").is_file(), text
 

@@ -29,12 +29,12 @@ from reidsim.reports.page.repeat import repeating_command
 from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
 from reidsim.reports.page.stored_run import open_results
-from reidsim.scenarios.load import LoadedScenario, load_scenario, scenario_content
+from reidsim.scenarios.load import Scenario, scenario_content
 from reidsim.scenarios.registry import kind_named
 from reidsim.toml_text import toml_text
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
-TOWN_SCENARIO = load_scenario(TOWN / "town.toml", seed=1).scenario
+TOWN_SCENARIO = Scenario.load(TOWN / "town.toml", seed=1).scenario
 # The smallest PNG: one transparent pixel.
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -111,7 +111,7 @@ def folder_of(path, *, runs, records=None, content=None, manifest=None, tables=N
         (path / "figures" / f"{name}.png").write_bytes(PIXEL)
     content = {"title": "A study", "economics": {"benefit": 100, "loss": 60, "cost": 10}, **(content or {})}
     facts = {"records": 4, "figures": [f"{name}.png" for name in figures]}
-    loaded = LoadedScenario("study", Path("study.toml"), TOWN_SCENARIO, content)
+    loaded = Scenario("study", Path("study.toml"), TOWN_SCENARIO, content)
     made = make_manifest(loaded, {}, facts)
     made["warnings"] = []
     (path / "manifest.json").write_text(json.dumps(made | (manifest or {})), encoding="utf-8")
@@ -246,7 +246,7 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
 def test_every_stated_value_says_whose_it_is(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text('extends = "wan2015"\n[economics]\nloss = 300\ncost = 7 # asked around\n', encoding="utf-8")
-    loaded = load_scenario(own, {"economics.benefit": 900})
+    loaded = Scenario.load(own, {"economics.benefit": 900})
     manifest = make_manifest(loaded, {}, {})
     run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
     whose = {row[0].text: row[3] for row in assumptions(run)[0]["table"].rows}
@@ -342,7 +342,7 @@ def test_every_probability_is_in_the_class_that_holds_it(values):
 
 def test_a_bundled_scenario_is_repeated_by_a_command_with_what_was_replaced(tmp_path):
     changes = {"economics.loss": 600, "publisher.policies": ["basic"], "figures": {}, "title": "It's, a 'test' = 1"}
-    loaded = load_scenario("wan2015", changes, seed=3)
+    loaded = Scenario.load("wan2015", changes, seed=3)
     manifest = make_manifest(loaded, {}, {})
     run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
     command = repeating_command(run)
@@ -351,7 +351,7 @@ def test_a_bundled_scenario_is_repeated_by_a_command_with_what_was_replaced(tmp_
     assert words[:3] == ["reidsim", "run", "wan2015"]
     given_ = dict(parse_override(words[place + 1]) for place, word in enumerate(words) if word == "--set")
     seed = int(words[words.index("--seed") + 1])
-    again = load_scenario("wan2015", given_, seed=seed)
+    again = Scenario.load("wan2015", given_, seed=seed)
     assert again.content == loaded.content
     assert make_manifest(again, {}, {})["scenario_hash"] == manifest["scenario_hash"]
 

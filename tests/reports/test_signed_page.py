@@ -18,7 +18,7 @@ from reidsim.engine.switch.break_even import PRECISION, TIMES_OWN, break_even
 from reidsim.errors import InputError
 from reidsim.reports.page import columns
 from reidsim.reports.page.report import report_text
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 title = "Patients"
@@ -210,7 +210,7 @@ def test_a_changed_file_and_the_file_of_another_run_are_refused(tmp_path, capsys
 def test_break_even_is_that_of_runs_at_each_loss(tmp_path, gain):
     study(tmp_path, "record", rows=40)
     fixed = {} if gain is None else {"economics.gain": gain}
-    loaded = load_scenario(tmp_path / "patients.toml", fixed)
+    loaded = Scenario.load(tmp_path / "patients.toml", fixed)
     found = break_even(loaded)
     assert found.gain == gain
     assert set(found.payoffs) >= {times * found.own for times in TIMES_OWN}

@@ -20,7 +20,7 @@ from reidsim.games.adversary_types import TypesGame
 from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
@@ -95,7 +95,7 @@ def expected_payoffs(small, sections, i, g):
 def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, small, sections, solver):
     path = write_scenario(tmp_path_factory.mktemp("small"), small, policies=["basic", "no-protection"], solver=solver)
     path.write_text(path.read_text().replace('[adversary]\nrisk = "journalist"\n', ""))
-    study = build_study(load_scenario(path, {"adversaries": sections}))
+    study = build_study(Scenario.load(path, {"adversaries": sections}))
     found = TABLES.summarise(study, 0, equilibria_of(TABLES.play(study)))
     columns = ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"]
     raw, best = np.zeros(4), 0.0
@@ -122,7 +122,7 @@ def test_one_adversary_by_a_name_is_the_adversary_with_its_gain_and_cost():
     assert_same(summary(**BY_RECORD, **wrong, adversaries=own), summary(**BY_RECORD, **plain, **wrong), atol=0)
     for key in ("beliefs.gain", "beliefs.cost", "economics.gain"):
         with pytest.raises(InputError, match=rf"--set: {key}: the key has no effect"):
-            load_scenario(TOWN, {"adversaries": own, key: 900})
+            Scenario.load(TOWN, {"adversaries": own, key: 900})
 
 
 # Several adversaries.
@@ -204,7 +204,7 @@ def test_the_guarantee_holds_against_all_up_to_its_breaking_point_and_no_further
     sets = {"adversaries": several, "publisher.policies": [policy]}
     table = reidsim.stress(TOWN, overrides={**sets, "stress": {"guarantee": True}}).tables["guarantee"]
     table = table.set_index("parameter")
-    study = build_study(load_scenario(TOWN, sets))
+    study = build_study(Scenario.load(TOWN, sets))
     economics = study.scenario.economics
     choice = TABLES.play(study)[policy].choice
     safe = ~evaluate(study.game(economics), choice).attacked
@@ -232,9 +232,9 @@ def clinic(tmp_path):
 def test_records_are_told_apart_by_what_any_of_them_looks_at(clinic):
     stages = {"stages": str(clinic.parent / "attack.toml")}
     several = {"stranger": {"weight": 0.4}, "insider": {"weight": 0.6, **stages}}
-    study = build_study(load_scenario(clinic, {"adversaries": several}))
-    alone = build_study(load_scenario(clinic, {"adversary": stages}))
-    plain = build_study(load_scenario(clinic))
+    study = build_study(Scenario.load(clinic, {"adversaries": several}))
+    alone = build_study(Scenario.load(clinic, {"adversary": stages}))
+    plain = build_study(Scenario.load(clinic))
     assert study.lattice.n_records == alone.lattice.n_records > plain.lattice.n_records
     rules = {"publisher.policies": ["no-protection", "suppress-all"]}
     found = reidsim.run(clinic, overrides={**rules, "adversaries": several}).summary
@@ -250,21 +250,21 @@ def test_records_are_told_apart_by_what_any_of_them_looks_at(clinic):
 def test_files_of_adversaries_are_relative_to_the_scenario(clinic, monkeypatch, tmp_path_factory):
     clinic.write_text(clinic.read_text() + '[adversaries.insider]\nweight = 1\nstages = "attack.toml"\n')
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    assert "insider" in build_study(load_scenario(clinic)).owns
+    assert "insider" in build_study(Scenario.load(clinic)).owns
     above = clinic.parent / "above"
     above.mkdir()
     (above / "more.toml").write_text('extends = "../clinic.toml"\n')
-    found = load_scenario(above / "more.toml").scenario.adversaries["insider"].stages
+    found = Scenario.load(above / "more.toml").scenario.adversaries["insider"].stages
     assert Path(found).samefile(clinic.parent / "attack.toml")
 
 
 def test_they_count_people_each_in_its_own_way():
     """The insider knows who is in the file, so its groups contain records only."""
     several = {"insider": {"weight": 0.5, "risk": "prosecutor"}, "stranger": {"weight": 0.5}}
-    study = build_study(load_scenario(TOWN, {"adversaries": several}))
+    study = build_study(Scenario.load(TOWN, {"adversaries": several}))
     assert isinstance(study.truth, TypesGame)
     sizes = [each.linker.link(0).group_sizes for each in study.truth.types]
-    expected = [build_study(load_scenario(TOWN, {"adversary.risk": risk})) for risk in ("prosecutor", "journalist")]
+    expected = [build_study(Scenario.load(TOWN, {"adversary.risk": risk})) for risk in ("prosecutor", "journalist")]
     for found, alone in zip(sizes, expected, strict=True):
         np.testing.assert_array_equal(found, alone.truth.linker.link(0).group_sizes)
 
@@ -325,27 +325,27 @@ def two(**broker):
 )
 def test_what_cannot_be_meant_is_an_error_of_check_that_names_the_key(sets, message):
     with pytest.raises(InputError, match=message):
-        describe(load_scenario(TOWN, sets))
+        describe(Scenario.load(TOWN, sets))
 
 
 def test_a_point_whose_weights_do_not_sum_to_1_is_an_error_of_check():
     swept = {"adversaries": BOTH, "sweep": {"values": {"adversaries.broker.weight": [0.3, 0.4]}}}
     with pytest.raises(InputError, match=r"point 1: adversaries: weights of the adversaries do not sum to 1"):
-        describe(load_scenario(TOWN, swept))
+        describe(Scenario.load(TOWN, swept))
 
 
 def test_an_adversary_of_ones_own_needs_permission_and_is_named_with_its_section():
     with pytest.raises(InputError, match=r"adversaries.broker.planner: code that a scenario names is not run"):
-        load_scenario(TOWN, {"adversaries": two(planner="theirs:patient")})
+        Scenario.load(TOWN, {"adversaries": two(planner="theirs:patient")})
     module = "reidsim.adversaries.simple_behaviours"
     wrong = two(planner=f"{module}:AlwaysAttacks", parameters={"patience": 1})
     with pytest.raises(InputError, match=r"adversaries.broker.planner: cannot be made: TypeError"):
-        describe(load_scenario(TOWN, {"adversaries": wrong}, allow_code=True))
+        describe(Scenario.load(TOWN, {"adversaries": wrong}, allow_code=True))
 
 
 def test_what_a_publisher_believes_of_groups_is_believed_of_all():
     several = {"insider": {"weight": 0.5, "risk": "prosecutor"}, "stranger": {"weight": 0.5}}
-    study = build_study(load_scenario(TOWN, {"adversaries": several, "beliefs.risk": "prosecutor"}))
+    study = build_study(Scenario.load(TOWN, {"adversaries": several, "beliefs.risk": "prosecutor"}))
     one, other = (each.linker.link(0).group_sizes for each in study.belief.types)
     np.testing.assert_array_equal(one, other)
     true = [each.linker.link(0).group_sizes for each in study.truth.types]
@@ -361,7 +361,7 @@ def test_amounts_by_record_are_refused_where_one_of_them_takes_one_amount(tmp_pa
     (tmp_path / "records.csv").write_text("a,price\na0,1\na1,3\n")
     columns = {"economics.columns": {"cost": "price"}}
     with pytest.raises(InputError, match=r"economics.columns.cost: .* planner 'fmdp' of adversaries.broker"):
-        load_scenario(path, {**columns, "adversaries": two(planner="fmdp", cost=None)})
+        Scenario.load(path, {**columns, "adversaries": two(planner="fmdp", cost=None)})
     own = {**columns, "adversaries": two(planner="fmdp", cost=2)}
     found = reidsim.run(path, overrides=own).summary
     parts = [

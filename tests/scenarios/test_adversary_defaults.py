@@ -7,7 +7,7 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
 STAGES = [{"stage": "identify", "resource": "list", "on": ["age"]}]
@@ -82,7 +82,7 @@ def test_defaults_can_be_swept():
 )
 def test_an_error_names_the_section_in_which_it_stands(sets, message):
     with pytest.raises(InputError, match=message):
-        load_scenario(TOWN, {"adversaries": {"a": {}}, **sets})
+        Scenario.load(TOWN, {"adversaries": {"a": {}}, **sets})
 
 
 def test_a_scenario_on_top_gives_defaults_names_or_one_adversary_instead(tmp_path):
@@ -91,7 +91,7 @@ def test_a_scenario_on_top_gives_defaults_names_or_one_adversary_instead(tmp_pat
 
     def sections(text):
         (tmp_path / "above.toml").write_text(f'extends = "below.toml"\n{text}')
-        scenario = load_scenario(tmp_path / "above.toml").scenario
+        scenario = Scenario.load(tmp_path / "above.toml").scenario
         return {key: section.planner for key, section in scenario.every_adversary.items()}
 
     assert sections("") == {"adversaries.solo": "fmdp"}
@@ -106,5 +106,5 @@ def test_a_scenario_on_top_gives_defaults_names_or_one_adversary_instead(tmp_pat
 )
 def test_what_is_no_section_is_one_clear_error(adversaries, adversary):
     with pytest.raises(InputError, match=r"advers") as caught:
-        load_scenario(TOWN, {"adversaries": adversaries, "adversary": adversary})
+        Scenario.load(TOWN, {"adversaries": adversaries, "adversary": adversary})
     assert "\n" not in str(caught.value)

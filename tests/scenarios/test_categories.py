@@ -7,7 +7,7 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 UNITS = pytest.mark.parametrize("unit", ["record", "table"])
 PEOPLE = "age,village,n\n30,Dale,6\n31,Dale,5\n30,Hill,4\n31,Hill,3\n"
@@ -46,7 +46,7 @@ def folder(tmp_path):
 
 
 def categories(folder: Path, unit: str, **changes: object) -> list[tuple[str, ...]]:
-    loaded = load_scenario(folder / "mine.toml", {"publisher.unit": unit, **changes})
+    loaded = Scenario.load(folder / "mine.toml", {"publisher.unit": unit, **changes})
     return [each.categories for each in build_study(loaded).lattice.domain.attributes]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 [adversary]
@@ -40,7 +40,7 @@ def folder(tmp_path):
 
 
 def study_of(folder, **changes):
-    return build_study(load_scenario(folder / "ward.toml", {key.replace("__", "."): v for key, v in changes.items()}))
+    return build_study(Scenario.load(folder / "ward.toml", {key.replace("__", "."): v for key, v in changes.items()}))
 
 
 JOURNALIST = {"adversary__risk": "journalist"}
@@ -126,7 +126,7 @@ def test_records_with_one_value_and_several_prices_hide_among_each_other(folder)
 @pytest.mark.deep
 def test_prasser2017_has_the_records_of_wan2015():
     """Records, ZIP codes drawn for them, and lattice are equal."""
-    ours, theirs = build_study(load_scenario("prasser2017")), build_study(load_scenario("wan2015"))
+    ours, theirs = build_study(Scenario.load("prasser2017")), build_study(Scenario.load("wan2015"))
     assert (ours.lattice.codes[ours.cell_of_record] == theirs.lattice.codes[theirs.cell_of_record]).all()
     assert ours.lattice.shape == theirs.lattice.shape
     assert ours.population.total == theirs.linked_population.total

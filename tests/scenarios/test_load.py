@@ -16,7 +16,7 @@ from reidsim.bundled import bundled_folder, bundled_names, resolve
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.overrides import parse_override
-from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parent / "town"
 
@@ -42,7 +42,7 @@ def result_or_refusal(function, *arguments):
 
 
 def test_a_bundled_scenario_is_loaded_by_name():
-    loaded = load_scenario("wan2015")
+    loaded = Scenario.load("wan2015")
     assert loaded.name == "wan2015"
     assert loaded.path == bundled_folder("scenarios") / "wan2015.toml"
     assert loaded.folder == bundled_folder("scenarios")
@@ -51,23 +51,23 @@ def test_a_bundled_scenario_is_loaded_by_name():
 
 @pytest.mark.parametrize("name", at_least(22, bundled_names("scenarios")))
 def test_every_bundled_scenario_can_be_loaded_and_has_a_title(name):
-    assert load_scenario(name).scenario.title
+    assert Scenario.load(name).scenario.title
 
 
 @pytest.mark.parametrize("kind", [str, Path])
 def test_a_file_is_loaded_by_its_path(town, kind):
-    loaded = load_scenario(kind(town))
+    loaded = Scenario.load(kind(town))
     assert (loaded.name, loaded.path, loaded.folder) == ("town", town, town.parent)
 
 
 def test_a_file_does_not_hide_a_bundled_scenario_of_the_same_name(town, monkeypatch):
     monkeypatch.chdir(town.parent)
     shutil.copy(town, "wan2015")
-    assert load_scenario("wan2015").scenario.economics.benefit == 1200
+    assert Scenario.load("wan2015").scenario.economics.benefit == 1200
 
 
 def test_relative_paths_start_at_the_scenario_wherever_one_works(town):
-    study = build_study(load_scenario("../town/town.toml"))
+    study = build_study(Scenario.load("../town/town.toml"))
     assert study.n_records == 30
     assert study.linked_population.total == 33
     assert [len(h.attribute.categories) for h in study.lattice.hierarchies] == [4, 2, 4]
@@ -130,7 +130,7 @@ def test_a_value_too_deep_or_too_long_to_read_is_text_or_an_input_error(text):
 
 
 def test_overrides_replace_values_in_the_scenario_and_in_what_is_recorded(town):
-    loaded = load_scenario(town, {"economics.loss": 600, "publisher.policies": ["basic"], "beliefs.cost": 3})
+    loaded = Scenario.load(town, {"economics.loss": 600, "publisher.policies": ["basic"], "beliefs.cost": 3})
     assert loaded.scenario.economics.loss == 600
     assert loaded.scenario.economics.benefit == 100
     assert loaded.scenario.publisher.policies == ("basic",)
@@ -140,16 +140,16 @@ def test_overrides_replace_values_in_the_scenario_and_in_what_is_recorded(town):
 
 
 def test_an_override_reaches_into_nested_sections(town):
-    loaded = load_scenario(town, {"attributes.age.hierarchy.widths": [2, 4], "attributes.sex.in_loss": False})
+    loaded = Scenario.load(town, {"attributes.age.hierarchy.widths": [2, 4], "attributes.sex.in_loss": False})
     assert loaded.scenario.attributes["age"].hierarchy.widths == (2, 4)
     assert loaded.scenario.attributes["age"].column == "Alter"
     assert not loaded.scenario.attributes["sex"].in_loss
 
 
 def test_the_seed_can_be_given_on_its_own_and_wins(town):
-    assert load_scenario(town).scenario.seed == 7
-    assert load_scenario(town, seed=0).scenario.seed == 0
-    loaded = load_scenario(town, {"seed": 3}, seed=4)
+    assert Scenario.load(town).scenario.seed == 7
+    assert Scenario.load(town, seed=0).scenario.seed == 0
+    loaded = Scenario.load(town, {"seed": 3}, seed=4)
     assert (loaded.scenario.seed, loaded.content["seed"]) == (4, 4)
 
 
@@ -158,17 +158,17 @@ def test_a_file_in_an_override_is_relative_to_the_working_folder(town, given_as)
     (Path("people") / "here").mkdir(parents=True)
     records = Path("mine.csv")
     records.write_text("Geschlecht,Alter,Bezirk\nm,30,N1\n")
-    assert build_study(load_scenario(town, {"release.path": given_as(records)})).n_records == 1
+    assert build_study(Scenario.load(town, {"release.path": given_as(records)})).n_records == 1
     shutil.copytree(TOWN / "people", "people/here", dirs_exist_ok=True)
     with Path("people/here/people.csv").open("a") as file:
         file.write("30,F,S1,100\n")
-    moved = load_scenario(town, {"population.recipe": given_as(Path("people/here/people.toml"))})
+    moved = Scenario.load(town, {"population.recipe": given_as(Path("people/here/people.toml"))})
     assert build_study(moved).linked_population.total == 133
 
 
 def test_a_hierarchy_file_in_an_override_is_relative_to_the_working_folder(town):
     Path("flat.csv").write_text("N1;*\nN2;*\nS1;*\nS2;*\n")
-    loaded = load_scenario(town, {"attributes.district.hierarchy.file": "flat.csv"})
+    loaded = Scenario.load(town, {"attributes.district.hierarchy.file": "flat.csv"})
     assert build_study(loaded).lattice.size == 3 * 2 * 2
 
 
@@ -186,7 +186,7 @@ def test_a_hierarchy_file_in_an_override_is_relative_to_the_working_folder(town)
 )
 def test_a_wrong_override_is_blamed_on_the_override(town, overrides, says):
     with pytest.raises(InputError, match=says):
-        load_scenario(town, overrides)
+        Scenario.load(town, overrides)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_wrong_override_is_blamed_on_the_override(town, overrides, says):
 def test_a_mistake_in_the_file_is_blamed_on_the_file_whatever_is_overridden(town, old, new, overrides, says):
     town.write_text(town.read_text().replace(old, new))
     with pytest.raises(InputError, match=says) as caught:
-        load_scenario(town, overrides)
+        Scenario.load(town, overrides)
     assert caught.value.source == str(town)
 
 
@@ -208,13 +208,13 @@ def test_a_mistake_in_the_file_is_blamed_on_the_file_whatever_is_overridden(town
 
 
 def assert_scenario_or_input_error(path):
-    loaded, refusal = result_or_refusal(load_scenario, path)
+    loaded, refusal = result_or_refusal(Scenario.load, path)
     if refusal:
         assert refusal.source == str(path)
         assert str(refusal).startswith(f"{path}: ")
         assert "\n" not in str(refusal)
     else:
-        assert isinstance(loaded, LoadedScenario)
+        assert isinstance(loaded, Scenario)
     return loaded
 
 
@@ -342,8 +342,8 @@ def extending(tmp_path):
 
 
 def test_a_scenario_is_what_it_extends_but_for_what_it_says(extending, tmp_path):
-    base = load_scenario(tmp_path / "town" / "town.toml")
-    mine = load_scenario(extending('title = "Mine"\n[economics]\nloss = 77\n'))
+    base = Scenario.load(tmp_path / "town" / "town.toml")
+    mine = Scenario.load(extending('title = "Mine"\n[economics]\nloss = 77\n'))
     assert (mine.name, mine.scenario.title) == ("mine", "Mine")
     assert mine.scenario.economics.loss == 77
     assert mine.scenario.economics.cost == base.scenario.economics.cost
@@ -363,17 +363,17 @@ def test_a_scenario_is_what_it_extends_but_for_what_it_says(extending, tmp_path)
 )
 def test_what_cannot_be_extended(extending, extends, problem):
     with pytest.raises(InputError) as error:
-        load_scenario(extending("", extends))
+        Scenario.load(extending("", extends))
     assert problem in str(error.value)
 
 
 @pytest.mark.parametrize("entry", ["2", "x"])
 def test_entries_of_lists_are_replaced_by_number(entry):
-    changed = load_scenario("wan2021", {"adversary.stages.0.method": "nearest-neighbour"})
+    changed = Scenario.load("wan2021", {"adversary.stages.0.method": "nearest-neighbour"})
     assert changed.scenario.adversary.stages[0].method == "nearest-neighbour"
-    assert load_scenario("wan2021").scenario.adversary.stages[0].method == "tmrca"
+    assert Scenario.load("wan2021").scenario.adversary.stages[0].method == "tmrca"
     with pytest.raises(InputError) as error:
-        load_scenario("wan2021", {f"adversary.stages.{entry}.stage": "identify"})
+        Scenario.load("wan2021", {f"adversary.stages.{entry}.stage": "identify"})
     problem = f"no such list entry; found '{entry}'; expected 0 to 1"
     assert str(error.value) == f"--set: adversary.stages: {problem}"
 
@@ -382,7 +382,7 @@ def test_files_of_a_sweep_stay_relative_to_the_scenario_that_names_them(extendin
     town = tmp_path / "town" / "town.toml"
     swept = '\n[sweep.values]\n"release.path" = ["a.csv", "bundled:b.csv"]\n"economics.loss" = [1, 2]\n'
     town.write_text(town.read_text(encoding="utf-8") + swept, encoding="utf-8")
-    values = load_scenario(extending("seed = 5\n")).content["sweep"]["values"]
+    values = Scenario.load(extending("seed = 5\n")).content["sweep"]["values"]
     assert values == {"release.path": [str(town.parent / "a.csv"), "bundled:b.csv"], "economics.loss": [1, 2]}
 
 
@@ -409,7 +409,7 @@ def test_files_of_uncertain_parameters_and_stress_tests_stay_relative_to_their_s
     town = tmp_path / "town" / "town.toml"
     town.write_text(town.read_text(encoding="utf-8") + KNOWLEDGE_IN_MANY_PLACES, encoding="utf-8")
     there = town.parent
-    content = load_scenario(extending("seed = 5\n")).content
+    content = Scenario.load(extending("seed = 5\n")).content
     drawn = content["uncertainty"]["parameters"]["adversary.knowledge"]
     assert drawn == {"distribution": "discrete", "values": [str(there / "know.toml"), "some-name"]}
     hierarchy = {"rule": "table", "file": str(there / "flat.csv")}
@@ -442,14 +442,14 @@ MAP = {
     ],
 )
 def test_files_of_a_map_in_an_override_are_relative_to_the_working_folder(town, overrides):
-    assert load_scenario(town, overrides).content["stress"]["map"]["x"]["values"] == [str(Path("a.csv").absolute())]
+    assert Scenario.load(town, overrides).content["stress"]["map"]["x"]["values"] == [str(Path("a.csv").absolute())]
 
 
 def test_files_of_a_map_are_of_the_key_that_the_scenario_gives(town):
     text = town.read_text(encoding="utf-8")
     stress = '[[stress.beliefs]]\nkey = "release.path"\ntrue = ["a.csv"]\n'
     town.write_text(f"{text}\n{stress}", encoding="utf-8")
-    content = load_scenario(town, {"stress.beliefs.0.believed": ["b.csv"]}).content
+    content = Scenario.load(town, {"stress.beliefs.0.believed": ["b.csv"]}).content
     assert content["stress"]["beliefs"][0]["believed"] == [str(Path("b.csv").absolute())]
 
 
@@ -457,7 +457,7 @@ def test_swept_entries_of_lists_are_told_from_values(extending, tmp_path):
     """The 0 in the key path is a stage number; the value after it is a list of values."""
     swept = '[sweep.values]\n"adversary.stages.0.mutation_rates" = ["rates.csv", "bundled:more.csv"]\n'
     (tmp_path / "base.toml").write_text(f'extends = "wan2021"\n{swept}', encoding="utf-8")
-    values = load_scenario(extending("seed = 5\n", extends="base.toml")).content["sweep"]["values"]
+    values = Scenario.load(extending("seed = 5\n", extends="base.toml")).content["sweep"]["values"]
     assert values == {"adversary.stages.0.mutation_rates": [str(tmp_path / "rates.csv"), "bundled:more.csv"]}
 
 
@@ -468,7 +468,7 @@ def test_errors_name_arguments_in_python_and_options_on_the_command_line():
         "overrides: economics.loss:"
     )
     assert str(refusal_of(reidsim.run, "wan2015", seed=-1)).startswith("seed: value not allowed; found -1")
-    assert str(refusal_of(load_scenario, "wan2015", {"economics.loss": -1})).startswith("--set: economics.loss:")
+    assert str(refusal_of(Scenario.load, "wan2015", {"economics.loss": -1})).startswith("--set: economics.loss:")
 
 
 def refusal_of(function, *arguments, **options):

@@ -14,7 +14,7 @@ from reidsim.engine.run import describe
 from reidsim.errors import InputError
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
 ATTRIBUTES = ("age", "town", "blood")
@@ -100,7 +100,7 @@ def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, w
     targets, people, adversaries, economics = world
     sections = [section(name, **each) for name, each in adversaries.items()]
     path = town(tmp_path_factory.mktemp("town"), sections, targets, people, economics=economics)
-    study = build_masking_study(load_scenario(path, {"subjects.solver": solver}))
+    study = build_masking_study(Scenario.load(path, {"subjects.solver": solver}))
     found = MASKING.summarise(study, 0, equilibria_of(MASKING.play(study)))
     everything, strategies = (True,) * 3, list(product([True, False], repeat=3))
     raw = np.mean([expected(target, people, everything, adversaries, economics) for target in targets], axis=0)
@@ -128,7 +128,7 @@ def test_amounts_of_one_of_them_are_swept_on_one_study(tmp_path):
         found = runs[runs["adversaries.b.gain"] == gain].set_index("policy").loc[run.index, MEANS]
         np.testing.assert_allclose(found, run[MEANS], rtol=0, atol=1e-12)
     assert (
-        len({str(MASKING.data_content(load_scenario(path, {"adversaries.b.gain": gain}))) for gain in (50, 400)}) == 1
+        len({str(MASKING.data_content(Scenario.load(path, {"adversaries.b.gain": gain}))) for gain in (50, 400)}) == 1
     )
 
 
@@ -142,7 +142,7 @@ def test_tables_are_drawn_once_and_each_adversary_has_its_own_register():
     stage = {"stage": "identify", "on": ["age", "state"]}
     names = {"first": "registry", "second": "registry", "voter": "voters"}
     several = {name: {"weight": 1 / 3, "stages": [{**stage, "resource": resource}]} for name, resource in names.items()}
-    loaded = load_scenario("wan2021", {**tables, **sizes, "population.recipe": "ystr-genealogy-small"})
+    loaded = Scenario.load("wan2021", {**tables, **sizes, "population.recipe": "ystr-genealogy-small"})
     content = {key: value for key, value in loaded.content.items() if key != "adversary"}
     study = build_masking_study(loaded.with_content({**content, "adversaries": several}))
     first, second, voter = (truth for truth, _ in study.games_against_each(0).values())
@@ -231,7 +231,7 @@ TWO = [section("a", 0.5), section("b", 0.5)]
 )  # fmt: skip
 def test_what_cannot_be_meant_is_one_clear_error(tmp_path, sections, more, message):
     with pytest.raises(InputError, match=message) as caught:
-        describe(load_scenario(town(tmp_path, sections, more=more)))
+        describe(Scenario.load(town(tmp_path, sections, more=more)))
     assert "\n" not in str(caught.value)
 
 
@@ -248,7 +248,7 @@ def test_searches_of_one_adversary_are_refused(tmp_path, changes, message):
     path = town(tmp_path, TWO)
     for rounds in ({}, {"agents": {"rounds": 1}}):
         with pytest.raises(InputError, match=message):
-            describe(load_scenario(path, {**changes, **rounds}))
+            describe(Scenario.load(path, {**changes, **rounds}))
 
 
 def test_what_one_links_on_cannot_be_missing_though_another_infers_from_it(tmp_path):

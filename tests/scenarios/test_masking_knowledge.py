@@ -10,7 +10,7 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 POSTERS = "Age,town,rh\n34,Dale,neg\n52,Hill,pos\n67,Hill,pos\n41,Dale,pos\n"
 TOWN = "age,town,people\n34,Dale,6\n52,Dale,8\n67,Dale,3\n34,Hill,30\n52,Hill,25\n67,Hill,2\n41,Glen,4\n"
@@ -138,7 +138,7 @@ def test_levels_between_are_linked_by_their_interval(folder):
         "subjects.policies": ["same-strategy", "masking"],
         "economics.cost": 0.0,
     }
-    loaded = load_scenario(folder / "game.toml", changes)
+    loaded = Scenario.load(folder / "game.toml", changes)
     game, _ = build_masking_study(loaded).games(0)
     by_interval = int(game.space.number(np.array([1, 1, 0])))
     # The age of the first person is known unless neighbours (.6) and profiles (.25) both fail; 36 of 78 people are

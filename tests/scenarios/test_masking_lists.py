@@ -7,7 +7,7 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 extends = "genealogy-market"
@@ -50,7 +50,7 @@ def town(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def study(town):
-    return build_masking_study(load_scenario(town, {"adversary.stages": STAGES}))
+    return build_masking_study(Scenario.load(town, {"adversary.stages": STAGES}))
 
 
 def test_lists_are_drawn_from_the_people_of_the_targets(study):
@@ -78,7 +78,7 @@ def test_lists_are_drawn_from_the_people_of_the_targets(study):
 
 def test_targets_outside_a_list_are_warned_of_and_never_found(town):
     result = reidsim.run(town, overrides={"adversary.stages": STAGES, "agents": None} | NO_AGENTS)
-    outside = build_masking_study(load_scenario(town, {"adversary.stages": STAGES})).games(0)[0].world.lists["voters"]
+    outside = build_masking_study(Scenario.load(town, {"adversary.stages": STAGES})).games(0)[0].world.lists["voters"]
     missing = outside.row < 0
     assert any(f"{missing.sum()} of 60 targets are not in resource 'voters'" in each for each in result.warnings)
     shared = result.records[result.records["policy"] == "no-protection"]
@@ -119,7 +119,7 @@ def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
     changes = {"resources.mine": section, "adversary.stages": stages, "subjects.weights": "uniform"}
     n = study.tables.n_people
     own = build_masking_study(
-        load_scenario(
+        Scenario.load(
             town,
             changes
             | {"targets.size": n - 50, "resources.registry.size": n - 50, "resources.genealogy.holds": "anyone"},
@@ -144,7 +144,7 @@ BY_COVERAGE = {"beliefs.lists": "coverage"}
 
 def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_true(town):
     changes = {"adversary.stages": SOME, "subjects.attributes": ON, "subjects.weights": "uniform", **NO_AGENTS}
-    study = build_masking_study(load_scenario(town, {**changes, **BY_COVERAGE}))
+    study = build_masking_study(Scenario.load(town, {**changes, **BY_COVERAGE}))
     truth, belief = study.games(0)
     adversary, listed = truth.attack, truth.world.lists["voters"]
     kept, planned = np.zeros((4, 60)), np.zeros((4, 60))
@@ -216,7 +216,7 @@ def test_a_recipe_of_a_resource_gives_defaults(tmp_path, town):
     )
     (tmp_path / "file.toml").write_text(recipe.replace("{ age = 0.25 }", "{ surname = 0.25 }"))
     section = {"kind": "broker-file", "recipe": str(tmp_path / "file.toml"), "attributes": ["age", "state", "surname"]}
-    study = build_masking_study(load_scenario(town, {"resources.mine": section}))
+    study = build_masking_study(Scenario.load(town, {"resources.mine": section}))
     table = study.games(0)[0].world.resource("mine")
     states = {study.tables.labels["state"][code] for code in table.column("state")}
     assert states == {"Texas", "Ohio"}

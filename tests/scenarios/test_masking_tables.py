@@ -11,7 +11,7 @@ from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SMALL = {
     "population.recipe": "ystr-genealogy-small",
@@ -23,7 +23,7 @@ SMALL = {
 
 
 def study_of(**changes):
-    return build_masking_study(load_scenario("wan2021", SMALL | {k.replace("__", "."): v for k, v in changes.items()}))
+    return build_masking_study(Scenario.load("wan2021", SMALL | {k.replace("__", "."): v for k, v in changes.items()}))
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def own(tmp_path):
         (tmp_path / "own.toml").write_text(scenario, encoding="utf-8")
         for name, text in FILES.items():
             (tmp_path / name).write_text(changes.get(name.partition(".")[0], text), encoding="utf-8")
-        study = build_masking_study(load_scenario(tmp_path / "own.toml", set_))
+        study = build_masking_study(Scenario.load(tmp_path / "own.toml", set_))
         return study, study.games(0)[0]
 
     return games

@@ -6,7 +6,7 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.participation.study import read_pedigree
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 
 FAMILY = """person,father,mother,decides
@@ -64,7 +64,7 @@ def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
     means = result.runs.set_index(["subjects.benefit", "policy"])["publisher_payoff"]
     assert means[20, "planner"] == pytest.approx(11, abs=1e-9)
     assert means[0, "planner"] == 0
-    names = {name for name, _ in kind_of(load_scenario(family).scenario).sweep_figures(result)}
+    names = {name for name, _ in kind_of(Scenario.load(family).scenario).sweep_figures(result)}
     assert names == {"participation"}
 
 

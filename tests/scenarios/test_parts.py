@@ -14,7 +14,7 @@ from reidsim.cli import app
 from reidsim.core import registry
 from reidsim.errors import InputError
 from reidsim.scenarios import parts
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 OWN = '''
 import numpy as np
@@ -225,9 +225,9 @@ def installed(monkeypatch, world):
 
 def test_a_misspelt_part_is_told_with_those_installed(installed):
     with pytest.raises(InputError, match=r"adversary\.planner: value not allowed.*did you mean 'timid'"):
-        load_scenario(installed, {"adversary.planner": "timit"})
+        Scenario.load(installed, {"adversary.planner": "timit"})
     with pytest.raises(InputError, match=r"value not allowed.*did you mean 'coarsest'"):
-        load_scenario(installed, {"publisher.policies": ["coarset"]})
+        Scenario.load(installed, {"publisher.policies": ["coarset"]})
 
 
 def test_a_package_is_told_with_its_version():

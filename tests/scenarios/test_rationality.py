@@ -9,7 +9,7 @@ from tiers import cases
 import reidsim
 from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
 
@@ -33,21 +33,21 @@ LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
 def test_what_cannot_be_meant_is_refused(tmp_path, world, changes, problem):
     path = write(tmp_path, world, "one-shot", "plain")
     with pytest.raises(InputError, match=problem):
-        load_scenario(path, {f"adversary.{key}": value for key, value in changes.items()})
+        Scenario.load(path, {f"adversary.{key}": value for key, value in changes.items()})
 
 
 def test_errors_of_one_of_several_adversaries_name_it(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     path.write_text(path.read_text().replace("[adversary]", '[adversaries.solo]\nweight = 1\nrationality = "logit"'))
     with pytest.raises(InputError, match=r"adversaries.solo.precision: key missing"):
-        load_scenario(path)
+        Scenario.load(path)
 
 
 def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     types = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "prospect", "precision": 2.0}}}
     with pytest.raises(InputError, match=r"adversaries.clerk.precision: a precision needs logit noise; found 2"):
-        load_scenario(path, types)
+        Scenario.load(path, types)
     inherited = {"adversary.rationality": "prospect", "agents": {}, "adversaries": {"clerk": {"planner": "fmdp"}}}
     with pytest.raises(InputError, match=r"adversary.rationality: .*needs one attempt.*planner 'fmdp'"):
         reidsim.run(path, overrides=inherited)
@@ -127,7 +127,7 @@ def test_cross_play_tells_the_adversary_who_errs_from_the_one_who_does_not(tmp_p
 @pytest.mark.deep
 def test_switches_are_exact_where_attacks_do_not_depend_on_the_amount(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
-    loaded = load_scenario(path, {**LOGIT, "publisher.policies": ["basic", "no-protection", "opt-in"]})
+    loaded = Scenario.load(path, {**LOGIT, "publisher.policies": ["basic", "no-protection", "opt-in"]})
     along_loss = switch_loaded(loaded, "economics.loss")
     assert along_loss.manifest["switch"]["exact"]
     along_cost = switch_loaded(loaded, "economics.cost")
@@ -162,7 +162,7 @@ def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_pa
 )
 def test_what_is_told_of_adversaries_without_errors_alone_is_refused(scenario, changes, problem):
     with pytest.raises(InputError, match=problem):
-        load_scenario(scenario, changes)
+        Scenario.load(scenario, changes)
 
 
 def test_subjects_who_search_greedily_face_nobody_who_errs(tmp_path):

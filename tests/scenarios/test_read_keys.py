@@ -9,7 +9,7 @@ import pytest
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
 SEVERAL = {
@@ -20,7 +20,7 @@ SEVERAL = {
 
 def refused(key, changes, scenario=TOWN):
     with pytest.raises(InputError) as error:
-        load_scenario(scenario, changes)
+        Scenario.load(scenario, changes)
     assert error.value.where == key, error.value
     return error.value
 
@@ -70,7 +70,7 @@ def test_the_same_key_is_read_where_its_condition_holds():
         {"publisher.k": 4, "publisher.policies": ["k-anonymity"]},
         {"publisher.k": [4, 6], "publisher.policies": ["k-anonymity"]},
     ):
-        load_scenario(TOWN, changes)
+        Scenario.load(TOWN, changes)
 
 
 def written(folder, text, base=TOWN):
@@ -81,7 +81,7 @@ def written(folder, text, base=TOWN):
 
 def test_a_file_is_refused_for_its_own_keys_and_not_for_those_that_it_inherits(tmp_path):
     base = written(tmp_path, '[adversary]\nplanner = "random"\nrate = 0.3\n').rename(tmp_path / "base.toml")
-    load_scenario(written(tmp_path, '[adversary]\nplanner = "one-shot"\n', base))
+    Scenario.load(written(tmp_path, '[adversary]\nplanner = "one-shot"\n', base))
     path = written(tmp_path, '[adversary]\nplanner = "one-shot"\nrate = 0.3\n', base)
     assert refused("adversary.rate", {}, path).source == str(path)
 
@@ -91,7 +91,7 @@ def test_an_override_may_take_a_key_of_the_file_out_of_use_or_into_it(tmp_path):
     plain = reidsim.run(TOWN).summary
     assert reidsim.run(random, overrides={"adversary.planner": "one-shot"}).summary.equals(plain)
     unread = written(tmp_path, "[adversary]\nrate = 0.3\n")
-    load_scenario(unread, {"adversary.planner": "random"})
+    Scenario.load(unread, {"adversary.planner": "random"})
     # Overriding another key does not repair the error.
     refused("adversary.rate", {"economics.loss": 5}, unread)
 
@@ -100,30 +100,30 @@ def test_a_key_is_read_if_a_point_of_the_batch_reads_it():
     rates = {"adversary.rate": [0.2, 0.3]}
     refused("sweep.values.adversary.rate", {"sweep.values": rates})
     refused("sweep.values.adversary.sequential.penalty", {"sweep.values": {"adversary.sequential.penalty": [1, 2]}})
-    load_scenario(TOWN, {"sweep.values": {**rates, "adversary.planner": ["one-shot", "random"]}})
+    Scenario.load(TOWN, {"sweep.values": {**rates, "adversary.planner": ["one-shot", "random"]}})
     together = [["adversary.rate", "adversary.planner"]]
     planners = {**rates, "adversary.planner": ["one-shot", "random"]}
-    load_scenario(TOWN, {"sweep": {"values": planners, "together": together}})
-    load_scenario(TOWN, {"adversary.rate": 0.2, "sweep.values": {"adversary.planner": ["one-shot", "random"]}})
+    Scenario.load(TOWN, {"sweep": {"values": planners, "together": together}})
+    Scenario.load(TOWN, {"adversary.rate": 0.2, "sweep.values": {"adversary.planner": ["one-shot", "random"]}})
     who = {"adversary": {"distribution": "discrete", "values": ["one-shot", "fmdp"]}}
     sequential = {"adversary.sequential": {"penalty": 5}}
-    load_scenario(TOWN, {**sequential, "uncertainty": {"parameters": who, "samples": 4}})
+    Scenario.load(TOWN, {**sequential, "uncertainty": {"parameters": who, "samples": 4}})
     refused("adversary.sequential", sequential)
 
 
 def test_defaults_of_several_adversaries_are_read_if_one_of_them_reads_them():
-    load_scenario(TOWN, {"adversaries": SEVERAL, "adversaries.lucky.rate": 0.2})
+    Scenario.load(TOWN, {"adversaries": SEVERAL, "adversaries.lucky.rate": 0.2})
     refused("adversaries.careful.rate", {"adversaries": SEVERAL, "adversaries.careful.rate": 0.2})
     # An adversary with another planner takes no rate from the defaults.
     refused("adversary.rate", {"adversaries": SEVERAL, "adversary.rate": 0.2})
     sequential = {"adversary.sequential": {"penalty": 5}}
     refused("adversary.sequential", {"adversaries": SEVERAL, **sequential})
-    load_scenario(TOWN, {"adversaries": SEVERAL, "adversaries.careful.planner": "fmdp", **sequential})
+    Scenario.load(TOWN, {"adversaries": SEVERAL, "adversaries.careful.planner": "fmdp", **sequential})
     own = {"careful": {"weight": 0.5, "risk": "prosecutor"}, "other": {"weight": 0.5, "risk": "prosecutor"}}
     refused("adversary.risk", {"adversaries": own, "adversary.risk": "journalist"})
     patient = {"planner": "fmdp", "sequential": {"access_cost": 1}}
     own = {"careful": {"weight": 0.5, **patient}, "other": {"weight": 0.5, **patient}}
-    load_scenario(TOWN, {"adversaries": own, **sequential})
+    Scenario.load(TOWN, {"adversaries": own, **sequential})
 
 
 def test_cross_play_reads_keys_of_planners_and_policies_that_the_scenario_does_not_name():

@@ -10,7 +10,7 @@ from reidsim.errors import InputError
 from reidsim.kinds.assessment.assessing import assess_release
 from reidsim.kinds.assessment.study import build_risk_study
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 PEOPLE = """
 kind = "counts"
@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 def study_of(folder: Path, text: str, changes: dict[str, object] | None = None):
     (folder / "risk.toml").write_text(text)
-    loaded = load_scenario(folder / "risk.toml", changes)
+    loaded = Scenario.load(folder / "risk.toml", changes)
     return build_risk_study(loaded)
 
 
@@ -279,5 +279,5 @@ def test_paths_of_recipes_start_at_the_scenario_or_where_an_override_is_given(fo
     study = study_of(folder, SCENARIO.replace('"worst-case"', '"mine.toml"'))
     assert "all" in study.knowledge(study.release(3, 0))
     monkeypatch.chdir(folder)
-    changed = load_scenario("xia2021", {"knowledge.mine": "mine.toml"}).scenario
+    changed = Scenario.load("xia2021", {"knowledge.mine": "mine.toml"}).scenario
     assert Path(changed.knowledge["mine"]) == folder / "mine.toml"

@@ -19,7 +19,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.records import shared_records
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 POLICIES = ["no-protection", "basic", "no-attack", "full-domain", "full-domain-no-attack", "record-level",
             "record-level-no-attack", "multi-dimensional", "opt-in", "k-anonymity"]  # fmt: skip
@@ -82,7 +82,7 @@ def chance(table, row, labels):
 def test_every_record_gets_the_form_of_plain_enumeration(tmp_path_factory, seed):
     table = survey(seed, rows=12)
     path = written(tmp_path_factory.mktemp("survey"), table, policies=["no-protection", "basic", "no-attack"])
-    study = build_study(load_scenario(path))
+    study = build_study(Scenario.load(path))
     run = reidsim.run(path).summary
     lattice, cells = study.lattice, study.cell_of_record
     # Released values of each record under every form.
@@ -138,7 +138,7 @@ def test_a_fraction_is_the_same_weight_for_all(tmp_path, estimator):
 def test_the_estimated_risk_is_between_those_of_the_file_and_of_the_weights(tmp_path):
     for estimator in ("benedetti-franconi", "log-linear"):
         path = written(tmp_path, survey(), f'weight = "w"\nestimator = "{estimator}"')
-        study = build_study(load_scenario(path))
+        study = build_study(Scenario.load(path))
         truth, lattice = study.truth, study.lattice
         alone = study.linker("prosecutor").group_sizes
         for node in range(lattice.size):
@@ -170,7 +170,7 @@ def test_local_recoding_hides_records_in_the_population_in_every_round(tmp_path)
     """As under journalist risk, people released earlier remain in the population."""
     policies = ["local-recoding-no-attack", "full-domain-no-attack"]
     path = written(tmp_path, survey(3, rows=14), unit="table", policies=policies)
-    study = build_study(load_scenario(path))
+    study = build_study(Scenario.load(path))
     run = reidsim.run(path).summary["publisher_payoff"]
     assert run[policies[0]] >= run[policies[1]] * (1 - 1e-12)
     chosen = play(study)[policies[0]].equilibrium
@@ -182,7 +182,7 @@ def test_local_recoding_hides_records_in_the_population_in_every_round(tmp_path)
 
 
 def test_who_takes_part_does_not_change_the_population(tmp_path):
-    study = build_study(load_scenario(written(tmp_path, survey())))
+    study = build_study(Scenario.load(written(tmp_path, survey())))
     participants = np.zeros(study.lattice.n_records, dtype=np.int64)
     participants[:3] = 1
     part = study.among(participants)
@@ -203,7 +203,7 @@ def test_the_publisher_may_plan_with_it(tmp_path):
 
 def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
     path = written(tmp_path, survey(), 'weight = "w"')
-    study = build_study(load_scenario(path))
+    study = build_study(Scenario.load(path))
     assert study.sampled is not None
     assert study.sampled.missing == "poisson"
     assert (study.sampled.records == 0).any()
@@ -213,7 +213,7 @@ def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
     f = quad(lambda z: math.exp(39 * math.log(z) - missing * (1 - z)) if z else 0.0, 0, 1, epsrel=1e-10)[0]
     assert everybody == pytest.approx(np.full(study.lattice.n_records, f), rel=1e-8)
     assert (
-        build_study(load_scenario(written(tmp_path, survey(), 'weight = "w"', 'risk = "prosecutor"'))).sampled is None
+        build_study(Scenario.load(written(tmp_path, survey(), 'weight = "w"', 'risk = "prosecutor"'))).sampled is None
     )
 
 
@@ -231,7 +231,7 @@ WRONG = {
 @pytest.mark.parametrize("release", WRONG)
 def test_what_is_wrong_is_named(tmp_path, release):
     with pytest.raises(InputError) as error:
-        build_study(load_scenario(written(tmp_path, survey(), release)))
+        build_study(Scenario.load(written(tmp_path, survey(), release)))
     assert WRONG[release] in str(error.value)
 
 
@@ -248,7 +248,7 @@ def test_a_weight_that_is_none_is_named_by_its_row(tmp_path, value, said):
     table = survey().astype({"w": "str"})
     table.loc[6, "w"] = value
     with pytest.raises(InputError) as error:
-        build_study(load_scenario(written(tmp_path, table)))
+        build_study(Scenario.load(written(tmp_path, table)))
     assert "survey.csv: row 7, column 'w': " in str(error.value)
     assert said in str(error.value)
 
@@ -262,16 +262,16 @@ def test_a_weight_that_is_none_is_named_by_its_row(tmp_path, value, said):
 )
 def test_what_needs_people_to_be_counted_is_refused(tmp_path, adversary, said):
     with pytest.raises(InputError, match=said):
-        load_scenario(written(tmp_path, survey(), adversary=adversary))
+        Scenario.load(written(tmp_path, survey(), adversary=adversary))
 
 
 def test_a_table_too_large_for_the_model_is_refused_with_a_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr("reidsim.linkage.uniqueness.log_linear.MOST_CELLS", 5)
     with pytest.raises(InputError) as error:
-        build_study(load_scenario(written(tmp_path, survey(), 'weight = "w"')))
+        build_study(Scenario.load(written(tmp_path, survey(), 'weight = "w"')))
     assert "release.estimator: too many cells for a log-linear model; found 18" in str(error.value)
     assert '"benedetti-franconi" needs no table' in str(error.value)
-    assert build_study(load_scenario(written(tmp_path, survey()))).sampled is not None
+    assert build_study(Scenario.load(written(tmp_path, survey()))).sampled is not None
 
 
 def test_unique_records_are_warned_of_where_weights_alone_are_asked(tmp_path):

@@ -97,7 +97,7 @@ UNCONFIRMED = {"sensitivity": 0.9, "specificity": 0.9}
 )
 def test_a_solver_that_cannot_plan_the_attack_is_refused(clinic, sets, problem):
     with pytest.raises(InputError, match=r"adversary.sequential.solver: .*" + problem):
-        reidsim.load_scenario(clinic, {"adversary.sequential.solver": "two-level", **sets})
+        reidsim.Scenario.load(clinic, {"adversary.sequential.solver": "two-level", **sets})
 
 
 @pytest.mark.parametrize("solver", ["linear-program", "two-level"])

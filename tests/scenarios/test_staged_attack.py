@@ -15,7 +15,7 @@ from reidsim.errors import InputError
 from reidsim.games.masking.searches import best_first
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.staged_attack import staged_records
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 DATASET = {"publisher.unit": "table", "population.holds_release": False, "publisher.policies": ["basic"]}
 
@@ -33,7 +33,7 @@ def clinic(tmp_path):
 
 
 def staged(path, **overrides):
-    loaded = load_scenario(path, overrides)
+    loaded = Scenario.load(path, overrides)
     recipe = path.parent / "attack.toml"
     return staged_records(build_study(loaded), recipe)
 
@@ -72,7 +72,7 @@ def test_records_shared_as_they_are_are_attacked_as_counted_by_hand(clinic, leve
 def test_a_released_file_is_attacked_as_the_records_of_its_run(clinic):
     path = clinic()
     measures = score_loaded(
-        load_scenario(path, {"publisher.policies": ["no-protection"]}), path.parent / "patients.csv"
+        Scenario.load(path, {"publisher.policies": ["no-protection"]}), path.parent / "patients.csv"
     )
     released, unchanged = (measures.summary.loc[name].to_numpy() for name in ("patients.csv", "no-protection"))
     np.testing.assert_allclose(released, unchanged, rtol=1e-12)

@@ -11,7 +11,7 @@ import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 title = "A town"
@@ -77,7 +77,7 @@ def town(tmp_path_factory):
 
 
 def study_of(town, **changes):
-    return build_study(load_scenario(town, {key.replace("__", "."): value for key, value in changes.items()}))
+    return build_study(Scenario.load(town, {key.replace("__", "."): value for key, value in changes.items()}))
 
 
 def candidates(study, name, record, strategy):

@@ -13,7 +13,7 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, record_points
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 
@@ -73,7 +73,7 @@ def test_closed_form_and_bisection_agree(small):
 @pytest.mark.deep
 def test_the_no_attack_promise_of_the_bundled_study_has_no_slack():
     """At loss 300 and cost 4, attacks on groups of 75 break even; one group has 75."""
-    loaded = load_scenario("wan2015", {"publisher.policies": ["no-attack"]})
+    loaded = Scenario.load("wan2015", {"publisher.policies": ["no-attack"]})
     table = guarantee_table(record_points(build_study(loaded)), ("no-attack",), economics_at(loaded, {})[1])
     assert table["share_safe"].tolist() == [1.0, 1.0]
     assert table["error"].tolist() == [0.0, 0.0]
@@ -81,7 +81,7 @@ def test_the_no_attack_promise_of_the_bundled_study_has_no_slack():
 
 def test_the_sequential_adversary_is_asked_by_bisection(tmp_path):
     changes = {"adversary.planner": "fmdp", "publisher.policies": ["no-attack"]}
-    loaded = load_scenario(write_town(tmp_path, more=""), changes)
+    loaded = Scenario.load(write_town(tmp_path, more=""), changes)
     study = build_study(loaded)
     points = record_points(study)
     believed = study.scenario.economics

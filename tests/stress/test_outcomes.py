@@ -10,7 +10,7 @@ from reidsim.engine.stress.outcomes import Evaluator
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")
 MEASURES = [
@@ -29,7 +29,7 @@ POINTS = pd.DataFrame(
 
 @pytest.fixture
 def town(tmp_path):
-    return load_scenario(write_town(tmp_path, more=""))
+    return Scenario.load(write_town(tmp_path, more=""))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def town(tmp_path):
 )
 def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
     path = write_town(tmp_path, more="")
-    loaded = load_scenario(path, {"publisher.solver": solver})
+    loaded = Scenario.load(path, {"publisher.solver": solver})
     evaluator = Evaluator(loaded, POLICIES, 0.9, amounts=kind(build_study(loaded)))
     table = evaluator.at(POINTS, "informed").table.set_index(["point", "policy"])
     for point, values in enumerate(POINTS.to_dict("records")):

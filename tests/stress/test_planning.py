@@ -9,12 +9,12 @@ from reidsim.engine.stress.planning import (
     believed_values,
     known_keys,
 )
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 
 @pytest.fixture
 def town(tmp_path):
-    return load_scenario(write_town(tmp_path, more="")).scenario
+    return Scenario.load(write_town(tmp_path, more="")).scenario
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def town(tmp_path):
     ],
 )
 def test_counterparts(name, key, expected):
-    assert belief_key(load_scenario(name).scenario, key) == expected
+    assert belief_key(Scenario.load(name).scenario, key) == expected
 
 
 def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):
@@ -36,7 +36,7 @@ def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):
     # A gain that follows the loss also does so in the belief.
     assert believed_values(town, ["economics.loss"]) == {"beliefs.loss": 60, "beliefs.gain": 60}
     stated = write_town(tmp_path, "", TOWN.replace("cost = 12", "cost = 12\ngain = 50\n[beliefs]\ncost = 9"))
-    other = load_scenario(stated).scenario
+    other = Scenario.load(stated).scenario
     assert believed_values(other, ["economics.cost", "economics.loss"]) == {"beliefs.cost": 9, "beliefs.loss": 60}
     assert believed_values(other, ["beliefs.cost", "beliefs.gain"]) == {"beliefs.cost": 9, "beliefs.gain": 50}
     assert known_keys(town, ["economics.benefit", "economics.cost", "beliefs.cost"]) == ["economics.benefit"]

@@ -17,7 +17,7 @@ from reidsim.engine.run import describe
 from reidsim.engine.stress.run import TABLES, stress
 from reidsim.errors import InputError
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 EVERYTHING = """
 [stress]
@@ -201,7 +201,7 @@ def test_mistakes_are_named_with_file_and_key(tmp_path, section, message):
     assert "\n" not in str(caught.value)
     # `reidsim check` reports the same error without solving any game.
     with pytest.raises(InputError) as checked:
-        describe(load_scenario(path))
+        describe(Scenario.load(path))
     assert str(checked.value) == str(caught.value)
 
 
@@ -221,7 +221,7 @@ def test_impossible_uncertainty_is_refused(tmp_path, uncertain, message):
     with pytest.raises(InputError, match=message) as caught:
         stress(path)
     with pytest.raises(InputError) as checked:
-        describe(load_scenario(path))
+        describe(Scenario.load(path))
     assert str(checked.value) == str(caught.value)
 
 

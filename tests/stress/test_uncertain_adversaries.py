@@ -9,7 +9,7 @@ import reidsim
 from reidsim.cli import app
 from reidsim.engine.stress.outcomes import Evaluator
 from reidsim.errors import InputError
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")
 WHO = '"adversary" = { distribution = "discrete", values = ["one-shot", "fmdp", "always"], weights = [2, 1, 1] }\n'
@@ -24,7 +24,7 @@ POINTS = pd.DataFrame({"adversary": ["one-shot", "fmdp", "always"], "economics.l
 
 @pytest.fixture
 def town(tmp_path):
-    return load_scenario(write_town(tmp_path, more=""))
+    return Scenario.load(write_town(tmp_path, more=""))
 
 
 @pytest.mark.parametrize("planning", ["as-believed", pytest.param("informed", marks=pytest.mark.deep)])

@@ -11,7 +11,7 @@ from reidsim.figures.by_policy import risks_by_policy
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text
 from reidsim.reports.verdict import verdict
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.web.exploration import Explorer, changed, read_back_html
 from reidsim.web.figures import form_shares
@@ -31,12 +31,12 @@ def small(tmp_path_factory):
         '[attributes.sex]\nhierarchy = { rule = "suppress" }\n'
         '[economics]\nbenefit = 10\nloss = 6\ncost = 2\n[adversary]\nrisk = "prosecutor"\n'
     )
-    return load_scenario(folder / "small.toml")
+    return Scenario.load(folder / "small.toml")
 
 
 def test_a_masking_scenario_offers_its_threshold_and_a_risk_scenario_nothing():
-    assert "adversary.confidence_threshold" in {c.key for c in controls_of(load_scenario("wan2021"))}
-    assert controls_of(load_scenario("xia2021")) == ()
+    assert "adversary.confidence_threshold" in {c.key for c in controls_of(Scenario.load("wan2021"))}
+    assert controls_of(Scenario.load("xia2021")) == ()
 
 
 def test_gain_moves_with_the_loss_until_it_has_a_value_of_its_own(small):
@@ -145,7 +145,7 @@ def test_rounds_are_those_of_a_run(small):
 def test_subjects_of_a_masking_scenario_play_rounds_too():
     # Only opt-in and masking, with few subjects.
     keys = {"targets.size": 60, "resources.registry.size": 500, "resources.genealogy.size": 500}
-    loaded = load_scenario("genealogy-market", {**keys, "replications": 1, "agents.rounds": 2})
+    loaded = Scenario.load("genealogy-market", {**keys, "replications": 1, "agents.rounds": 2})
     played = Explorer(loaded).play({})
     assert played.problem == ""
     assert played.rounds["round"].max() == 2

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 
 solara = pytest.importorskip("solara")
 vuetify = pytest.importorskip("ipyvuetify")
@@ -39,7 +39,7 @@ def rendered(tmp_path):
         '[attributes.sex]\nhierarchy = { rule = "suppress" }\n'
         '[economics]\nbenefit = 10\nloss = 6\ncost = 2\n[adversary]\nrisk = "prosecutor"\n'
     )
-    served.offer(load_scenario(tmp_path / "small.toml"))
+    served.offer(Scenario.load(tmp_path / "small.toml"))
     box, context = solara.render(solara.AppLayout(children=[page.Page()]), handle_error=False)
     until(lambda: "Smallest class" in html_of(box), "the read-back")
     yield box, context

@@ -15,7 +15,7 @@ from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.node_games import planned_game
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 
 # Of the raw results: payouts of these policies at these losses.
@@ -28,7 +28,7 @@ _Line = NDArray[np.float64]
 
 def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
-    loaded = load_scenario("prasser2017")
+    loaded = Scenario.load("prasser2017")
     study = build_study(loaded)
     curves = _Curves(_swept({}))
     found = {**_facts(study), **_figure_5(curves), **_no_attack(curves), **_raw_results(), **_figure_6(study)}
@@ -37,7 +37,7 @@ def ledger() -> Ledger:
 
 def _swept(changes: Mapping[str, object]) -> pd.DataFrame:
     """Return the runs of the bundled sweep of Fig. 5, with some changes, and their relative payouts."""
-    runs = run_batch_loaded(load_scenario("prasser2017-sweep", changes)).runs
+    runs = run_batch_loaded(Scenario.load("prasser2017-sweep", changes)).runs
     return runs.assign(relative_payout=runs["publisher_payoff"] / _BENEFIT)
 
 

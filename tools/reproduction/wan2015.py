@@ -25,7 +25,7 @@ from reidsim.kinds.tables.outcomes import play
 from reidsim.kinds.tables.record_figures import strategy_table
 from reidsim.kinds.tables.results import search_deviation
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 from reproduction.ledger import Computed, Found, Ledger, compared
 
@@ -34,7 +34,7 @@ _Summary = Mapping[str, Mapping[str, float]]
 
 def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
-    loaded = load_scenario("wan2015")
+    loaded = Scenario.load("wan2015")
     study = build_study(loaded)
     equilibria = equilibria_of(play(study))
     summary = _measures(study, equilibria)
@@ -96,7 +96,7 @@ def _table_7(summary: _Summary) -> dict[str, Computed]:
 def _sh_friendly_gain(summary: _Summary) -> dict[str, Computed]:
     """How much the SH-Friendly game improves on Safe Harbor, as is and if the first race merger costs nothing."""
     gain = summary["sh-friendly"]["publisher_payoff"] - summary["safe-harbor"]["publisher_payoff"]
-    study = build_study(load_scenario("wan2015", {"attributes.race.hierarchy.costless_levels": [1]}))
+    study = build_study(Scenario.load("wan2015", {"attributes.race.hierarchy.costless_levels": [1]}))
     free = _measures(study, equilibria_of(play(study)))
     free_gain = free["sh-friendly"]["publisher_payoff"] - free["safe-harbor"]["publisher_payoff"]
     return {
@@ -159,7 +159,7 @@ def _sensitivity(study: TablesStudy) -> dict[str, Computed]:
 
 def _sensitivity_at_cost_8() -> dict[str, Computed]:
     """Compute the limits at twice the stated cost, at which most of the printed ones appear."""
-    limits = _sensitivity(build_study(load_scenario("wan2015", {"economics.cost": 8})))
+    limits = _sensitivity(build_study(Scenario.load("wan2015", {"economics.cost": 8})))
     return {f"cost 8: {key}": found for key, found in limits.items()}
 
 

@@ -12,7 +12,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import greedy, masking_backward_induction
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import MaskingStudy
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 from reproduction.ledger import Computed, Found, Ledger, compared
 from reproduction.sensitivity_wan2021 import claims, read_study
@@ -32,7 +32,7 @@ Figures = Mapping[Any, Mapping[Any, float]]
 
 def ledger() -> Ledger:
     """Take means over draws from the study that was run in full, compute the rest, and compare both with the paper."""
-    loaded = load_scenario("wan2021")
+    loaded = Scenario.load("wan2021")
     study = read_study()
     draws = study[study["scenario"] == "wan2021"].assign(privacy=1 - study["risk"])
     columns = {"publisher_payoff": "mean payoff", "utility": "mean utility", "privacy": "mean privacy"}
@@ -67,7 +67,7 @@ def _within_draws(study: MaskingStudy) -> pd.DataFrame:
 
 def _table_3() -> dict[str, Computed]:
     """Count the strategies that solvers evaluate for some subjects, and the payoff that the greedy solver loses."""
-    game, _ = MASKING.build(load_scenario("wan2021", {"targets.size": _SOLVED})).games(0)
+    game, _ = MASKING.build(Scenario.load("wan2021", {"targets.size": _SOLVED})).games(0)
     assert isinstance(game, MaskingGame)  # noqa: S101 - against one adversary, said for the type checker
     found: dict[str, Computed] = {"opt-in time": "not compared"}
     for name, no_attack in (("masking", False), ("no-attack-masking", True)):

@@ -19,7 +19,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.record_figures import belief_table
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.figures_schema import AttackChanges, SequentialFiguresSection
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 
 _FOREVER = 1_000_000
@@ -29,7 +29,7 @@ _DISCOUNT_AT_ACTION = 0.936
 
 def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
-    loaded = load_scenario("xia2015")
+    loaded = Scenario.load("xia2015")
     study = build_study(loaded)
     every = study.sequential_attack(study.scenario.economics)
     once = replace(every, max_penalties=1)

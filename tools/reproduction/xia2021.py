@@ -17,7 +17,7 @@ from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimators import estimate_uniqueness
 from reidsim.populations.domain import distinct_rows
-from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.load import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 
 _SMALLEST = 1000
@@ -28,7 +28,7 @@ _QUARTILES = ["q1", "median", "q3"]
 
 def ledger() -> Ledger:
     """Run the study and compare it with the paper."""
-    loaded = load_scenario("xia2021")
+    loaded = Scenario.load("xia2021")
     result = run_once(loaded)
     analysis = result.analysis
     assert isinstance(analysis, RiskAnalysis)  # noqa: S101 - of an assessment, said for the type checker

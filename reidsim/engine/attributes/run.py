@@ -15,7 +15,7 @@ from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.shapley import exact_shares, sampled_shares
 from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
@@ -57,7 +57,7 @@ class AttributesResult(Result):
 
 
 def attributes_loaded(
-    loaded: LoadedScenario[ScenarioHead], *, orders: int = ORDERS, progress: Progress | None = None
+    loaded: Scenario[ScenarioHead], *, orders: int = ORDERS, progress: Progress | None = None
 ) -> AttributesResult:
     """Return the outcomes of a scenario with and without each quasi-identifier.
 
@@ -66,7 +66,7 @@ def attributes_loaded(
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
         A table scenario.
     orders : int
         Number of random orders, used if there are more than 10 columns.

@@ -58,7 +58,7 @@ from reidsim.engine.results import (
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
@@ -74,7 +74,7 @@ class Ended:
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     design : Design
     tables : mapping of str to DataFrame
         Tables from `batch_tables`; if `stored`, all tables of the folder.
@@ -86,7 +86,7 @@ class Ended:
         Whether the folder already held the complete batch, so that no run was done.
     """
 
-    loaded: LoadedScenario[ScenarioHead]
+    loaded: Scenario[ScenarioHead]
     design: Design
     tables: Mapping[str, pd.DataFrame]
     manifest: dict[str, Any]
@@ -112,7 +112,7 @@ class Job(ABC, Generic[R]):
     options: Mapping[str, Any] = {}
 
     @abstractmethod
-    def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CheckedWork:
+    def work(self, loaded: Scenario[ScenarioHead], design: Design) -> CheckedWork:
         """Return the callable that does one run."""
 
     @abstractmethod
@@ -131,7 +131,7 @@ class Keeping(TypedDict, total=False):
 
 
 def run_batch_loaded(
-    loaded: LoadedScenario[ScenarioHead], executor: Executor | None = None, **keeping: Unpack[Keeping]
+    loaded: Scenario[ScenarioHead], executor: Executor | None = None, **keeping: Unpack[Keeping]
 ) -> RunResult:
     """Return the result of all points and replications of a loaded scenario.
 
@@ -142,7 +142,7 @@ def run_batch_loaded(
 
 def run_job(
     job: Job[R],
-    loaded: LoadedScenario[ScenarioHead],
+    loaded: Scenario[ScenarioHead],
     executor: Executor | None = None,
     *,
     folder: Path | None = None,
@@ -263,7 +263,7 @@ def _opened(
 class ScenarioJob(Job[RunResult]):
     """The batch job that plays the policies of a scenario, like `reidsim run`."""
 
-    def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CheckedWork:
+    def work(self, loaded: Scenario[ScenarioHead], design: Design) -> CheckedWork:
         """Return the callable that does one run."""
         return ScenarioWork(loaded)
 

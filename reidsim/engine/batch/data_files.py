@@ -16,7 +16,7 @@ from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.release_file import sha256_of
 from reidsim.errors import InputError, listed
 from reidsim.populations.sf1 import SEGMENTS
-from reidsim.scenarios.load import RECIPE_KEYS, LoadedScenario
+from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml
 
@@ -33,7 +33,7 @@ class DataFiles:
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     design : Design
     options : mapping, optional
         Command-line options, which may also name files.
@@ -47,7 +47,7 @@ class DataFiles:
     """
 
     def __init__(
-        self, loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
+        self, loaded: Scenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
     ) -> None:
         self._paths = _paths(loaded, design, options)
         # Taken before the files are hashed, so that a change in between is detected.
@@ -90,7 +90,7 @@ class DataFiles:
         require_unchanged(self.hashes, now, source)
 
 
-def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:
+def _paths(loaded: Scenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:
     """Return the path of each file that the runs of a batch read, by name."""
     folder = loaded.folder.absolute()
     found: dict[str, list[Path]] = {}
@@ -118,14 +118,14 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
+def files_named(loaded: Scenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
     """Return the files named by a scenario, its recipes, and values of its keys.
 
     Bundled files are omitted.
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     values : iterable of tuple
         Pairs of key path and value, in addition to the scenario's own.
     """

@@ -18,7 +18,7 @@ from reidsim.engine.batch.sampling import draw_points
 from reidsim.errors import InputError, locating
 from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come
@@ -109,7 +109,7 @@ def draw_of(scenario: ScenarioHead, replication: int) -> int:
     return replication if has_numbered_replications(scenario) else 0
 
 
-def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
+def design_of(loaded: Scenario[ScenarioHead]) -> Design:
     """Return the points of a sweep, crossed with the samples of uncertain parameters.
 
     Raises
@@ -154,7 +154,7 @@ def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> p
     return pd.DataFrame({key: _column([row[keys.index(key)] for row in rows]) for key in sweep.values})
 
 
-def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
+def own_values(loaded: Scenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
     """Return a scenario's own values of some keys, by key path.
 
     Raises
@@ -187,13 +187,13 @@ def _rows_of(
 
 
 def at_point(
-    loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any], seed: int | None = None
-) -> LoadedScenario[ScenarioHead]:
+    loaded: Scenario[ScenarioHead], values: Mapping[str, Any], seed: int | None = None
+) -> Scenario[ScenarioHead]:
     """Return the scenario of a single run, with the values of a point.
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     values : mapping of str to object
         Values of the point, by key path.
     seed : int, optional
@@ -217,7 +217,7 @@ def at_point(
     return loaded.with_content(content)
 
 
-def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
+def content_of_run(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
     """Return the scenario of a single run as plain data, in a canonical order.
 
     The keys of a section have the order of the schema. Names chosen by the user, such as names of attributes, keep the
@@ -226,7 +226,7 @@ def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
     return at_point(loaded, {}).scenario.model_dump(by_alias=True)
 
 
-def scenarios_at(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterator[LoadedScenario[ScenarioHead]]:
+def scenarios_at(loaded: Scenario[ScenarioHead], design: Design) -> Iterator[Scenario[ScenarioHead]]:
     """Yield the scenario at every point.
 
     Raises
@@ -246,13 +246,13 @@ def scenarios_at(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterat
         yield found
 
 
-def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
+def check_points(loaded: Scenario[ScenarioHead], design: Design) -> None:
     """Check that the scenario is valid at every point; see `scenarios_at`."""
     for _ in scenarios_at(loaded, design):
         pass
 
 
-def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
+def makers_of(loaded: Scenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
     """Import the adversaries and policies from users' modules that any point names.
 
     Return their origins.

@@ -27,7 +27,7 @@ from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import keep_private, require_no_links, require_sound, scenario_hash, sync, write_json
 from reidsim.errors import InputError
 from reidsim.file_sizes import require_parquet_fits
-from reidsim.scenarios.load import LoadedScenario, scenario_kind
+from reidsim.scenarios.load import Scenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
 
@@ -124,7 +124,7 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
         raise InputError(problem, source=path, hint=_RUN_AGAIN) from None
 
 
-def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> LoadedScenario[ScenarioHead]:
+def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Scenario[ScenarioHead]:
     """Return the scenario that a manifest records.
 
     Parameters
@@ -140,7 +140,7 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Loa
     """
     path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
     scenario = validated(scenario_kind(content, path, allow_code=allow_code).schema, content, path)
-    return LoadedScenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}), allow_code)
+    return Scenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}), allow_code)
 
 
 def read_runs(folder: Path) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study, equilibria_of
@@ -44,7 +44,7 @@ class Studies(threading.local):
         """Pickle as an empty cache, because studies are large."""
         return Studies, ()
 
-    def get(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
+    def get(self, loaded: Scenario[ScenarioHead]) -> Study[Any]:
         """Return the study of a scenario.
 
         Reuse a cached study with the same data and set its payoff parameters.
@@ -66,7 +66,7 @@ class Studies(threading.local):
         return study.with_loaded(loaded)
 
 
-def data_key(loaded: LoadedScenario[ScenarioHead]) -> str:
+def data_key(loaded: Scenario[ScenarioHead]) -> str:
     """Return the data key of a scenario.
 
     Scenarios with equal keys differ only in payoff parameters and beliefs.
@@ -81,13 +81,13 @@ class ScenarioWork:
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
         The scenario without the values of a point.
     studies : Studies
         Cache of studies between runs.
     """
 
-    loaded: LoadedScenario[ScenarioHead]
+    loaded: Scenario[ScenarioHead]
     studies: Studies = field(default_factory=Studies, repr=False, compare=False)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
@@ -125,7 +125,7 @@ class ScenarioWork:
 ROUND_TABLES = ("rounds", "adversaries", "through")
 
 
-def _run_any(loaded: LoadedScenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+def _run_any(loaded: Scenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
     result = run_once(loaded)
     runs, analysis = result.runs, result.analysis.tables()
     if "knowledge" in runs:

@@ -28,7 +28,7 @@ from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, Work, run_
 from reidsim.engine.results import make_folder, removing_unused
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
@@ -36,14 +36,14 @@ from reidsim.scenarios.study import Progress
 _LOGGER = logging.getLogger(__name__)
 
 
-def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:
+def tasks_of(loaded: Scenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:
     """Return the tasks of a batch, sorted so that neighbours can share a study.
 
     Tasks are sorted by replication, then by the values of keys other than payoff parameters, then by point.
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     design : Design
     content : dict
         Scenario of a single run without the values of a point, as plain data; see `content_of_run`.
@@ -127,7 +127,7 @@ def run_tasks(
 
 
 def point_tables(
-    loaded: LoadedScenario[ScenarioHead],
+    loaded: Scenario[ScenarioHead],
     points: pd.DataFrame,
     *,
     replications: int = 1,
@@ -144,7 +144,7 @@ def point_tables(
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
         Sections on replications, sweep, uncertainty and stress test are ignored.
     points : DataFrame
         One row per point, one column per key path, such as ``economics.loss``.

@@ -19,7 +19,7 @@ from reidsim.games.cross_play import cross_play
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.double_oracle import double_oracle
 from reidsim.scenarios.agents import are_equipped, left_out_of_rounds
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
@@ -126,12 +126,12 @@ class CrossPlayWork:
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
         The scenario without the values of a point.
     options : CrossPlayOptions
     """
 
-    loaded: LoadedScenario[ScenarioHead]
+    loaded: Scenario[ScenarioHead]
     options: CrossPlayOptions
     _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 

@@ -17,7 +17,7 @@ from reidsim.engine.results import begun, make_manifest
 from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
-from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come, whoever_comes
@@ -98,7 +98,7 @@ def cross_play(
     """
     if (resume or rerun_failed) and folder is None:
         raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
-    loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
+    loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
     options = CrossPlayOptions(
         knowledge,
         None if stages is None else str(stages),
@@ -136,7 +136,7 @@ def has_several_plays(scenario: ScenarioHead) -> bool:
 
 
 def cross_play_loaded(
-    loaded: LoadedScenario[ScenarioHead],
+    loaded: Scenario[ScenarioHead],
     options: CrossPlayOptions | None = None,
     executor: Executor | None = None,
     **keeping: Unpack[Keeping],
@@ -148,9 +148,7 @@ def cross_play_loaded(
     return run_job(CrossPlayJob(options), loaded, executor, **keeping)
 
 
-def _once(
-    loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None
-) -> CrossPlayResult:
+def _once(loaded: Scenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None) -> CrossPlayResult:
     """Play once, at the scenario's own values; an error in a game is raised."""
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
@@ -180,7 +178,7 @@ class CrossPlayJob(Job[CrossPlayResult]):
         self._options = options
         self.options = {"cross_play": options.facts}
 
-    def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CrossPlayWork:
+    def work(self, loaded: Scenario[ScenarioHead], design: Design) -> CrossPlayWork:
         """Return the callable that does one run of cross-play."""
         return CrossPlayWork(loaded, self._options)
 

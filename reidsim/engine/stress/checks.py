@@ -27,7 +27,7 @@ from reidsim.engine.stress.whoever_comes import says_who_comes
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import RISK_QUANTILE
 from reidsim.scenarios.design_schema import UncertaintySection
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES
@@ -58,7 +58,7 @@ def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
     return scenario.uncertainty
 
 
-def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
+def check_stress(loaded: Scenario[ScenarioHead]) -> None:
     """Check every part and point of a stress test, without solving a game.
 
     Raises
@@ -75,7 +75,7 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
             check_points(loaded, Design(points.drop(columns=WHO_COMES) if says_who_comes(points) else points))
 
 
-def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) -> None:
+def check_section(loaded: Scenario[ScenarioHead], section: StressSection) -> None:
     """Check that the game supports the policies, outputs and parts of a section.
 
     Raises

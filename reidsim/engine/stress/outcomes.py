@@ -28,7 +28,7 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
 from reidsim.scenarios.several_adversaries import WHO_COMES
@@ -111,7 +111,7 @@ def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool
 
 
 def economics_at(
-    loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any]
+    loaded: Scenario[ScenarioHead], values: Mapping[str, Any]
 ) -> tuple[EconomicsSection, EconomicsSection]:
     """Return the true and the believed payoff parameters at a point of a scenario."""
     return economics_of(at_point(loaded, values).scenario)
@@ -137,7 +137,7 @@ class Evaluator:
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     policies : tuple of str
     risk_level : float
         Level of ``risk_quantile``, in [0, 1].
@@ -153,7 +153,7 @@ class Evaluator:
         Planner under any payoff parameters; default: the planner of the scenario's kind.
     """
 
-    loaded: LoadedScenario[ScenarioHead]
+    loaded: Scenario[ScenarioHead]
     policies: tuple[str, ...]
     risk_level: float
     people: bool = False

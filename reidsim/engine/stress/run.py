@@ -46,7 +46,7 @@ from reidsim.engine.stress.whoever_comes import says_who_comes
 from reidsim.errors import InputError, locating
 from reidsim.games.robust import robust_choices
 from reidsim.progress import watched
-from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES
@@ -99,7 +99,7 @@ def stress(
     InputError
         If the scenario or a file that it names cannot be used, or its game lacks a requested output or part.
     """
-    loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
+    loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code)
     return stress_loaded(
         with_method(loaded, method, samples),
         executor=executor,
@@ -108,9 +108,7 @@ def stress(
     )
 
 
-def with_method(
-    loaded: LoadedScenario[ScenarioHead], method: str | None, samples: int | None
-) -> LoadedScenario[ScenarioHead]:
+def with_method(loaded: Scenario[ScenarioHead], method: str | None, samples: int | None) -> Scenario[ScenarioHead]:
     """Return the scenario with another sensitivity method or number of samples.
 
     Raises
@@ -133,7 +131,7 @@ def with_method(
 
 
 def stress_loaded(
-    loaded: LoadedScenario[ScenarioHead],
+    loaded: Scenario[ScenarioHead],
     *,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -150,7 +148,7 @@ class _Stress:
     """A running stress test; each part adds its tables, warnings and manifest entries."""
 
     def __init__(
-        self, loaded: LoadedScenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
+        self, loaded: Scenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
     ) -> None:
         self._loaded, self._scenario, self._report = loaded, loaded.scenario, report
         self._kind = kind_of(loaded.scenario)

@@ -19,7 +19,7 @@ from reidsim.errors import InputError, locating, not_among
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, names_adversaries
@@ -35,7 +35,7 @@ def says_who_comes(points: pd.DataFrame) -> bool:
     return WHO_COMES in points and names_adversaries(points[WHO_COMES])
 
 
-def check_opponents(loaded: LoadedScenario[ScenarioHead], names: Iterable[str]) -> None:
+def check_opponents(loaded: Scenario[ScenarioHead], names: Iterable[str]) -> None:
     """Check that the named adversaries can play at the scenario's own values.
 
     Raises
@@ -57,14 +57,14 @@ class OpponentWork:
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
         The scenario without the values of a point.
     policies : tuple of str
     informed : bool
         Whether policies plan against the named adversary; if False, against the scenario's own adversary.
     """
 
-    loaded: LoadedScenario[ScenarioHead]
+    loaded: Scenario[ScenarioHead]
     policies: tuple[str, ...]
     informed: bool
     _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)

@@ -16,7 +16,7 @@ from reidsim.engine.batch.design import at_point
 from reidsim.errors import InputError, not_among
 from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.measures import averages
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
 from reidsim.scenarios.study import Study
@@ -66,7 +66,7 @@ class Amounts:
     """
 
     def __init__(self, study: Study[Any], key: str, *, link_gain: bool = False) -> None:
-        loaded: LoadedScenario[ScenarioHead] = study.loaded
+        loaded: Scenario[ScenarioHead] = study.loaded
         economics = getattr(loaded.scenario, "economics", None)
         if key not in KEYS or not isinstance(economics, EconomicsSection):
             raise not_among("not a payoff parameter of the scenario", key, KEYS, where="--key")
@@ -130,12 +130,12 @@ class Amounts:
         economics, _ = economics_of(self.scenario_at(amount).scenario)
         return economics.adversary_gain, economics.cost
 
-    def scenario_at(self, amount: float) -> LoadedScenario[ScenarioHead]:
+    def scenario_at(self, amount: float) -> Scenario[ScenarioHead]:
         """Return the scenario with the payoff parameter set to a value."""
         linked = {GAIN: amount} if self.link_gain else {}
         return at_point(self._loaded, {**self._fixed, **linked, self.key: amount})
 
-    def _plan(self, loaded: LoadedScenario[ScenarioHead], policies: Sequence[str]) -> dict[str, Any]:
+    def _plan(self, loaded: Scenario[ScenarioHead], policies: Sequence[str]) -> dict[str, Any]:
         """Return the plan of each policy.
 
         For kinds that solve each value anew, the plan is its choice in each draw.
@@ -147,7 +147,7 @@ class Amounts:
         draws = [kind.play(study, draw, policies) for draw in range(study.draws)]
         return {policy: [outcomes[policy].choice for outcomes in draws] for policy in policies}
 
-    def _outcomes(self, loaded: LoadedScenario[ScenarioHead], plans: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    def _outcomes(self, loaded: Scenario[ScenarioHead], plans: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         """Return the measures per record of each plan, by policy.
 
         They hold under the payoff parameters of `loaded`. The plans may have been made under other payoff parameters.
@@ -168,7 +168,7 @@ class Amounts:
             for policy, several in found.items()
         }
 
-    def _under(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
+    def _under(self, loaded: Scenario[ScenarioHead]) -> Study[Any]:
         """Return the study with the payoff parameters of `loaded`.
 
         Rebuild it only if its data change.

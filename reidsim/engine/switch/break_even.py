@@ -15,7 +15,7 @@ from reidsim.engine.switch.amounts import LOSS, Amounts
 from reidsim.engine.switch.envelope import SAME
 from reidsim.errors import InputError, locating
 from reidsim.scenarios.asked import gain_goes_with_loss
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
@@ -70,7 +70,7 @@ class BreakEven:
         return tuple(each for each in self.best if each.policy == policy)
 
 
-def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> BreakEven:
+def break_even(loaded: Scenario[ScenarioHead], *, progress: Progress | None = None) -> BreakEven:
     """Return the best policy at losses from 0.1 to 50 times the scenario's loss.
 
     Changes of the best policy are located by bisection. If the scenario does not state the adversary's gain, the gain
@@ -78,7 +78,7 @@ def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     progress : callable, optional
         Called with the task name, the number of solved losses and their expected number.
 

@@ -19,7 +19,7 @@ from reidsim.engine.switch.envelope import Cells, Envelope, NotConvexError, Stre
 from reidsim.errors import InputError, locating
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
@@ -34,7 +34,7 @@ _DRAWN = 25
 
 
 def switch_loaded(
-    loaded: LoadedScenario[ScenarioHead],
+    loaded: Scenario[ScenarioHead],
     key: str = LOSS,
     *,
     low: float | None = None,
@@ -49,7 +49,7 @@ def switch_loaded(
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     key : str
         Key path of the payoff parameter: ``economics.loss``, ``economics.gain``, ``economics.benefit`` or
         ``economics.cost``.
@@ -71,8 +71,8 @@ def switch_loaded(
 
     Examples
     --------
-    >>> from reidsim.scenarios.load import load_scenario
-    >>> switch_loaded(load_scenario("wan2015"), "economics.benefit").switches  # doctest: +SKIP
+    >>> from reidsim.scenarios.load import Scenario
+    >>> switch_loaded(Scenario.load("wan2015"), "economics.benefit").switches  # doctest: +SKIP
     """
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):

@@ -12,7 +12,7 @@ from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.asked import Stored, section
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import Played, Progress
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
@@ -28,7 +28,7 @@ class AssessmentKind(Kind):
     drawn_by = "reidsim.kinds.assessment.figures.risks"
     decides = ""
 
-    def build(self, loaded: LoadedScenario[Any]) -> RiskStudy:
+    def build(self, loaded: Scenario[Any]) -> RiskStudy:
         """Read the release, or the population from which samples are drawn."""
         return build_risk_study(loaded)
 

@@ -19,7 +19,7 @@ from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.tables import read_table, require_columns
 
@@ -87,9 +87,7 @@ def population_over(population: Population, attributes: tuple[str, ...]) -> Popu
         return population.marginal(attributes or population.domain.names)
 
 
-def read_release(
-    loaded: LoadedScenario[RiskScenario], population: Population | None
-) -> tuple[Release, Population | None]:
+def read_release(loaded: Scenario[RiskScenario], population: Population | None) -> tuple[Release, Population | None]:
     """Read the records of a file.
 
     The categories of an attribute come from its value tree, the population, or the file. The value ``*`` is suppressed:

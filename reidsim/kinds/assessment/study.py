@@ -18,7 +18,7 @@ from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
 from reidsim.scenarios.given import people_named
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import Study, World, digest_of
 
@@ -29,7 +29,7 @@ class RiskStudy(Study[RiskScenario]):
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     population : Population, optional
         Population by the released attributes.
     file : Release, optional
@@ -135,7 +135,7 @@ class RiskStudy(Study[RiskScenario]):
         return np.random.default_rng(np.random.SeedSequence(self.scenario.seed, spawn_key=key))
 
 
-def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
+def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
     """Read the files and recipes of a scenario of the kind ``risk``.
 
     Raises
@@ -176,7 +176,7 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
     return study
 
 
-def _population(loaded: LoadedScenario[RiskScenario]) -> Population | None:
+def _population(loaded: Scenario[RiskScenario]) -> Population | None:
     section = loaded.scenario.population
     if section is None:
         return None

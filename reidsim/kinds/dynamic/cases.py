@@ -25,7 +25,7 @@ from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.given import people_named, table_named
 from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.tables import numbers, read_table, require_columns
 
 
@@ -59,7 +59,7 @@ class Cases:
     voters: Population | None
 
 
-def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
+def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
     """Read or simulate the cases, and read the people of `population` and `voters`.
 
     The categories of an attribute are the categories of the population; without one, of the list; without either, the
@@ -107,7 +107,7 @@ def columns_of(scenario: DynamicScenario) -> dict[str, str]:
     return {name: section.column or name for name, section in scenario.attributes.items()}
 
 
-def _people(key: str, recipe: str, loaded: LoadedScenario[DynamicScenario]) -> Population:
+def _people(key: str, recipe: str, loaded: Scenario[DynamicScenario]) -> Population:
     """Return the people of a recipe, counted by combination of attribute values.
 
     Counts that are not whole numbers are refused; the message names the section `key`.
@@ -121,7 +121,7 @@ def _people(key: str, recipe: str, loaded: LoadedScenario[DynamicScenario]) -> P
     return people
 
 
-def _file(loaded: LoadedScenario[DynamicScenario]) -> tuple[Path, pd.DataFrame | None]:
+def _file(loaded: Scenario[DynamicScenario]) -> tuple[Path, pd.DataFrame | None]:
     section = loaded.scenario.release
     if section.path is None:
         return loaded.path, None
@@ -143,7 +143,7 @@ def _codes(scenario: DynamicScenario, labels: pd.DataFrame, domain: Domain, path
         return np.column_stack([domain[name].encode(labels[name], columns[name]) for name in columns])
 
 
-def _hierarchy(name: str, attribute: Attribute, loaded: LoadedScenario[DynamicScenario]) -> Hierarchy:
+def _hierarchy(name: str, attribute: Attribute, loaded: Scenario[DynamicScenario]) -> Hierarchy:
     section = loaded.scenario.attributes[name]
     table = isinstance(section.hierarchy, Table)
     rows = hierarchy_rows(name, section, loaded, set(attribute.categories)) if table else None

@@ -27,7 +27,7 @@ from reidsim.random_streams import nested_stream
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
 from reidsim.scenarios.faces import SharedColumns
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
 from reidsim.wording import Code, Sentence, codes, counted, number_text
@@ -44,7 +44,7 @@ class DynamicKind(Kind):
     drawn_by = "reidsim.kinds.dynamic.figures"
     amount_keys = MONEY_KEYS
 
-    def build(self, loaded: LoadedScenario[Any]) -> DynamicStudy:
+    def build(self, loaded: Scenario[Any]) -> DynamicStudy:
         """Read or simulate the cases, read the people, and return the study."""
         return build_study(loaded)
 
@@ -57,7 +57,7 @@ class DynamicKind(Kind):
             f"{counted(study.lattice.size, 'strategy', 'strategies')} for the table of each"
         )
 
-    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+    def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
         """Return the content that determines cases and people."""
         return shared_content(loaded.content)
 

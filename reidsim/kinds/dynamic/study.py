@@ -22,7 +22,7 @@ from reidsim.random_streams import random_stream
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.adversary_schema import AdversarySection
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection, economics_of
 from reidsim.scenarios.study import Study, World, digest_of
@@ -36,7 +36,7 @@ class DynamicStudy(Study[DynamicScenario]):
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     cases : Cases
     lattice : PeriodLattice
         Strategies of the rows.
@@ -248,7 +248,7 @@ class TableLinker:
         return np.asarray(within[rows - starts[0]])
 
 
-def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
+def build_study(loaded: Scenario[Any]) -> DynamicStudy:
     """Read the files and recipes of a scenario, and build its tables.
 
     Raises
@@ -265,7 +265,7 @@ def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
         return study
 
 
-def study_on(loaded: LoadedScenario[DynamicScenario], cases: Cases) -> DynamicStudy:
+def study_on(loaded: Scenario[DynamicScenario], cases: Cases) -> DynamicStudy:
     """Build the study of the given cases.
 
     With cumulative tables, a period's table contains the cases of this and all earlier periods.

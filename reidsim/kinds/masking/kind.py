@@ -28,7 +28,7 @@ from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
 from reidsim.scenarios.faces import Control, Slider
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
 from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
@@ -57,7 +57,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     decides = "subject"
     numbers_draws = True
 
-    def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
+    def build(self, loaded: Scenario[Any]) -> MaskingStudy:
         """Read the people or files of the tables, and return the study.
 
         Drawn tables that would not fit into memory are refused first.
@@ -68,7 +68,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         require_memory(needed, "too large for memory", source=loaded.path, hint="smaller tables need less")
         return build_masking_study(loaded)
 
-    def build_after(self, loaded: LoadedScenario[Any], before: MaskingStudy) -> MaskingStudy:
+    def build_after(self, loaded: Scenario[Any], before: MaskingStudy) -> MaskingStudy:
         """Read people or files; reuse people of a previous study with equal population."""
         return build_masking_study(loaded, before.tables)
 
@@ -91,7 +91,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
             f"{counted(study.draws, 'replication')}{known}"
         )
 
-    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+    def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
         """Return the content that determines people and tables."""
         content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
         if "adversaries" in content:

@@ -18,7 +18,7 @@ from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import TOGETHER
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import IdentifySection
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.opponents import (
     NO_RECIPE,
     NO_STAGES,
@@ -138,7 +138,7 @@ def _focused(game: MaskingGame) -> RecordGame:
     return replace(game.record_game, space=FocusedSpace(game.space, game.attack.identify.on))
 
 
-def _reloaded(loaded: LoadedScenario[MaskingScenario], adversary: dict[str, object]) -> LoadedScenario[MaskingScenario]:
+def _reloaded(loaded: Scenario[MaskingScenario], adversary: dict[str, object]) -> Scenario[MaskingScenario]:
     """Load a scenario again with another adversary.
 
     The result lacks the named adversaries and the sections that are not played.

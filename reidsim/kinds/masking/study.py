@@ -34,7 +34,7 @@ from reidsim.scenarios.attack_recipe import (
     StageSection,
     stage_of,
 )
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.planners import planner
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection
@@ -52,7 +52,7 @@ class MaskingStudy(Study[MaskingScenario]):
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     tables : MaskingTables
     stages : tuple of Stage
         Stages of the attack.
@@ -154,7 +154,7 @@ class MaskingStudy(Study[MaskingScenario]):
             games[name] = truth, belief
         return games
 
-    def with_loaded(self, loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy:
+    def with_loaded(self, loaded: Scenario[MaskingScenario]) -> MaskingStudy:
         """Return the study of a scenario with other payoff parameters or beliefs."""
         alone = {name: study.with_loaded(loaded_alone(loaded, name)) for name, study in self.alone.items()}
         return replace(self, loaded=loaded, alone=alone)
@@ -295,12 +295,12 @@ class MaskingStudy(Study[MaskingScenario]):
         return tuple(kept), tuple(groups)
 
 
-def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingStudy:
+def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingStudy:
     """Read the files and recipes of a scenario, and build its attack.
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     before : MaskingTables, optional
         Tables of another scenario; their people are reused if the population is the same.
 
@@ -337,7 +337,7 @@ def presence_of(world: MultistageWorld, resource: str) -> float:
     return 1.0 if world.registered is None else float(world.registered.mean())
 
 
-def _against_one(loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
+def _against_one(loaded: Scenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
     """Return the study against one adversary; several studies may share the tables."""
     scenario, tables = loaded.scenario, replace(tables, loaded=loaded)
     if scenario.adversary.knowledge is not None:
@@ -372,7 +372,7 @@ def _require_used(scenario: MaskingScenario) -> None:
         )
 
 
-def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> Stage:
+def _stage(section: StageSection, loaded: Scenario[MaskingScenario], tables: MaskingTables) -> Stage:
     if not isinstance(section, InferSurnameSection):
         return stage_of(section, loaded.folder)
     scenario = loaded.scenario

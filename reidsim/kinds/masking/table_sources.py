@@ -21,7 +21,7 @@ from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.attack_recipe import InferSurnameSection
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import require_distinct_people
 from reidsim.scenarios.people_lists import ListsOfPeople, lists_of_people
 from reidsim.scenarios.people_values import People
@@ -33,12 +33,12 @@ AGE, BIRTH_YEAR = "age", "birth_year"
 _MOST_COUNTED = 50_000_000
 
 
-def masking_tables(loaded: LoadedScenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingTables:
+def masking_tables(loaded: Scenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingTables:
     """Read or simulate the people of a scenario's tables.
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     before : MaskingTables, optional
         Tables of another scenario; their people are reused if the population is the same.
 
@@ -63,7 +63,7 @@ def masking_tables(loaded: LoadedScenario[MaskingScenario], before: MaskingTable
 
 
 def _lists(
-    loaded: LoadedScenario[MaskingScenario], values: Mapping[str, Integers], labels: Mapping[str, tuple[str, ...]],
+    loaded: Scenario[MaskingScenario], values: Mapping[str, Integers], labels: Mapping[str, tuple[str, ...]],
     loci: tuple[str, ...], rows: Integers,
 ) -> ListsOfPeople | None:  # fmt: skip
     """Return the generator of the scenario's lists; None without lists."""
@@ -83,7 +83,7 @@ def _lists(
 
 
 def _people(
-    loaded: LoadedScenario[MaskingScenario],
+    loaded: Scenario[MaskingScenario],
 ) -> tuple[Mapping[str, Integers], Mapping[str, tuple[str, ...]], tuple[str, ...], Integers]:
     """Return values by attribute, labels of codes, loci, and each person's row.
 
@@ -145,7 +145,7 @@ def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, 
     return values, labels
 
 
-def _read_tables(loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]]) -> MaskingTables:
+def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]]) -> MaskingTables:
     scenario, each = loaded.scenario, list(loaded.scenario.each.values())
     sections: dict[str, TableSection] = {TARGETS: scenario.targets, **scenario.resources}
     # The targets' table must contain inferred attributes, which decide whether an inference is correct.

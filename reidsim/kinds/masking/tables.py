@@ -15,7 +15,7 @@ from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.people_lists import PeopleList
 from reidsim.populations.sampling import UNKNOWN
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people_lists import ListsOfPeople
 
 # Code of an unknown allele.
@@ -30,7 +30,7 @@ class MaskingTables:
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     loci : tuple of str
         Attributes whose values are alleles, 0 for unknown.
     values : mapping of str to ndarray of int64, shape (n_people,)
@@ -45,7 +45,7 @@ class MaskingTables:
         Row of each person in the population; empty if tables are files.
     """
 
-    loaded: LoadedScenario[MaskingScenario]
+    loaded: Scenario[MaskingScenario]
     loci: tuple[str, ...]
     values: Mapping[str, Integers]
     labels: Mapping[str, tuple[str, ...]]
@@ -53,7 +53,7 @@ class MaskingTables:
     lists: ListsOfPeople | None = None
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def are_drawn_from(self, loaded: LoadedScenario[MaskingScenario]) -> bool:
+    def are_drawn_from(self, loaded: Scenario[MaskingScenario]) -> bool:
         """Return whether another scenario's tables are drawn from the same people."""
         own = self.loaded
         return not self.files and (own.folder, own.scenario.population) == (loaded.folder, loaded.scenario.population)

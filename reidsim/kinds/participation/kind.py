@@ -21,7 +21,7 @@ from reidsim.kinds.participation.study import ParticipationStudy, build_particip
 from reidsim.scenarios.asked import Stored, section
 from reidsim.scenarios.faces import Control, Slider, amount_slider
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.opponents import OpponentOptions
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
 from reidsim.wording import Code, Sentence, counted, number_text
@@ -39,7 +39,7 @@ class ParticipationKind(Kind):
     decides = "subject"
     amount_keys = ("subjects.benefit", "subjects.services", "subjects.harm")
 
-    def build(self, loaded: LoadedScenario[Any]) -> ParticipationStudy:
+    def build(self, loaded: Scenario[Any]) -> ParticipationStudy:
         """Read or simulate the people who decide."""
         return build_participation_study(loaded)
 
@@ -54,7 +54,7 @@ class ParticipationKind(Kind):
         pairs = len(study.relatives.other) / study.n_people
         return f"{counted(study.n_people, 'person', 'people')}, {pairs:,.1f} relatives each"
 
-    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+    def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
         """Return the content that determines the relatives."""
         content = loaded.content
         return {key: content[key] for key in ("game", "population", "matching") if key in content}

@@ -19,7 +19,7 @@ from reidsim.kinds.participation.schema import ParticipationPopulationSection, P
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.genealogy.make import make_genealogy
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import Study, World, digest_of
 from reidsim.tables import read_table, require_columns
 
@@ -34,7 +34,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     relatives : Relatives, optional
         Relatives of each person; None for a random population, whose pedigree is unknown.
     """
@@ -103,7 +103,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
         return World(game, game, np.ones(self.n_people, dtype=np.int64))
 
 
-def build_participation_study(loaded: LoadedScenario[ParticipationScenario]) -> ParticipationStudy:
+def build_participation_study(loaded: Scenario[ParticipationScenario]) -> ParticipationStudy:
     """Read the recipe or file of a scenario of the kind ``participation``.
 
     Raises
@@ -124,7 +124,7 @@ def build_participation_study(loaded: LoadedScenario[ParticipationScenario]) -> 
 
 
 def _pedigree(
-    loaded: LoadedScenario[Any], section: ParticipationPopulationSection
+    loaded: Scenario[Any], section: ParticipationPopulationSection
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     if section.path is not None:
         return read_pedigree(loaded.folder / section.path)

@@ -28,7 +28,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns
 from reidsim.scenarios.people_lists import lists_of_people
 from reidsim.scenarios.people_values import People
@@ -43,7 +43,7 @@ _NOT_OF_LINKAGE = ("weight", "gain", "cost")
 _PLAN_OF_THE_STUDY = ("registry", "belief")
 
 
-def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
+def build_study(loaded: Scenario[Any]) -> TablesStudy:
     """Read the data of a scenario and build its study.
 
     Raises
@@ -186,7 +186,7 @@ def _households(records: ReleasedRecords) -> Keys | None:
     return records.household[np.unique(records.person, return_index=True)[1]]
 
 
-def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
+def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:
     """Return the scenario content that determines cells, hierarchies and people.
 
     Two scenarios with equal content can share these data.
@@ -221,7 +221,7 @@ def _of_the_study(adversary: dict[str, Any]) -> dict[str, Any]:
 _RECORDS = (2, 0, 0)
 
 
-def lists_of_records(loaded: LoadedScenario[TablesScenario], study: TablesStudy) -> DrawnLists:
+def lists_of_records(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnLists:
     """Draw the lists of a scenario, and the person of each of its records.
 
     The person of a record is drawn with equal probabilities from the people of the population with its values. Each

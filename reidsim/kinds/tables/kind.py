@@ -28,7 +28,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import require_recipe
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.opponents import OpponentOptions, Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.schema import MONEY_KEYS
@@ -53,7 +53,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
     decides = "publisher"
     amount_keys = MONEY_KEYS
 
-    def build(self, loaded: LoadedScenario[Any]) -> TablesStudy:
+    def build(self, loaded: Scenario[Any]) -> TablesStudy:
         """Build the study of a loaded scenario; reads records and people."""
         return build_study(loaded)
 
@@ -83,7 +83,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
             size += '; computing all strategies may take long, set publisher.solver = "iceberg" to skip most strategies'
         return size
 
-    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+    def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
         """Return the scenario content that determines cells, hierarchies and people."""
         return data_content(loaded)
 

@@ -23,7 +23,7 @@ from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.attack_recipe import recipe_of_scenario
 from reidsim.scenarios.given import people_named
 from reidsim.scenarios.hierarchies import over_domain
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.planners import Amount, planner, sequential_attack
 from reidsim.scenarios.several_adversaries import loaded_alone, named
 
@@ -93,13 +93,13 @@ class OwnAdversary:
         return replace(study, own=OwnAdversary(registry=_registry(study), guesses=guesses))
 
     def of_other_records(
-        self, loaded: LoadedScenario[TablesScenario], study: TablesStudy, codes: Codes, cells: Rows | None = None
+        self, loaded: Scenario[TablesScenario], study: TablesStudy, codes: Codes, cells: Rows | None = None
     ) -> OwnAdversary:
         """Return the same resources for other records.
 
         Parameters
         ----------
-        loaded : LoadedScenario
+        loaded : Scenario
         study : TablesStudy
         codes : ndarray of int32, shape (n, n_attributes)
             Category codes of the records.

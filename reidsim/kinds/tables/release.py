@@ -29,7 +29,7 @@ from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.given import people_named, table_named
 from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
@@ -95,7 +95,7 @@ class _Rows:
         raise no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
 
 
-def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
+def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     """Read the records, the population, the hierarchies and the payoff columns.
 
     Information loss counts all categories of an attribute, including categories that do not occur. The categories are
@@ -159,14 +159,12 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household, waves, sensitive)
 
 
-def columns_of_release(
-    loaded: LoadedScenario[TablesScenario], columns: Mapping[str, str]
-) -> tuple[str | Path, pd.DataFrame]:
+def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tuple[str | Path, pd.DataFrame]:
     """Return the source of the records and selected columns, one row per record.
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     columns : mapping of str to str
         Column in the file for each name in the result.
 
@@ -179,7 +177,7 @@ def columns_of_release(
     return source, select_columns(frame, columns, {}, source)
 
 
-def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
+def _records(loaded: Scenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is None:
         assert section.table is not None  # noqa: S101 - ensured by the schema, repeated for the type checker
@@ -218,7 +216,7 @@ def _readings(attributes: Mapping[str, AttributeSection]) -> dict[str, Callable[
     return {name: a.reading.label for name, a in attributes.items() if a.reading is not None}
 
 
-def _delimited(loaded: LoadedScenario[TablesScenario], path: Path) -> pd.DataFrame:
+def _delimited(loaded: Scenario[TablesScenario], path: Path) -> pd.DataFrame:
     section = loaded.scenario.release
     frame = read_table(path, delimiter=section.delimiter, header=section.header, encoding=section.encoding)
     if not section.header:
@@ -238,9 +236,7 @@ def _delimited(loaded: LoadedScenario[TablesScenario], path: Path) -> pd.DataFra
     return frame
 
 
-def _people(
-    loaded: LoadedScenario[TablesScenario], columns: Mapping[str, str]
-) -> tuple[Population | None, _Rows | None]:
+def _people(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tuple[Population | None, _Rows | None]:
     """Return the population over the attributes, and its rows if it is from a file.
 
     The domain has only the categories of the population.
@@ -298,9 +294,7 @@ def _encode(attribute: Attribute, records: _Rows) -> Codes:
         return attribute.encode(records.labels[attribute.name], records.columns[attribute.name])
 
 
-def _completed(
-    loaded: LoadedScenario[TablesScenario], population: Population, codes: Codes, source: str | Path
-) -> Codes:
+def _completed(loaded: Scenario[TablesScenario], population: Population, codes: Codes, source: str | Path) -> Codes:
     rng = random_stream(loaded.scenario.seed, "release")
     for name, attribute in loaded.scenario.attributes.items():
         if attribute.top_code is not None:

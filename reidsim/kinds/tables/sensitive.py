@@ -19,7 +19,7 @@ from reidsim.releases.hierarchy_file import check_header
 from reidsim.scenarios.given import table_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.hierarchy_schema import HierarchySection, Table
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import key_columns
 from reidsim.tables import require_columns
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def read_sensitive(
-    loaded: LoadedScenario[TablesScenario], frame: pd.DataFrame, source: str | Path
+    loaded: Scenario[TablesScenario], frame: pd.DataFrame, source: str | Path
 ) -> tuple[SensitiveAttribute, ...]:
     """Return the sensitive columns of the records; an empty cell counts as a value.
 

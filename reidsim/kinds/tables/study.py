@@ -31,7 +31,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.strategy_space import Rows, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.agents import meeting_of
-from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import World, digest_of
@@ -306,7 +306,7 @@ class TablesStudy(TableData):
         own = self.own.of_other_records(self.loaded, self, other.lattice.codes)
         return replace(other, loaded=self.loaded, own=own, linkers={})
 
-    def with_loaded(self, loaded: LoadedScenario[TablesScenario]) -> TablesStudy:
+    def with_loaded(self, loaded: Scenario[TablesScenario]) -> TablesStudy:
         """Return the study of a scenario with other payoffs, beliefs or publisher.
 
         Raises

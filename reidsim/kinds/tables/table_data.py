@@ -42,7 +42,7 @@ class TableData(Study[TablesScenario]):
 
     Parameters
     ----------
-    loaded : LoadedScenario
+    loaded : Scenario
     lattice : GeneralizationLattice
         Over the distinct cells; records in a cell have the same values and the same payoff parameters.
     cell_of_record : ndarray of int, shape (n_records,)

@@ -13,7 +13,7 @@ from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Table
 from reidsim.scenarios.asked import loss_text
-from reidsim.scenarios.load import LoadedScenario, scenario_kind
+from reidsim.scenarios.load import Scenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.validation import validated
@@ -41,7 +41,7 @@ def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven
     scenario: ScenarioHead = validated(kind.schema, content, manifest)
     if kind.in_rounds(scenario) or not isinstance(content.get("economics"), dict):
         return None
-    found = break_even(LoadedScenario(run.name, Path(path), scenario, content), progress=progress)
+    found = break_even(Scenario(run.name, Path(path), scenario, content), progress=progress)
     before = run.runs.groupby("policy", observed=True)["publisher_payoff"].mean()
     for policy, payoff in found.payoffs[found.own].items():
         if abs(payoff - before[policy]) > _SAME * max(abs(payoff), found.own):
