@@ -15,6 +15,7 @@ compilation is shown apart (it is cached on disk).
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,7 +35,6 @@ from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.fixed_policies import MASKING_POLICIES, solve_policy
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
@@ -223,6 +223,9 @@ def solvers(game: MaskingGame, sample: int) -> None:
     print(f"  greedy: {seconds:.2f} s; {each:.0f} each; loses {lost.mean():.2f}, at most {lost.max():.2f}")
     seconds, choice = timed(lambda: same_strategy(fresh()))
     print(f"  one strategy for all, exact: {seconds:.2f} s; {game.space.describe(int(choice.strategies[0]))}")
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "games"))
+    from published_policies import MASKING_POLICIES, solve_policy
+
     seconds, _ = timed(lambda: [solve_policy(game, p, np.random.default_rng(0)) for p in MASKING_POLICIES])
     print(f"  all eight policies: {seconds:.2f} s")
     rows = np.random.default_rng(0).choice(n, min(sample, n), replace=False).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, TypeVar
@@ -79,6 +79,15 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return both
 
 
+def with_texts(content: Any, change: Callable[[str], Any]) -> Any:
+    """Return plain data in which `change` has replaced every text except keys."""
+    if isinstance(content, Mapping):
+        return {key: with_texts(value, change) for key, value in content.items()}
+    if isinstance(content, list):
+        return [with_texts(value, change) for value in content]
+    return change(content) if isinstance(content, str) else content
+
+
 def value_at(content: Any, key: str) -> Any:
     """Return the value at a key path of plain data.
 
@@ -112,8 +121,9 @@ def validated_after(
     source: str | Path,
     *,
     seed_given: bool = False,
+    names: Collection[str] = (),
 ) -> Model:
-    """Validate plain data after overrides.
+    """Validate plain data after overrides, as `validated` does.
 
     If a change caused an error, the error names the change, not the file. `seed_given` is true if ``seed`` has its own
     option.
@@ -125,7 +135,7 @@ def validated_after(
         values.
     """
     try:
-        return validated(model, content, source)
+        return validated(model, content, source, names)
     except InputError as error:
         culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
         if culprit is None:

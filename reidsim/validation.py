@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args
 
@@ -100,7 +100,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         If the file cannot be read, is not TOML, or has too many or too deeply nested keys. The message names the file
         and, for a syntax error, the line.
     """
-    text = read_text(path)
+    return parse_toml(read_text(path), path)
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Parse the text of a TOML file; `path` is its name in errors. See `read_toml`."""
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > _MOST_DOTS and sum(1 for _ in _DOT_OF_KEY.finditer(line)) > _MOST_DOTS:
             raise _too_deep(path, f"line {number}")
@@ -145,8 +149,8 @@ def _too_deep(source: str | Path, where: str) -> InputError:
     return InputError("nested too deep", source=source, where=where, expected=f"at most {_DEEPEST} levels")
 
 
-def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -> Model:
-    """Build a validated object from plain data.
+def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, names: Collection[str] = ()) -> Model:
+    """Build a validated object from plain data, which may name user-defined objects called `names`.
 
     Raises
     ------
@@ -159,7 +163,7 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     try:
         # Validate JSON: there, strict validation still accepts lists for tuples, so that objects can be completely
         # frozen.
-        return model.model_validate_json(json_of(whole))
+        return model.model_validate_json(json_of(whole), context={"names": names})
     except ValidationError as error:
         first = _first_error(error, model, source)
         raise (model.as_written(first, data) if issubclass(model, Section) else first) from None

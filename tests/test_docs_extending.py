@@ -45,9 +45,13 @@ def test_parts_of_the_package_are_named_in_a_scenario_and_give_what_the_modules_
     from appetite import Appetite
     from persistent import Persistent
 
-    records = reidsim.Records("patients.csv", {"age": reidsim.intervals(10, 20), "sex": "suppress"})
-    own = reidsim.Own(Persistent(60, 16, tries=3), risk="prosecutor")
-    played = reidsim.Game(records, adversary=own, benefit=100, loss=60).play(["basic", Appetite()])
+    played = reidsim.Scenario.from_frames(
+        "patients.csv",
+        hierarchies={"age": reidsim.intervals(10, 20), "sex": "suppress"},
+        adversary=Persistent(60, 16, tries=3),
+        economics={"benefit": 100, "loss": 60, "gain": 60, "cost": 16},
+        policies=["basic", Appetite()],
+    ).run()
     assert named.summary["publisher_payoff"].tolist() == pytest.approx(
         played.summary["publisher_payoff"].tolist(), rel=1e-12
     )

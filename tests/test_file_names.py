@@ -58,15 +58,14 @@ def test_tables_of_a_game_are_beside_its_scenario_whatever_columns_are_called(tm
     names = ["../../age", "a/b", "a b"]
     people = pd.DataFrame({name: ["x", "y", "x", "y"] for name in names})
     levels = {name: pd.DataFrame({"own": ["x", "y"], "all": [f"{number}"] * 2}) for number, name in enumerate(names)}
-    records, adversary = reidsim.Records(people, levels), reidsim.OneShot(gain=60, cost=12)
-    game = reidsim.Game(records, adversary=adversary, benefit=100, loss=300)
+    scenario = reidsim.Scenario.from_frames(
+        people, hierarchies=levels, economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 12}
+    )
     (tmp_path / "deep" / "er").mkdir(parents=True)
-    path = game.to_scenario(tmp_path / "deep" / "er" / "mine.toml")
-    written = [each for each in tmp_path.rglob("*") if each.is_file()]
-    assert all(each.parent == path.parent for each in written)
-    for number, name in enumerate(names):
-        [levels_of] = [
-            each for each in written if each.name.endswith("-levels.csv") and f',"{number}"\n' in each.read_text()
-        ]
-        assert levels_of.name.startswith("mine-"), name
-    pd.testing.assert_frame_equal(reidsim.run(path).summary, game.play().summary)
+    path = tmp_path / "deep" / "er" / "mine.toml"
+    scenario.to_toml(path)
+    tables = {each for each in tmp_path.rglob("*") if each.is_file()} - {path}
+    assert {each.parent for each in tables} == {path.with_name("mine-tables")}
+    for number in range(len(names)):
+        assert sum(f';"{number}"\n' in each.read_text() for each in tables) == 1
+    pd.testing.assert_frame_equal(reidsim.run(path).summary, scenario.run().summary)

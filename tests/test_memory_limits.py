@@ -77,7 +77,7 @@ def test_links_in_a_results_folder_are_not_followed(batch, tmp_path, name):
 
 def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     (batch / "runs.parquet").write_bytes(b"PAR1" + bytes(50))
-    with pytest.raises(InputError, match="the file changed since the batch ended"):
+    with pytest.raises(InputError, match="the file the file changed since the batch ended"):
         rerun_one(batch, "0/0")
     manifest = json.loads((batch / "manifest.json").read_text())
     # Folders of earlier versions have no description of their tables.

@@ -1,4 +1,4 @@
-"""Five scripts that import only `reidsim` and need no private modules."""
+"""Scripts that import only `reidsim` and need no private modules."""
 
 import ast
 import runpy
@@ -68,6 +68,7 @@ def test_the_planner_attacks_groups_of_up_to_47_as_printed(names_of):
 
 
 def test_masking_pays_at_least_what_no_protection_does_for_each_person(names_of):
-    outcomes = names_of("masking_game")["outcomes"]
-    assert (outcomes["masking"].publisher_payoff >= outcomes["no-protection"].publisher_payoff - 1e-9).all()
-    assert not outcomes["no-attack-masking"].attacked.any()
+    records = names_of("masking_game")["records"]
+    payoffs = records["publisher_payoff"].unstack("policy")
+    assert (payoffs["masking"] >= payoffs["no-protection"] - 1e-9).all()
+    assert not records.loc["no-attack-masking", "attacked"].any()

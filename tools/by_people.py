@@ -56,10 +56,10 @@ def by_rows_and_people(file: Path, person: str, columns: Sequence[str]) -> pd.Da
     studies: dict[str, Any] = {}
     for units, key in (("rows", None), ("people", person)):
         described = describe_file(file, columns=columns, person=key)
-        game = reidsim.Game(
-            reidsim.Records(frame, levels, person=key), adversary=reidsim.OneShot(gain=GAIN, cost=COST), **AMOUNTS
+        scenario = reidsim.Scenario.from_frames(
+            frame, hierarchies=levels, release={"person": key}, economics={**AMOUNTS, "gain": GAIN, "cost": COST}
         )
-        summary, studies[units] = game.play(["basic", "no-attack"]).summary, game.study
+        summary, studies[units] = scenario.run().summary, scenario.build()
         table[f"by {units}"] = {
             "counted": f"{studies[units].n_subjects:,}",
             "alone in their group": f"{described.profile.unique_share:.1%}",

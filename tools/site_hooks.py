@@ -41,8 +41,8 @@ _NAMES = {"_VERBS": "Functions", "_THINGS": "Classes", "_BELOW": "Lower-level cl
 _NAMES_HEAD = """\
 # Python API
 
-The names of `import reidsim`, then every public class and function by package. [Games in Python](../python.md) shows
-examples.
+The names of `import reidsim`, then every public class and function by package. [Scenarios in Python](../python.md)
+shows examples.
 """
 _EQUATION = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TERM = re.compile(r"(?<![\\$`\w])\$`([^`\n]+)`\$(?!\w)")

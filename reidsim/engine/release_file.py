@@ -32,7 +32,7 @@ def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
     """
     kind, scenario = kind_of(loaded.scenario), loaded.scenario
     text = kind.release_file(scenario)
-    if text is None or text in loaded.given:
+    if text is None:
         return {}
     scenario_file = _shown(loaded.path)
     facts: dict[str, Any] = _facts(data_file(text, loaded.folder, _BUNDLED_AMONG), text)
@@ -41,11 +41,7 @@ def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
     except InputError:
         # The records of this scenario differ from the file, so they cannot be shared and need no hierarchies.
         return {"scenario_file": scenario_file, "release_file": facts}
-    hierarchies = {
-        name: _facts(loaded.folder / file.path, file.path)
-        for name, file in files.items()
-        if file.path not in loaded.given
-    }
+    hierarchies = {name: _facts(loaded.folder / file.path, file.path) for name, file in files.items()}
     if hierarchies:
         facts["hierarchies"] = hierarchies
     return {"scenario_file": scenario_file, "release_file": facts}

@@ -16,14 +16,11 @@ import pandas as pd
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.scenario_text import Prices
 from reidsim.engine.results import keep_private, write_results
-from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import reading
 from reidsim.file_names import require_plain
-from reidsim.progress import watched
-from reidsim.scenarios.load import Scenario
+from reidsim.front.scenario import Scenario
 from reidsim.scenarios.people import key_columns
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.tables import text_table
 from reidsim.wording import counted
@@ -67,42 +64,14 @@ class DraftedScenario:
         rows = list(csv.reader(io.StringIO(self.draft.files[COLUMNS_FILE])))
         return pd.DataFrame(rows[1:], columns=rows[0])
 
-    def scenario(
-        self, overrides: Mapping[str, object] | None = None, seed: int | None = None
-    ) -> Scenario[ScenarioHead]:
-        """Return the draft as a loaded scenario."""
-        return Scenario.load(self._folder / self.draft.scenario_file, overrides, seed=seed)
+    @property
+    def scenario(self) -> Scenario:
+        """The draft as a scenario, whose files exist as long as the scenario."""
+        return replace(Scenario.load(self._folder / self.draft.scenario_file), place=self._place)
 
-    @watched
-    def run(
-        self,
-        policies: Sequence[str] | None = None,
-        *,
-        overrides: Mapping[str, object] | None = None,
-        seed: int | None = None,
-        progress: Progress | None = None,
-    ) -> RunResult:
-        """Play policies against the adversary of the draft.
-
-        Parameters
-        ----------
-        policies : sequence of str, optional
-            Names of policies; by default the policies of the draft.
-        overrides : mapping of str to object, optional
-            Scenario values to replace, by key path, such as ``{"economics.loss": 600}``.
-        seed : int, optional
-            Seed of all random draws.
-        progress : callable, optional
-            Callback with three arguments: current activity, amount done and total amount. By default, a notebook shows
-            a progress bar.
-
-        Returns
-        -------
-        RunResult
-            The same result as `reidsim.run` on the draft's files; has `RunResult.report` and `RunResult.share`.
-        """
-        changes = dict(overrides or {}) | ({} if policies is None else {"publisher.policies": list(policies)})
-        return replace(run_loaded(self.scenario(changes, seed), progress=progress), held=self)
+    def run(self, *, progress: Progress | None = None) -> RunResult:
+        """Play the policies of the draft against its adversary; see `Scenario.run`."""
+        return self.scenario.run(progress=progress)
 
     def save(self, folder: str | Path) -> Path:
         """Write the scenario, hierarchies, column table and records to a new folder.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 from reidsim.errors import InputError
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.scenarios.hierarchy_schema import Groups, Intervals, LevelsWithTop, Prefix, Suppress
-from reidsim.tables import sniff_delimiter, text_table
+from reidsim.tables import sniff_delimiter
 from reidsim.validation import validated
 
 Rule = Suppress | Intervals | Prefix | Groups
@@ -91,18 +91,8 @@ def suppress() -> Suppress:
     return Suppress(rule="suppress")
 
 
-def hierarchy_content(
-    given: HierarchyLike, name: str, argument: str
-) -> tuple[dict[str, Any], Mapping[str, pd.DataFrame]]:
-    """Return the scenario section of a hierarchy, and the tables that it names.
-
-    Parameters
-    ----------
-    given : HierarchyLike
-    name : str
-        Name of the hierarchy table, if there is one.
-    argument : str
-        Name of the argument in error messages.
+def hierarchy_content(given: HierarchyLike, key: str) -> dict[str, Any]:
+    """Return the scenario section of a hierarchy at a key path; its file may be a table in memory.
 
     Raises
     ------
@@ -111,24 +101,21 @@ def hierarchy_content(
     """
     if isinstance(given, Suppress | LevelsWithTop):
         # Include only keys that the user set, as in a scenario file.
-        return {"rule": given.rule, **given.model_dump(exclude_defaults=True, by_alias=True)}, {}
+        return {"rule": given.rule, **given.model_dump(exclude_defaults=True, by_alias=True)}
     if isinstance(given, str) and given == "suppress":
-        return {"rule": "suppress"}, {}
+        return {"rule": "suppress"}
     if isinstance(given, str | Path) and Path(given).suffix:
         path = Path(given).absolute()
-        return {"rule": "table", "file": str(path), "delimiter": sniff_delimiter(path)}, {}
+        return {"rule": "table", "file": str(path), "delimiter": sniff_delimiter(path)}
     if isinstance(given, pd.DataFrame):
-        return {"rule": "table", "file": name, "delimiter": ","}, {name: text_table(given, argument)}
+        return {"rule": "table", "file": given}
     if isinstance(given, Hierarchy):
         costless = {"costless_levels": sorted(given.costless_levels)} if given.costless_levels else {}
-        return {"rule": "table", "file": name, "delimiter": ",", **costless}, {name: _table_of(given)}
+        return {"rule": "table", "file": _table_of(given), **costless}
     raise InputError(
-        "not a hierarchy",
-        source="Records",
-        where=argument,
-        found=given,
+        "not a hierarchy", source="Scenario", where=key, found=given,
         expected='intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file',
-    )
+    )  # fmt: skip
 
 
 def _shared(suppress: bool, costless_levels: Sequence[int]) -> dict[str, Any]:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pandas as pd
 
 from reidsim.core.measures import measures_among
 from reidsim.engine.cross_play import CrossPlayResult
-from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult
 from reidsim.figures.style import policy_name
-from reidsim.front.files import write_given
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.measures_html import measures_table
@@ -30,7 +27,6 @@ from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
 from reidsim.reports.shared.sharing import share_run
 from reidsim.reports.verdict import has_verdict, told_by
-from reidsim.scenarios.load import Scenario
 from reidsim.tables import read_table
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -118,7 +114,7 @@ def share(
     result : RunResult, str or Path
         A result, or a results folder.
     policy : str, optional
-        Policy whose generalizations are used; required if the result has several policies.
+        Policy whose generalizations are used; required if the result has the results contain several policies.
     path : str or Path, optional
         New CSV file for the records; its sidecar is written to the same folder.
     keep : sequence of str
@@ -158,8 +154,7 @@ def share(
     with TemporaryDirectory() as place:
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, RunResult):
-            in_memory = _files_of(result, Path(place))
-            replace(result, manifest={**result.manifest, **in_memory}).save(folder)
+            result.save(folder)
         written = Path(place) / "shared.csv" if path is None else Path(path)
         sidecar, told = share_run(
             open_results(folder),
@@ -178,26 +173,6 @@ def share(
         )
     table.attrs["sidecar"] = sidecar
     return table
-
-
-def _files_of(result: RunResult, place: Path) -> dict[str, Any]:
-    """Write in-memory tables to files, and return their paths as manifest entries."""
-    given = result.held.given if isinstance(result.held, Scenario) else {}
-    tables = {name: table for name, table in given.items() if isinstance(table, pd.DataFrame)}
-    content = result.manifest["content"]
-    release = str(content.get("release", {}).get("path"))
-    if release not in tables:
-        return {}
-    write_given(tables, place)
-    files = {name: str(place / name) for name in tables}
-    hierarchies = {
-        name: files[section["hierarchy"]["file"]]
-        for name, section in content.get("attributes", {}).items()
-        if section["hierarchy"].get("file") in files
-    }
-    facts = {name: {"path": file, "sha256": sha256_of(Path(file))} for name, file in hierarchies.items()}
-    told = {"path": files[release], "sha256": sha256_of(Path(files[release])), "hierarchies": facts}
-    return {"release_file": told}
 
 
 def result_html(result: Result) -> str:

@@ -1,15 +1,12 @@
-"""Python objects that replace the files, recipes and modules of a scenario.
+"""Python objects that replace the modules of a scenario, and the tables and recipes that a scenario names.
 
-A scenario refers to everything by name. If a name is a key of the objects passed in Python, the object is used:
-
-- a table of text for ``release.path`` and for the file of a hierarchy,
-- a `Population` for ``population.recipe`` and ``adversary.sequential.registry``,
-- an adversary, or a class or function that makes one, for ``adversary.planner``,
-- a policy for an entry of ``publisher.policies``.
+If the name of an adversary (``adversary.planner``) or of a policy is a key of the objects passed in Python, the object
+is used: an adversary or policy, or a class or function that makes one.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel
 
 from reidsim.adversaries.response import Adversary
 from reidsim.bundled import data_file, resolve
@@ -26,83 +22,24 @@ from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
-from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.asked import section
-from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.parts import told_in_a_line
 from reidsim.scenarios.policy import Policy
-from reidsim.validation import Section, validated
 
 if TYPE_CHECKING:
     from reidsim.scenarios.load import Scenario
 
-Given = Mapping[str, Any]
 Amount = float | Floats
-S = TypeVar("S", bound=BaseModel)
-
-# A policy that every kind with a publisher has; replaces the policies passed in Python during validation.
-_ANY_POLICY = "suppress-all"
-
-
-def validated_with(given: Given, model: type[S], content: Mapping[str, Any], source: str | Path) -> S:
-    """Return a validated scenario.
-
-    Its adversaries and policies may be names of objects passed in Python.
-
-    Raises
-    ------
-    InputError
-        As `validated`, and if the kind has no key for the object.
-    """
-    content = spelled_out(content)
-    named = section(content, "adversaries")
-    own = [name for name in named if section(named, name).get("planner") in given]
-    alone = section(content, "adversary").get("planner") in given
-    policies = section(content, "publisher").get("policies", ())
-    if not (alone or own or any(policy in given for policy in policies)):
-        return validated(model, content, source)
-    known = dict(content)
-    changes: dict[str, dict[str, Any]] = {}
-    if alone:
-        known["adversary"] = _unplanned(content["adversary"])
-        changes["adversary"] = {"planner": content["adversary"]["planner"]}
-    if own:
-        known["adversaries"] = {name: _unplanned(named[name]) if name in own else named[name] for name in named}
-    if any(policy in given for policy in policies):
-        others = [policy for policy in policies if policy not in given]
-        known["publisher"] = {**content["publisher"], "policies": others or [_ANY_POLICY]}
-        changes["publisher"] = {"policies": tuple(policies)}
-    scenario = validated(model, known, source)
-    sections: dict[str, Any] = {
-        name: _with(getattr(scenario, name, None), values, name, source) for name, values in changes.items()
-    }
-    if own:
-        adversaries = getattr(scenario, "adversaries")  # noqa: B009 - only some kinds have it; validated above
-        sections["adversaries"] = adversaries | {
-            name: adversaries[name].model_copy(update={"planner": named[name]["planner"]}) for name in own
-        }
-    return scenario.model_copy(update=sections)
-
-
-def _unplanned(section: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in section.items() if key not in ("planner", "rate")}
 
 
 def people_named(name: str, loaded: Scenario[Any], **made: Any) -> Population:
-    """Return a population by name.
-
-    It is a Python object, bundled, or made from a recipe file; see `load_population`.
+    """Return a population, bundled or made from a recipe file; see `load_population`.
 
     Raises
     ------
     InputError
         If no population has this name, or its recipe cannot be used.
     """
-    if name in loaded.given:
-        population: Population = loaded.given[name]
-        return population
     return load_population(resolve(name, "populations", "population", base=loaded.folder), **made)
 
 
@@ -111,15 +48,11 @@ def table_named(
 ) -> tuple[Path, pd.DataFrame]:
     """Return the path and rows of the table at the key `where`.
 
-    The table is a Python object, or read from its file.
-
     Raises
     ------
     InputError
         If the file cannot be used; names the key unless the error already names a position in the file.
     """
-    if name in loaded.given:
-        return Path(name), loaded.given[name]
     path = data_file(name, loaded.folder, "scenarios")
     try:
         return path, read(path)
@@ -127,12 +60,13 @@ def table_named(
         raise error if error.where else error.located(where=where) from None
 
 
-def table_rows(section: Table, folder: Path, given: Given) -> list[list[str]]:
-    """Return the rows of a hierarchy's table: a Python object, or read from its file."""
-    if section.file in given:
-        rows: list[list[str]] = given[section.file].to_numpy().tolist()
-        return rows
-    return read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
+def reference(part: object) -> str | None:
+    """Return the reference ``package.module:name`` to an object, class or function; None without an importable one."""
+    made = part if hasattr(part, "__qualname__") else type(part)
+    module = getattr(made, "__module__", "")
+    held: Mapping[str, Any] = vars(sys.modules[module]) if module in sys.modules else {}
+    names = [name for name, value in held.items() if value is part]
+    return f"{module}:{names[0]}" if names and module not in ("__main__", "builtins") else None
 
 
 def made_adversary(
@@ -240,18 +174,6 @@ class GivenPolicy:
         if isinstance(chosen, Choice):
             return chosen
         return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
-
-
-def _with(section: Section | None, values: Mapping[str, Any], name: str, source: str | Path) -> Section:
-    """Return a section with some values replaced, without validation.
-
-    Keys that the section does not have are refused.
-    """
-    for key in values:
-        if section is None or key not in type(section).model_fields:
-            raise InputError("unknown key", source=source, where=f"{name}.{key}", expected="a game that has this key")
-    assert section is not None  # noqa: S101 - values are never empty
-    return section.model_copy(update=dict(values))
 
 
 P = TypeVar("P", bound=Policy)

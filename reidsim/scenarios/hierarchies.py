@@ -14,9 +14,8 @@ from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.calendar import date_levels
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
-from reidsim.releases.hierarchy_file import check_header
+from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
-from reidsim.scenarios.given import table_rows
 from reidsim.scenarios.hierarchy_schema import (
     Dates,
     GeneralizedSection,
@@ -52,7 +51,7 @@ def hierarchy_rows(name: str, attribute: GeneralizedSection, loaded: Scenario[An
     section, folder = attribute.hierarchy, loaded.folder
     assert isinstance(section, Table)  # noqa: S101 - checked by the caller; for the type checker
     try:
-        rows = table_rows(section, folder, loaded.given)
+        rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
         if section.header and len(rows) < 2:
             raise InputError("the file has no rows after its header")
         check_header(rows, header=section.header, used=used, names={name, attribute.column or name})

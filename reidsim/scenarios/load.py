@@ -12,21 +12,22 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from reidsim.adversaries.planners.base import planners
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating
 from reidsim.overrides import merged, override, validated_after, value_if_any
-from reidsim.scenarios.given import validated_with
+from reidsim.scenarios.given import reference
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.origins import origins_of
+from reidsim.scenarios.origins import hashed_files, origins_of
 from reidsim.scenarios.part_names import names_object
 from reidsim.scenarios.parts import Group, load_part, made_by, refuse_code
 from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key, unread_keys
 from reidsim.scenarios.registry import DEFAULT_KIND, is_of_package, kind_named, kind_of, made_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.validation import read_toml, validated
+from reidsim.validation import parse_toml, read_toml, validated
 
 _LOGGER = logging.getLogger(__name__)
 # Keys whose value may be a path. A relative path starts at the scenario file, or in an override at the working folder.
@@ -56,6 +57,8 @@ RECIPE_KEYS = (
     "knowledge.*",
 )
 _LONGEST_CHAIN = 20
+# Path of scenarios that are not in a file.
+_IN_MEMORY = Path("scenario")
 # An empty table for this section removes the inherited adversaries instead of being merged with them.
 _BY_NAME = "adversaries"
 # Sections whose keys are key paths of the scenario.
@@ -66,9 +69,11 @@ _VALUES_OF_KEY = {"stress.beliefs.*": ("true", "believed"), "stress.map.?": ("va
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scenario(Generic[S_co]):
     """A validated scenario with its file and content.
+
+    Two scenarios are equal if their values, defaults included, and the contents of their files are equal.
 
     Parameters
     ----------
@@ -85,7 +90,9 @@ class Scenario(Generic[S_co]):
     allow_code : bool
         Whether modules named by the scenario may be imported.
     given : mapping
-        Python objects by name that replace files, recipes and modules; see `reidsim.scenarios.given`.
+        Python objects by name that replace user-defined adversaries and policies; see `reidsim.scenarios.given`.
+    place : TemporaryDirectory, optional
+        Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     """
 
     name: str
@@ -95,9 +102,120 @@ class Scenario(Generic[S_co]):
     origins: Mapping[str, Any] = field(default_factory=dict)
     allow_code: bool = False
     given: Mapping[str, Any] = field(default_factory=dict)
+    place: TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    @classmethod
+    def load(
+        cls,
+        source: str | Path | Mapping[str, Any],
+        overrides: Mapping[str, object] | None = None,
+        *,
+        seed: int | None = None,
+        allow_code: bool = False,
+        also_read: Collection[str] = (),
+    ) -> Self:
+        """Read and validate a scenario.
+
+        Parameters
+        ----------
+        source : str, Path or mapping
+            Name of a bundled scenario, a TOML file, the text of one, or its content as plain data.
+        overrides : mapping of str to object, optional
+            Value by key path, such as ``{"economics.loss": 600}``.
+        seed : int, optional
+            Replaces the scenario's seed.
+        allow_code : bool
+            Whether modules that the scenario names may be imported.
+        also_read : collection of str
+            Patterns of key paths that are accepted even if their condition for being read does not hold.
+
+        Raises
+        ------
+        InputError
+            If the scenario is invalid or sets a key that has no effect. Names the file, the key path, the value found
+            and the values allowed.
+        """
+        if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
+            path = _IN_MEMORY
+            own = parse_toml(source, path) if isinstance(source, str) else deepcopy(dict(source))
+            whole = anchored(extended(own, path), Path())
+        else:
+            path = resolve(source, "scenarios", "scenario")
+            own = read_toml(path)
+            whole = extended(own, path)
+        changes = dict(overrides or {}) | ({} if seed is None else {"seed": seed})
+        start = cls(path.stem, path, None, whole, allow_code=allow_code)  # type: ignore[arg-type]
+        loaded = start.overridden(changes, own=own, also_read=also_read, seed_given=seed is not None)
+        if path is not _IN_MEMORY:
+            loaded = replace(loaded, origins=origins_of(path, loaded.content))
+        _LOGGER.info("scenario %s read from %s", loaded.name, path)
+        return loaded
+
+    def overridden(
+        self,
+        changes: Mapping[str, object],
+        *,
+        own: Mapping[str, Any] | None = None,
+        also_read: Collection[str] = (),
+        seed_given: bool = False,
+    ) -> Self:
+        """Return the scenario with other values by key path, validated.
+
+        A key without effect is refused if it is among the changes, or in `own`, the content of the scenario's own file.
+        """
+        content = deepcopy(self.content)
+        changes = {key: _from_working_folder(key, value, content, changes) for key, value in changes.items()}
+        override(content, changes)
+        schema = scenario_kind(content, self.path, allow_code=self.allow_code).schema
+        scenario: Any = validated_after(changes, schema, content, self.path, seed_given=seed_given, names=self.given)
+        changed = replace(self, scenario=scenario, content=content)
+        changed._refuse_unread(self.content, changes, own or {}, also_read)
+        changed.refuse_code()
+        return changed
 
     def __repr__(self) -> str:
-        return f"Scenario({self.name!r}: {self.scenario.title})"
+        return f"{type(self).__name__}({self.name!r}: {self.scenario.title})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self is other or self._facts == other._facts
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _facts(self) -> Any:
+        """The validated values, with hashes in place of files and references in place of objects."""
+        values = self.scenario.model_dump(mode="json", by_alias=True)
+        return hashed_files(self.named_objects(values, required=False), self.folder)
+
+    def named_objects(self, content: Any, key: str = "", *, required: bool = True) -> Any:
+        """Return the content at a key, with references to modules in place of the names of user-defined objects.
+
+        Raises
+        ------
+        InputError
+            If references are required, and an object has no name in an importable module.
+        """
+        if isinstance(content, Mapping):
+            return {name: self.named_objects(value, name, required=required) for name, value in content.items()}
+        if isinstance(content, list):
+            return [self.named_objects(value, key, required=required) for value in content]
+        if key not in ("planner", "policies") or content not in self.given:
+            return content
+        part = self.given[content]
+        found = reference(part)
+        if found is None and required:
+            raise InputError(
+                "a scenario file cannot name this", source="Scenario", where=key, found=part,
+                expected="a class, function or object that is defined in a module",
+                hint="define it in a module, and import it",
+            )  # fmt: skip
+        return found or (content, id(part))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the temporary folder, which stays with the process that made it."""
+        return {**self.__dict__, "place": None}
 
     def __reduce__(self) -> Any:
         """Pickle a scenario of a user-defined kind as plain data.
@@ -105,7 +223,7 @@ class Scenario(Generic[S_co]):
         The receiving process imports the kind and validates the data again.
         """
         if names_object(str(self.content.get("game", ""))):
-            return _reloaded, (self.name, self.path, self.content, self.origins, self.given)
+            return _reloaded, (type(self), self.name, self.path, self.content, self.origins, self.given)
         return super().__reduce__()
 
     def part(self, group: Group, name: str, where: str) -> Any:
@@ -114,8 +232,21 @@ class Scenario(Generic[S_co]):
 
     @property
     def own_parts(self) -> tuple[OwnPart, ...]:
-        """User-defined kinds, adversaries and policies that the scenario names."""
-        return own_parts_of(self.scenario)
+        """User-defined kinds, adversaries and policies that the scenario names, each name once."""
+        scenario: Any = self.scenario
+        found: dict[str, OwnPart] = {}
+        kind = kind_of(scenario)
+        game = str(getattr(scenario, "game", kind.name))
+        if not is_of_package(game):
+            found[game] = OwnPart("kinds", game, "game")
+        adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
+        for where, section in {**adversary, **scenario.every_adversary}.items():
+            if getattr(section, "planner", "one-shot") not in planners:
+                found.setdefault(section.planner, OwnPart("adversaries", section.planner, f"{where}.planner"))
+        for policy in kind.policies_of(scenario) if kind.decides else ():
+            if policy not in kind.policies:
+                found.setdefault(policy, OwnPart("policies", policy, f"{kind.decider}.policies"))
+        return tuple(found.values())
 
     def refuse_code(self) -> None:
         """Refuse a scenario that names code which may not run; import nothing.
@@ -161,7 +292,7 @@ class Scenario(Generic[S_co]):
         """
         return replace(self, scenario=self.scenario.model_copy(update=sections))
 
-    def with_content(self, content: dict[str, Any]) -> Scenario[S_co]:
+    def with_content(self, content: dict[str, Any]) -> Self:
         """Return the scenario of the same kind with other content, validated.
 
         Python objects passed with the scenario are kept.
@@ -169,113 +300,66 @@ class Scenario(Generic[S_co]):
         Raises
         ------
         InputError
-            As `Scenario.load` does.
+            As `load` does.
         """
-        scenario = validated_with(self.given, type(self.scenario), content, self.path)
+        scenario = validated(type(self.scenario), content, self.path, self.given)
         return replace(self, scenario=scenario, content=content, origins={})
 
+    def _refuse_unread(
+        self,
+        before: Mapping[str, Any],
+        changes: Mapping[str, object],
+        own: Mapping[str, Any],
+        also_read: Collection[str],
+    ) -> None:
+        """Refuse keys set by the user that no point of the scenario reads.
 
-def Scenario.load(
-    name_or_path: str | Path,
-    overrides: Mapping[str, object] | None = None,
-    *,
-    seed: int | None = None,
-    allow_code: bool = False,
-    also_read: Collection[str] = (),
-) -> Scenario[ScenarioHead]:
-    """Read and validate a scenario.
+        The user may have set them in an override or in the file.
 
-    Parameters
-    ----------
-    name_or_path : str or Path
-        Name of a bundled scenario, or a TOML file.
-    overrides : mapping of str to object, optional
-        Value by key path, such as ``{"economics.loss": 600}``.
-    seed : int, optional
-        Replaces the scenario's seed.
-    allow_code : bool
-        Whether modules that the scenario names may be imported.
-    also_read : collection of str
-        Patterns of key paths that are accepted even if their condition for being read does not hold.
+        An unread key is accepted if the file inherits it from another file, or if it is unread only because of an
+        override. An unread key that is swept is always refused.
 
-    Raises
-    ------
-    InputError
-        If the scenario is invalid or sets a key that has no effect. Names the file, the key path, the value found and
-        the values allowed.
-    """
-    path = resolve(name_or_path, "scenarios", "scenario")
-    content = scenario_content(path)
-    overrides = overrides or {}
-    changes = {key: _from_working_folder(key, value, content, overrides) for key, value in overrides.items()}
-    if seed is not None:
-        changes["seed"] = seed
-    override(content, changes)
-    schema = scenario_kind(content, path, allow_code=allow_code).schema
-    scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
-    _refuse_unread(scenario, content, changes, path, also_read)
-    loaded = Scenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
-    loaded.refuse_code()
-    _LOGGER.info("scenario %s read from %s", loaded.name, path)
-    return loaded
+        Raises
+        ------
+        InputError
+            Names the key.
+        """
+        unread, swept = self._unread(self.scenario, self.content)
+        if not unread:
+            return
+        read_before = dict[str, ReadIf]()
+        if changes and own:
+            with suppress(InputError):
+                scenario = validated(type(self.scenario), before, self.path, self.given)
+                read_before, _ = self._unread(scenario, before)
+        for key, failed in unread.items():
+            if any(fnmatchcase(key, pattern) for pattern in also_read):
+                continue
+            place = f"{key}.".replace("[", ".").replace("]", "")
+            below = next((change for change in changes if f"{change}.".startswith(place)), None)
+            by_override = below or next((key for change in changes if place.startswith(f"{change}.")), None)
+            for point in swept:
+                if f"{point}.".startswith(place):
+                    failed.refuse(f"{swept[point]}.{point}", self.path)
+            if by_override:
+                failed.refuse(by_override, "--set")
+            if has_key(own, key) and (not changes or key in read_before):
+                failed.refuse(key, self.path)
 
+    def _unread(self, scenario: ScenarioHead, content: Mapping[str, Any]) -> tuple[dict[str, ReadIf], dict[str, str]]:
+        """Return the keys that no point of a scenario reads.
 
-def _refuse_unread(
-    scenario: ScenarioHead,
-    content: Mapping[str, Any],
-    changes: Mapping[str, object],
-    path: Path,
-    also_read: Collection[str],
-) -> None:
-    """Refuse keys set by the user that no point of the scenario reads.
-
-    The user may have set them in an override or in the file.
-
-    An unread key is accepted if the file inherits it from another file, or if it is unread only because of an
-    override. An unread key that is swept is always refused.
-
-    Raises
-    ------
-    InputError
-        Names the key.
-    """
-    unread, swept = _unread(scenario, content, path)
-    if not unread:
-        return
-    in_file, before = read_toml(path), dict[str, ReadIf]()
-    if changes:
-        with suppress(InputError):
-            whole = scenario_content(path)
-            before, _ = _unread(validated(type(scenario), whole, path), whole, path)
-    for key, failed in unread.items():
-        if any(fnmatchcase(key, pattern) for pattern in also_read):
-            continue
-        place = f"{key}.".replace("[", ".").replace("]", "")
-        below = next((change for change in changes if f"{change}.".startswith(place)), None)
-        by_override = below or next((key for change in changes if place.startswith(f"{change}.")), None)
-        for point in swept:
-            if f"{point}.".startswith(place):
-                failed.refuse(f"{swept[point]}.{point}", path)
-        if by_override:
-            failed.refuse(by_override, "--set")
-        if has_key(in_file, key) and (not changes or key in before):
-            failed.refuse(key, path)
-
-
-def _unread(scenario: ScenarioHead, content: Mapping[str, Any], path: Path) -> tuple[dict[str, ReadIf], dict[str, str]]:
-    """Return the keys that no point of a scenario reads.
-
-    The second result is the section that varies each varied key.
-    """
-    each = [conditions_of(scenario, content)]
-    changes, swept = changes_within(scenario)
-    for values in changes:
-        other = deepcopy(dict(content))
-        # A value may be valid only together with values of other keys.
-        with suppress(InputError):
-            override(other, values)
-            each.append(conditions_of(validated(type(scenario), other, path), other))
-    return unread_keys(each), swept
+        The second result is the section that varies each varied key.
+        """
+        each = [conditions_of(scenario, content)]
+        changes, swept = changes_within(scenario)
+        for values in changes:
+            other = deepcopy(dict(content))
+            # A value may be valid only together with values of other keys.
+            with suppress(InputError):
+                override(other, values)
+                each.append(conditions_of(validated(type(scenario), other, self.path, self.given), other))
+        return unread_keys(each), swept
 
 
 def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
@@ -298,7 +382,12 @@ def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, 
     InputError
         If a file cannot be read, or extends itself.
     """
-    content = read_toml(path)
+    return extended(read_toml(path), path, needed_by)
+
+
+def extended(own: Mapping[str, Any], path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Return the content of a scenario merged with the scenario that it extends; see `scenario_content`."""
+    content = dict(own)
     extends = content.pop("extends", None)
     if extends is None:
         return content
@@ -386,14 +475,19 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
 
 
 def _reloaded(
-    name: str, path: Path, content: dict[str, Any], origins: Mapping[str, Any], given: Mapping[str, Any]
+    cls: type[Scenario[ScenarioHead]],
+    name: str,
+    path: Path,
+    content: dict[str, Any],
+    origins: Mapping[str, Any],
+    given: Mapping[str, Any],
 ) -> Scenario[ScenarioHead]:
     """Return a scenario of a user-defined kind in another process.
 
     The module of the kind is imported first.
     """
     kind = scenario_kind(content, path, allow_code=True)
-    return Scenario(name, path, validated_with(given, kind.schema, content, path), content, origins, True, given)
+    return cls(name, path, validated(kind.schema, content, path, given), content, origins, True, given)
 
 
 def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:
@@ -435,20 +529,3 @@ class OwnPart(NamedTuple):
     group: Group
     name: str
     where: str
-
-
-def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
-    """Return the user-defined parts of a scenario, each name once."""
-    found: dict[str, OwnPart] = {}
-    kind = kind_of(scenario)
-    game = str(getattr(scenario, "game", kind.name))
-    if not is_of_package(game):
-        found[game] = OwnPart("kinds", game, "game")
-    adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
-    for where, section in {**adversary, **scenario.every_adversary}.items():
-        if getattr(section, "planner", "one-shot") not in planners:
-            found.setdefault(section.planner, OwnPart("adversaries", section.planner, f"{where}.planner"))
-    for policy in kind.policies_of(scenario) if kind.decides else ():
-        if policy not in kind.policies:
-            found.setdefault(policy, OwnPart("policies", policy, f"{kind.decider}.policies"))
-    return tuple(found.values())

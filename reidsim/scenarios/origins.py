@@ -7,12 +7,15 @@ The manifest of every results folder keeps them, so that a report can cite them 
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
 from reidsim.errors import InputError
+from reidsim.overrides import with_texts
 from reidsim.validation import read_text, read_toml
 
 _BUNDLED_FOLDERS = ("populations", "populations/knowledge")
@@ -55,6 +58,24 @@ def origins_of(path: Path, content: Mapping[str, Any]) -> Origins:
         If the file, or a file that it extends, cannot be read.
     """
     return {"texts": [read_text(file) for file in _extended(path)], "recipes": recipe_origins(content, path.parent)}
+
+
+def hashed_files(content: Any, folder: Path) -> Any:
+    """Return plain data with the SHA-256 of each file in place of its name, and the content of each recipe.
+
+    Texts that do not name an existing file are kept.
+    """
+
+    def hashed(text: str) -> Any:
+        path = folder / text
+        if not os.path.isfile(path):
+            return text
+        if path.suffix == ".toml":
+            return hashed_files(read_toml(path), path.parent)
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    return with_texts(content, hashed)
 
 
 def recipe_origins(content: Mapping[str, Any], folder: Path | None) -> list[RecipeOrigin]:

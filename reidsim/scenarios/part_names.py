@@ -1,6 +1,6 @@
 """Types of scenario keys that name an adversary, policy or kind.
 
-The name is an entry of a registry, or an object in a user's module.
+The name is an entry of a registry, an object in a user's module, or a Python object that the scenario was built with.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ class PartName:
     further: str = ""
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+        return core_schema.with_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         patterns = "|".join(filter(None, (_OBJECT.pattern, self.further)))
         return {"anyOf": [{"enum": list(self.registry)}, {"type": "string", "pattern": f"^(?:{patterns})$"}]}
 
-    def _checked(self, name: str) -> str:
-        if name in self.registry or names_object(name) or name in self.registry.installed:
+    def _checked(self, name: str, info: core_schema.ValidationInfo) -> str:
+        given = (info.context or {}).get("names", ())
+        if name in self.registry or names_object(name) or name in self.registry.installed or name in given:
             return name
         raise self.registry.unknown(name, otherwise=", or package.module:object")

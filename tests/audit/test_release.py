@@ -140,7 +140,7 @@ def test_more_columns_than_a_key_of_64_bits_holds():
 
 
 def test_who_is_found_more_easily_than_promised_is_counted_once():
-    """With narrow rows, one row fits only the person of 20.
+    """With narrows, one row fits only the person of 20.
 
     The others hide in "21-23".
     """

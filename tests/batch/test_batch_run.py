@@ -93,7 +93,7 @@ def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
     assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before}
     assert len(before) == sum(path.is_file() for path in Path("out").rglob("*"))
     Path("out/runs.parquet").write_bytes(b"PAR1" + bytes(100))
-    with pytest.raises(InputError, match=r"out/runs\.parquet: the file changed since the batch ended"):
+    with pytest.raises(InputError, match=r"out/runs\.parquet: the file the file changed since the batch ended"):
         reidsim.run_batch(town, overrides=changes, folder="out", resume=True)
 
 
@@ -199,7 +199,7 @@ def test_one_run_repeated_alone(town):
         assert repeated.verdict == "All values equal the values in the folder."
     changed = stored.assign(utility=stored["utility"] / 2)
     changed.to_parquet("out/runs.parquet")
-    with pytest.raises(InputError, match=r"out/runs\.parquet: the file changed since the batch ended"):
+    with pytest.raises(InputError, match=r"out/runs\.parquet: the file the file changed since the batch ended"):
         rerun_one(Path("out"), row["run"])
     # Simulate another version: the manifest records the version numbers.
     manifest = json.loads(Path("out/manifest.json").read_text())
@@ -252,7 +252,7 @@ def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
         whole = path.read_bytes()
         for place in (4, len(whole) // 3):
             path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-            with pytest.raises(InputError, match=rf"{table}\.parquet: the file changed since the batch ended"):
+            with pytest.raises(InputError, match=rf"{table}\.parquet: the file the file changed since the batch ended"):
                 reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
         path.unlink()
         with pytest.raises(InputError, match=rf"{table}\.parquet: file missing from a complete batch"):

@@ -48,7 +48,7 @@ def wide():
 
 
 def test_twelve_columns_keep_their_hierarchies(wide):
-    study = build_study(wide.scenario())
+    study = build_study(wide.scenario)
     lattice = study.lattice
     levels = dict(zip(lattice.domain.names, lattice.shape, strict=True))
     two = {name for name, n in levels.items() if n == 2}
@@ -64,7 +64,7 @@ def test_a_file_of_people_with_several_rows_is_drafted_with_fewer_levels_and_say
     table = file_of(20_000)[list(NAMED)]
     table.insert(0, "person", np.repeat([f"P{number}" for number in range(10_000)], 2))
     draft = reidsim.new(table, quasi_identifiers=list(NAMED), person="person")
-    study = build_study(draft.scenario())
+    study = build_study(draft.scenario)
     assert study.scenario.publisher.solver == "backward-induction"
     assert study.lattice.size <= 600
     assert "levels left out, there would be" in draft.text
@@ -76,7 +76,7 @@ def test_a_hierarchy_file_of_a_column_is_taken_as_it_is(tmp_path):
     names = sorted(table["country"].unique())
     path.write_text("".join(f"{name};{'even' if at % 2 else 'odd'};*\n" for at, name in enumerate(names)))
     draft = reidsim.new(table, quasi_identifiers=list(NAMED), hierarchies={"country": path})
-    lattice = build_study(draft.scenario()).lattice
+    lattice = build_study(draft.scenario).lattice
     hierarchy = lattice.hierarchies[lattice.domain.position("country")]
     assert sorted(hierarchy.labels[1]) == ["even", "odd"]
     path.write_text("country 0;odd;*\n")
@@ -88,7 +88,7 @@ def test_a_hierarchy_file_of_a_column_is_taken_as_it_is(tmp_path):
 
 @pytest.mark.deep
 def test_no_record_of_twelve_columns_can_be_released_with_less_loss_and_be_safe(wide):
-    study = build_study(wide.scenario())
+    study = build_study(wide.scenario)
     found = choose_all(study, POLICIES, study.truth)
     assert {found[policy].solver for policy in POLICIES} == {"iceberg"}
     # No record is generalized too far: with one level less in any attribute it is not safe.

@@ -93,7 +93,7 @@ def test_an_identifier_that_repeats_without_evidence_is_for_the_user_to_decide(t
     assert "\nperson =" not in by_row.files["contracts.toml"]
     with pytest.raises(InputError, match="person 'policy number'"):
         reidsim.new(table)
-    assert "person" in reidsim.new(table, person="policy number").scenario().scenario.release.model_dump()
+    assert "person" in reidsim.new(table, person="policy number").scenario.scenario.release.model_dump()
 
 
 def test_a_key_with_missing_values_is_never_dropped_silently(tmp_path):

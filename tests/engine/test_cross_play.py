@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
-from reidsim.engine.cross_play import cross_play
 from reidsim.errors import InputError
+from reidsim.front.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import outcome_of

@@ -16,9 +16,9 @@ from reidsim.cli import app
 from reidsim.engine.batch import read_runs
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.rerun import rerun_one
-from reidsim.engine.cross_play import cross_play
 from reidsim.engine.cross_play.equilibria import worst_cases_table
 from reidsim.errors import InputError
+from reidsim.front.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.random_streams import replication_seed
 from reidsim.reports.cross_play_tables import cross_play_verdict

@@ -417,15 +417,13 @@ def test_too_many_amounts_are_refused(tmp_path, monkeypatch):
 
 def test_the_front_passes_the_direction_on():
     patients = pd.DataFrame({"age": ["30", "34", "52", "52"], "sex": ["F", "F", "M", "M"]})
-    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
-    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=20, direction="both"), benefit=100, loss=300)
-    found = game.play(["no-attack"])
-    assert game.scenario().scenario.adversary.direction == "both"
+    scenario = reidsim.Scenario.from_frames(
+        patients,
+        hierarchies={"age": reidsim.intervals(5), "sex": "suppress"},
+        adversary={"direction": "both"},
+        economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 20},
+        policies=["no-attack"],
+    )
+    found = scenario.run()
     assert found.summary.loc["no-attack", "share_attacked"] == 0
     assert found.records["success_probability"].max() <= 20 / 60 + 1e-12
-    assert (
-        "direction"
-        not in reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=20), benefit=100, loss=300)
-        .scenario()
-        .content["adversary"]
-    )

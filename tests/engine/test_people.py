@@ -24,14 +24,17 @@ HIERARCHIES = {"age": reidsim.intervals(2, 4), "sex": "suppress", "ward": "suppr
 RISKS = ("prosecutor", "journalist")
 
 
-def game_of(hospital, risk="prosecutor", *, key="pid", frame=None, adversary=None, **more):
+def game_of(
+    hospital, risk="prosecutor", *, key="pid", household="hid", frame=None, adversary=None, amounts=None, **more
+):
     """Return the game of a file, counted by its key."""
     table = hospital.frame() if frame is None else frame
     people = hospital.people_frame() if risk == "journalist" else None
-    records = reidsim.Records(table, HIERARCHIES, person=key, household="hid" if key else None)
-    one_shot = reidsim.OneShot(gain=hospital.gain, cost=hospital.cost)
-    amounts = {"benefit": hospital.benefit, "loss": hospital.loss} | more
-    return reidsim.Game(records, people, adversary=adversary or one_shot, **amounts)
+    economics = {name: getattr(hospital, name) for name in ("benefit", "loss", "gain", "cost")} | (amounts or {})
+    return reidsim.Scenario.from_frames(
+        table, population=people, hierarchies=HIERARCHIES, adversary=adversary, economics=economics,
+        release={"person": key, "household": household if key else None}, **more,
+    )  # fmt: skip
 
 
 def node_of(strategy):
@@ -41,7 +44,7 @@ def node_of(strategy):
 @pytest.mark.parametrize(("seed", "risk"), cases([*product(range(4), RISKS)], [(0, "prosecutor"), (1, "journalist")]))
 def test_each_person_gets_the_form_that_pays_most(seed, risk):
     hospital = random_hospital(seed, cost=[20.0, 50.0, 35.0][seed % 3])
-    result = game_of(hospital, risk).play(["basic", "no-attack", "no-protection"])
+    result = game_of(hospital, risk, policies=["basic", "no-attack", "no-protection"]).run()
     records = result.records.set_index(["policy", "record"])
     for policy in ("basic", "no-attack", "no-protection"):
         found = {}
@@ -80,8 +83,8 @@ def test_each_person_gets_the_form_that_pays_most(seed, risk):
 )
 def test_the_table_gets_the_form_that_pays_most_for_its_people(seed, risk, limit):
     hospital = random_hospital(seed + 50, cost=[20.0, 45.0][seed % 2])
-    game = game_of(hospital, risk, unit="table", overrides={"publisher.suppression_limit": limit})
-    result = game.play(["basic", "no-attack"])
+    game = game_of(hospital, risk, unit="table", publisher={"suppression_limit": limit})
+    result = game.run()
     for policy in ("basic", "no-attack"):
         best = best_of_table(hospital, risk, no_attack=policy == "no-attack", limit=limit)
         optimum = result.analysis.optima.set_index("policy").loc[policy]
@@ -118,8 +121,8 @@ def test_a_class_of_one_person_protects_nobody():
     # Four equal rows of one person: by rows success is 1 in 4, by people certain.
     rows = [(0, 0, 3, 1, 1)] * 4 + [(1, 1, 5, 0, 0), (2, 1, 6, 0, 1)]
     hospital = Hospital(rows, [])
-    by_people = game_of(hospital).play(["no-protection"]).records
-    by_rows = game_of(hospital, key=None).play(["no-protection"]).records
+    by_people = game_of(hospital, policies=["no-protection"]).run().records
+    by_rows = game_of(hospital, key=None, policies=["no-protection"]).run().records
     assert by_people["success_probability"][:4].tolist() == [1.0] * 4
     assert by_rows["success_probability"][:4].tolist() == [0.25] * 4
 
@@ -128,7 +131,10 @@ def test_benefits_that_differ_by_record_are_averaged():
     hospital = random_hospital(3)
     amounts = [float(10 * (number % 4)) for number in range(len(hospital.rows))]
     priced = Hospital(hospital.rows, hospital.population, benefits=amounts)
-    result = game_of(hospital, benefit=np.array(amounts)).play(["no-protection", "basic"])
+    result = game_of(
+        hospital, frame=hospital.frame().assign(worth=amounts), amounts={"columns": {"benefit": "worth"}},
+        policies=["no-protection", "basic"],
+    ).run()  # fmt: skip
     records = result.records.set_index(["policy", "record"])
     for person in hospital.people:
         for policy in ("no-protection", "basic"):
@@ -142,7 +148,7 @@ def test_benefits_that_differ_by_record_are_averaged():
 
 def test_branch_and_bound_finds_the_best_form_of_each_person():
     hospital = random_hospital(11, n_rows=20, n_people=9)
-    result = game_of(hospital, overrides={"publisher.solver": "branch-and-bound"}).play(["basic", "no-attack"])
+    result = game_of(hospital, publisher={"solver": "branch-and-bound"}, policies=["basic", "no-attack"]).run()
     for policy in ("basic", "no-attack"):
         best = [best_of_person(hospital, p, "prosecutor", no_attack=policy == "no-attack") for p in hospital.people]
         payoff = sum(each[1].publisher for each in best if each is not None) / len(best)
@@ -151,25 +157,23 @@ def test_branch_and_bound_finds_the_best_form_of_each_person():
 
 VARIANTS = {
     "record": {},
-    "branch and bound": {"overrides": {"publisher.solver": "branch-and-bound"}},
-    "lattice search": {"overrides": {"publisher.solver": "lattice-search"}, "policies": ["basic"]},
+    "branch and bound": {"publisher": {"solver": "branch-and-bound"}},
+    "lattice search": {"publisher": {"solver": "lattice-search"}, "policies": ["basic"]},
     "fixed": {"policies": ["opt-in", "suppress-all", "k-anonymity", "random", "anytime", "record-level"]},
     "table": {"unit": "table", "policies": ["basic", "no-attack", "record-level", "k-anonymity"]},
-    "limited table": {"unit": "table", "overrides": {"publisher.suppression_limit": 0.1}},
-    "anytime table": {"unit": "table", "overrides": {"publisher.search": "anytime", "publisher.nodes": 9}},
-    "safe class": {"overrides": {"publisher.safe_class": "above"}},
-    "minimum": {"overrides": {"attributes.age.minimum_level": 1}},
-    "beliefs": {"overrides": {"beliefs.cost": 5}},
-    "sequential": {"adversary": reidsim.Sequential(gain=120, cost=20, access_cost=5)},
-    "random adversary": {"adversary": reidsim.Random(gain=120, cost=50, rate=0.4)},
+    "limited table": {"unit": "table", "publisher": {"suppression_limit": 0.1}},
+    "anytime table": {"unit": "table", "publisher": {"search": "anytime", "nodes": 9}},
+    "safe class": {"publisher": {"safe_class": "above"}},
+    "minimum": {"attributes": {"age": {"minimum_level": 1}}},
+    "beliefs": {"beliefs": {"cost": 5}},
+    "sequential": {"adversary": {"planner": "fmdp", "sequential": {"access_cost": 5}}, "amounts": {"cost": 20}},
+    "random adversary": {"adversary": {"planner": "random", "rate": 0.4}},
     "agents": {
-        "overrides": {"agents.rounds": 3, "adversaries": {"a": {"weight": 0.6}, "b": {"weight": 0.4, "gain": 20}}}
+        "agents": {"rounds": 3}, "adversaries": {"a": {"weight": 0.6}, "b": {"weight": 0.4, "gain": 20}},
     },
     "participation": {
-        "overrides": {
-            "agents.rounds": 3, "adversaries": {"a": {"weight": 1.0, "budget": 120}},
-            "agents.participation": {"reward": 2, "harm": 30},
-        }
+        "agents": {"rounds": 3, "participation": {"reward": 2, "harm": 30}},
+        "adversaries": {"a": {"weight": 1.0, "budget": 120}},
     },
 }  # fmt: skip
 
@@ -180,10 +184,9 @@ def test_a_key_that_no_two_rows_share_changes_nothing(variant):
     frame = hospital.frame().sample(frac=1, random_state=1).reset_index(drop=True)
     results = []
     for key in (None, "pid"):
-        records = reidsim.Records(frame, HIERARCHIES, person=key)
-        people = hospital.people_frame() if risk == "journalist" else None
-        amounts = {"benefit": 100, "loss": 300, "adversary": reidsim.OneShot(gain=120, cost=50)}
-        results.append(reidsim.Game(records, people, **amounts | VARIANTS[variant]).play())
+        amounts = {"benefit": 100, "loss": 300, "gain": 120, "cost": 50} | VARIANTS[variant].get("amounts", {})
+        more = VARIANTS[variant] | {"amounts": amounts, "household": None}
+        results.append(game_of(hospital, risk, key=key, frame=frame, **more).run())
     without, keyed = results
     pd.testing.assert_frame_equal(without.summary, keyed.summary, rtol=1e-12, atol=1e-12)
     pd.testing.assert_frame_equal(without.records, keyed.records.drop(columns="person"), rtol=1e-12, atol=1e-12)
@@ -203,17 +206,21 @@ def test_a_key_that_no_two_rows_share_changes_nothing(variant):
 )
 def test_keys_that_cannot_be_used_are_told_with_their_row(changes, told):
     frame = pd.DataFrame({"pid": list("0123"), "hid": list("aabb"), "age": list("3467"), "sex": list("0101")} | changes)
-    records = reidsim.Records(frame, {"age": "suppress", "sex": "suppress"}, person="pid", household="hid")
-    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=1, cost=1), benefit=1, loss=1)
+    scenario = reidsim.Scenario.from_frames(
+        frame, hierarchies={"age": "suppress", "sex": "suppress"}, release={"person": "pid", "household": "hid"},
+        economics={"benefit": 1, "loss": 1, "gain": 1, "cost": 1},
+    )  # fmt: skip
     with pytest.raises(InputError) as error:
-        game.play()
+        scenario.run()
     assert told in str(error.value)
 
 
 def test_losses_of_one_person_that_differ_are_an_error():
     hospital = random_hospital(1)
+    frame = hospital.frame().assign(lost=np.arange(len(hospital.rows)))
+    game = game_of(hospital, frame=frame, amounts={"columns": {"loss": "lost"}})
     with pytest.raises(InputError, match="records of the same person differ in loss"):
-        game_of(hospital, loss=np.arange(float(len(hospital.rows)))).play()
+        game.run()
 
 
 @pytest.mark.parametrize(
@@ -221,8 +228,8 @@ def test_losses_of_one_person_that_differ_are_an_error():
     [
         ({"policies": ["multi-dimensional"]}, "'multi-dimensional' needs one record per person, which release.person"),
         ({"policies": ["local-recoding"]}, "'local-recoding' needs group sizes .* which release.person"),
-        ({"overrides": {"agents.rounds": 2}}, "the risk of households is defined for one game"),
-        ({"overrides": {"release.person": "age"}}, "the key of persons is a quasi-identifier"),
+        ({"agents": {"rounds": 2}}, "the risk of households is defined for one game"),
+        ({"key": "age"}, "the key of persons is a quasi-identifier"),
     ],
 )
 def test_unsupported_combinations_are_refused(more, told):

@@ -1,16 +1,14 @@
 """Adversaries of every kind look for people by the best of each person's rows."""
 
-import re
 from itertools import product
 
 import numpy as np
 import pytest
 from small_hospital import NODES, best_of_person, household_risk, people_alike, play, random_hospital
 from staged_clinic import FILES
-from test_people import HIERARCHIES, game_of
+from test_people import game_of
 from tiers import cases
 
-import reidsim
 from reidsim.games.adversary_types import TypesGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario
@@ -45,9 +43,9 @@ def by_person(study, node, risk="prosecutor"):
 
 
 PLANNERS = {
-    "known": {"gain": 120, "cost": 20, "access_cost": 3, "penalty": 15, "detection_intercept": -1.0},
-    "unknown": {"gain": 120, "cost": 30, "access_cost": 2, "belief": "unknown"},
-    "registry": {"gain": 120, "cost": 25, "registry": True},
+    "known": {"cost": 20, "access_cost": 3, "penalty": 15, "detection_intercept": -1.0},
+    "unknown": {"cost": 30, "access_cost": 2, "belief": "unknown"},
+    "registry": {"cost": 25, "registry": True},
 }
 
 
@@ -57,7 +55,8 @@ def test_a_sequential_adversary_goes_for_the_best_row(planner):
     risk = "prosecutor"
     if given.pop("registry", False):
         risk, given["registry"] = "journalist", hospital.people_frame().iloc[::2]
-    study = game_of(hospital, risk, adversary=reidsim.Sequential(**given)).study
+    amounts = {"gain": 120, "cost": given.pop("cost")}
+    study = game_of(hospital, risk, adversary={"planner": "fmdp", "sequential": given}, amounts=amounts).build()
     attacked = set()
     for node in range(len(NODES)):
         reply = study.truth.outcome(node).response
@@ -72,8 +71,8 @@ def test_a_sequential_adversary_goes_for_the_best_row(planner):
 def test_partial_knowledge_is_averaged_by_row_before_the_best_row_is_taken(tmp_path):
     hospital, recipe = random_hospital(9), tmp_path / "neighbours.toml"
     recipe.write_text(RECIPE)
-    game = game_of(hospital, adversary=reidsim.OneShot(gain=120, cost=50, knowledge=recipe))
-    study = game.study
+    game = game_of(hospital, adversary={"knowledge": recipe}, amounts={"gain": 120, "cost": 50})
+    study = game.build()
     for number, node in enumerate(NODES):
         success = study.truth.outcome(number).response.success[study.row_of_subject]
         for place, person in enumerate(hospital.people):
@@ -109,12 +108,10 @@ def test_several_adversaries_each_go_for_their_best_row(tmp_path):
         "careful": {"weight": 0.7, "cost": 90, "risk": "prosecutor"},
         "eager": {"weight": 0.3, "cost": 10, "gain": 60, "risk": "prosecutor"},
     }
-    path = game_of(hospital).to_scenario(tmp_path / "several.toml", ["no-protection"])
-    parts = re.split(r"^(?=\[)", path.read_text(), flags=re.MULTILINE)
-    path.write_text("".join(part for part in parts if not part.startswith("[adversary]")))
-    loaded = Scenario.load(path, {"adversaries": types})
-    assert isinstance(build_study(loaded).truth, TypesGame)
-    result = reidsim.run(path, overrides={"adversaries": types})
+    game = game_of(hospital, policies=["no-protection"])
+    game = game.with_(adversaries=types)
+    assert isinstance(game.build().truth, TypesGame)
+    result = game.run()
     risks = dict.fromkeys(hospital.people, 0.0)
     for weight, cost, gain in ((0.7, 90, 120), (0.3, 10, 60)):
         alone = random_hospital(2, cost=cost, gain=gain)
@@ -127,7 +124,7 @@ def test_several_adversaries_each_go_for_their_best_row(tmp_path):
 
 def test_a_sweep_counts_people_at_every_point():
     hospital = random_hospital(7)
-    swept = game_of(hospital).sweep(loss=[150, 300], policies=["basic", "no-attack"])
+    swept = game_of(hospital).sweep(loss=[150, 300])
     for loss, policy in product((150, 300), ("basic", "no-attack")):
         alone = random_hospital(7, loss=float(loss))
         found = [best_of_person(alone, p, "prosecutor", no_attack=policy == "no-attack") for p in alone.people]
@@ -141,7 +138,7 @@ def test_a_sweep_counts_people_at_every_point():
 def test_cross_play_counts_people():
     hospital = random_hospital(6)
     played = game_of(hospital).cross_play()
-    alone = game_of(hospital).play(["basic", "no-protection", "k-anonymity"]).summary
+    alone = game_of(hospital, policies=["basic", "no-protection", "k-anonymity"]).run().summary
     own = played.table[played.table["adversary"] == "one-shot"].set_index(["defender", "plans_against"])
     for policy, against in (("basic", "one-shot"), ("no-protection", ""), ("k-anonymity", "")):
         for measure in ("publisher_payoff", "risk", "share_attacked"):
@@ -156,8 +153,9 @@ def test_cross_play_counts_people():
 def test_k_anonymity_withholds_people_with_a_row_in_a_small_class():
     hospital = random_hospital(12, n_rows=30, n_people=12)
     limit, k = 0.35, 3
-    game = game_of(hospital, unit="table", overrides={"publisher.k": k, "publisher.suppression_limit": limit})
-    records = game.play(["k-anonymity"]).records
+    publisher = {"k": k, "suppression_limit": limit}
+    game = game_of(hospital, unit="table", publisher=publisher, policies=["k-anonymity"])
+    records = game.run().records
     best = None
     for node in NODES:
         kept = [
@@ -180,10 +178,9 @@ def test_k_anonymity_withholds_people_with_a_row_in_a_small_class():
 @pytest.mark.parametrize("unit", cases(["record", "table"], ["record"]))
 def test_one_round_of_agents_is_the_game(unit):
     hospital = random_hospital(13)
-    records = reidsim.Records(hospital.frame(), HIERARCHIES, person="pid")
-    amounts = {"adversary": reidsim.OneShot(gain=120, cost=50), "benefit": 100, "loss": 300, "unit": unit}
-    game = reidsim.Game(records, **amounts).play(["basic", "no-attack"])
-    rounds = reidsim.Game(records, **amounts, overrides={"agents.rounds": 1}).play(["basic", "no-attack"])
+    amounts = {"benefit": 100, "loss": 300, "gain": 120, "cost": 50}
+    scenario = game_of(hospital, household=None, amounts=amounts, unit=unit, policies=["basic", "no-attack"])
+    game, rounds = scenario.run(), scenario.rounds(1)
     measures = ["publisher_payoff", "adversary_payoff", "risk", "share_attacked", "utility", "share_suppressed"]
     np.testing.assert_allclose(rounds.summary[measures], game.summary[measures], atol=1e-12)
     columns = ["record", "person", "strategy", "success_probability"]
@@ -192,13 +189,10 @@ def test_one_round_of_agents_is_the_game(unit):
 
 def test_who_stays_away_takes_all_rows_along_and_hides_nobody():
     hospital = random_hospital(14, n_rows=24, n_people=10)
-    records = reidsim.Records(hospital.frame(), HIERARCHIES, person="pid")
     rule = {"reward": 4, "harm": 30, "spread": 1.5, "learning_rate": 0.8}
-    game = reidsim.Game(
-        records, adversary=reidsim.OneShot(gain=120, cost=20), benefit=100, loss=300,
-        overrides={"agents.rounds": 3, "agents.participation": rule},
-    )  # fmt: skip
-    result = game.play(["no-protection"])
+    amounts = {"benefit": 100, "loss": 300, "gain": 120, "cost": 20}
+    game = game_of(hospital, household=None, amounts=amounts, policies=["no-protection"])
+    result = game.rounds(3, participation=rule)
     stays = result.records.groupby("person")["participates"].agg(["min", "max"])
     assert (stays["min"] == stays["max"]).all()
     part = [person for person in hospital.people if stays["max"][hospital.people.index(person)]]
@@ -213,7 +207,7 @@ def test_who_stays_away_takes_all_rows_along_and_hides_nobody():
 @pytest.mark.deep
 def test_a_stress_test_weighs_people():
     hospital = random_hospital(15)
-    result = game_of(hospital).stress(loss=(100, 400), samples=16, policies=["basic"])
+    result = game_of(hospital, policies=["basic"], stress={"robustness": {"samples": 16}}).stress(loss=(100, 400))
     robust = result.tables["robust_strategies"]
     people = [hospital.people.index(row[0]) for row in hospital.rows]
     for _, found in robust.groupby("criterion", observed=True):

@@ -14,6 +14,7 @@ from rich.console import Console
 import reidsim
 from reidsim.progress import watched
 
+ECONOMICS = {"benefit": 100, "loss": 300, "gain": 60, "cost": 10}
 SCRIPTS = Path(__file__).resolve().parents[2] / "tools"
 
 
@@ -22,10 +23,10 @@ def patients():
     rng = np.random.default_rng(2)
     return pd.DataFrame(
         {
-            "age": rng.integers(18, 60, 150),
-            "sex": rng.choice(["F", "M"], 150),
-            "ward": rng.choice(["a", "b", "c"], 150),
-            "insurance_no": [f"A{number:09d}" for number in range(150)],
+            "age": rng.integers(18, 60, 60),
+            "sex": rng.choice(["F", "M"], 60),
+            "ward": rng.choice(["a", "b", "c"], 60),
+            "insurance_no": [f"A{number:09d}" for number in range(60)],
         }
     )
 
@@ -88,13 +89,13 @@ def test_drafting_and_sharing_a_table_is_what_the_command_line_does(
 
 
 def test_a_draft_is_shown_kept_and_gone(draft, result, tmp_path):
-    assert repr(draft) == "DraftedScenario('clinic': 150 records, age, sex)"
+    assert repr(draft) == "DraftedScenario('clinic': 60 records, age, sex)"
     assert draft.columns["use"].tolist()[:2] == ["quasi-identifier"] * 2
-    assert all(name in draft._repr_html_() for name in ("insurance_no", "quasi-identifier", "150 records"))
+    assert all(name in draft._repr_html_() for name in ("insurance_no", "quasi-identifier", "60 records"))
     scenario = draft.save(tmp_path / "kept")
     pd.testing.assert_frame_equal(reidsim.run(scenario).summary, result.summary)
     alone = reidsim.new(pd.DataFrame({"age": [30, 31, 50], "sex": ["F", "F", "M"]})).run()
-    folder = alone.held._folder
+    folder = alone.held.folder
     gc.collect()
     # The records are kept as long as the result that shares them.
     assert len(alone.share("suppress-all" if "suppress-all" in alone.summary.index else "no-attack")) <= 3
@@ -104,7 +105,7 @@ def test_a_draft_is_shown_kept_and_gone(draft, result, tmp_path):
 
 
 def test_policies_and_other_values_of_a_draft(draft):
-    dear = draft.run(["no-attack", "k-anonymity"], overrides={"economics.loss": 1000, "publisher.k": 5})
+    dear = draft.scenario.with_(policies=["no-attack", "k-anonymity"], loss=1000, publisher__k=5).run()
     assert dear.summary.index.tolist() == ["no-attack", "k-anonymity"]
     assert dear.manifest["content"]["economics"]["loss"] == 1000
 
@@ -114,20 +115,18 @@ def test_results_are_shown_with_their_answer_and_their_measures(result):
     assert " pays most, " in html
     assert "Publisher&#39;s payoff" in html
     assert f"{result.summary['publisher_payoff'].max():,.2f}" in html
-    swept = reidsim.Game(
-        reidsim.Records(pd.DataFrame({"age": [30, 31, 50]}), {"age": "suppress"}),
-        adversary=reidsim.OneShot(gain=60, cost=4), benefit=100, loss=300, name="<script>",
-    ).sweep(loss=[10, 20])  # fmt: skip
+    swept = reidsim.Scenario.from_frames(
+        pd.DataFrame({"age": [30, 31, 50]}), hierarchies={"age": "suppress"}, economics=ECONOMICS, name="<script>"
+    ).sweep(loss=[10, 20])
     html = swept._repr_html_()
     assert "economics.loss" in html
     assert "<script>" not in html
 
 
-def test_a_game_of_objects_is_shared_and_reported_too(patients):
+def test_a_scenario_of_tables_in_memory_is_shared_and_reported(patients):
     levels = pd.DataFrame({0: ["a", "b", "c"], 1: ["ab", "ab", "c"], 2: ["*"] * 3})
-    records = reidsim.Records(patients, {"age": reidsim.intervals(5, 20), "ward": levels})
-    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=10), benefit=100, loss=300)
-    result = game.play(["basic", "no-attack"])
+    rules = {"age": reidsim.intervals(5, 20), "ward": levels}
+    result = reidsim.Scenario.from_frames(patients, hierarchies=rules, economics=ECONOMICS).run()
     shared = result.share("no-attack", keep=["sex"], unknown_to_outsiders=["sex"], accept_risk=True)
     of_policy = result.records[result.records["policy"] == "no-attack"]
     assert shared["sex"].tolist() == patients["sex"].tolist()
@@ -142,7 +141,7 @@ def test_what_a_table_shared_may_not_be_is_an_error(result, tmp_path):
         result.share("no-attack", keep=["insurance_no"])
     with pytest.raises(reidsim.InputError, match="the risk of a record is 1;"):
         result.share("no-protection")
-    assert len(result.share("no-protection", accept_risk=True)) == 150
+    assert len(result.share("no-protection", accept_risk=True)) == 60
     (tmp_path / "taken.csv").touch()
     with pytest.raises(reidsim.InputError, match="exists already"):
         result.share("no-attack", path=tmp_path / "taken.csv")
@@ -179,14 +178,19 @@ def test_the_notebook_of_the_documentation_is_as_it_was_played(monkeypatch):
 
 
 def test_what_was_tested_and_played_against_others_is_shown_with_its_verdict(patients):
-    records = reidsim.Records(patients[["age", "sex"]], {"age": reidsim.intervals(5, 15), "sex": "suppress"})
-    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=12), benefit=100, loss=300)
-    stressed = game.stress(samples=4, policies=["basic", "no-attack"], loss=(100, 500))
+    scenario = reidsim.Scenario.from_frames(
+        patients,
+        hierarchies={"age": reidsim.intervals(20), "sex": "suppress"},
+        economics=ECONOMICS,
+        policies=["basic", "no-attack"],
+        stress={"robustness": {"samples": 4}},
+    )
+    stressed = scenario.stress(loss=(100, 500))
     shown = stressed._repr_html_()
     assert "points of uncertain values" in shown
     assert "<td>" in shown
     assert len(repr(stressed)) < 120
-    played = game.cross_play(["basic", "no-attack"])
+    played = scenario.cross_play()
     assert "Maximin: " in played._repr_html_()
     assert "<td>" in played._repr_html_()
     assert len(played.report().html) > len(stressed._repr_html_())

@@ -1,52 +1,12 @@
 """Adversaries, hierarchies and figures of games built in Python."""
 
-from dataclasses import fields
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.adversaries.sequential.planning import BinomialBelief, plan_known, plan_unknown
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.scenarios.adversary_schema import SequentialSection
 from reidsim.tables import read_table, text_table
-
-
-def test_defaults_of_the_sequential_adversary_are_those_of_scenario_files():
-    own = {item.name: item.default for item in fields(reidsim.Sequential)}
-    schema = {name: field.default for name, field in SequentialSection.model_fields.items() if name != "unconfirmed"}
-    assert {name: own[name] for name in schema} == schema
-
-
-def test_the_planner_alone_plans_as_its_functions_do():
-    planner, sizes = reidsim.Sequential(500, 10, access_cost=20, penalty=100, prior=0.6), np.arange(1, 60)
-    pd.testing.assert_series_equal(
-        pd.Series(planner.plan(sizes).reidentified), pd.Series(plan_known(planner.attack, sizes).reidentified)
-    )
-    shares = sizes / 0.6 / 10_000
-    unknown = planner.plan(sizes, registry_size=6_000, match_probability=shares)
-    np.testing.assert_array_equal(
-        unknown.reidentified, plan_unknown(planner.attack, sizes, BinomialBelief(6_000, shares)).reidentified
-    )
-
-
-def test_unknown_groups_need_both_the_registry_and_the_shares():
-    with pytest.raises(reidsim.InputError, match="match_probability"):
-        reidsim.Sequential(500, 10).plan([1], registry_size=5)
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
-def test_an_attack_at_random_is_a_mean_of_always_and_never(rate):
-    patients = pd.DataFrame({"age": [20, 21, 21, 30, 31, 31, 45]})
-    records = reidsim.Records(patients, {"age": reidsim.intervals(5, 15)})
-
-    def payoff(adversary):
-        game = reidsim.Game(records, adversary=adversary, benefit=100, loss=300)
-        return game.play(["no-protection"]).summary.loc["no-protection", ["publisher_payoff", "adversary_payoff"]]
-
-    mean = rate * payoff(reidsim.Always(60, 12)) + (1 - rate) * payoff(reidsim.Never())
-    np.testing.assert_allclose(payoff(reidsim.Random(60, 12, rate)).astype(float), mean.astype(float), rtol=1e-12)
 
 
 def test_a_hierarchy_a_table_and_its_file_are_one(tmp_path):
@@ -58,13 +18,8 @@ def test_a_hierarchy_a_table_and_its_file_are_one(tmp_path):
         Hierarchy.from_labels(attribute, [["x", "x", "y"], ["*", "*", "*"]]),
     )  # fmt: skip
     patients = pd.DataFrame({"sex": list("FMMX")})
-    fingerprints = {
-        reidsim.Game(
-            reidsim.Records(patients, {"sex": levels}), adversary=reidsim.OneShot(60, 12), benefit=1, loss=1
-        ).fingerprint
-        for levels in given
-    }
-    assert len(fingerprints) == 1
+    built = [scenario_of(patients, {"sex": levels}).build().fingerprint for levels in given]
+    assert len(set(built)) == 1
 
 
 def test_rules_say_what_scenario_files_say():
@@ -73,6 +28,11 @@ def test_rules_say_what_scenario_files_say():
     }  # fmt: skip
     assert reidsim.groups([["a", "b"], ["c"]]).groups == ((("a", "b"), ("c",)),)
     assert reidsim.suppress().rule == "suppress"
+
+
+def scenario_of(records, hierarchies, **changes):
+    economics = {"benefit": 100, "loss": 300, "gain": 60, "cost": 12}
+    return reidsim.Scenario.from_frames(records, hierarchies=hierarchies, economics=economics, **changes)
 
 
 # Tables in memory.
@@ -139,15 +99,18 @@ def test_people_that_cannot_be_counted_are_told(changes, says):
 
 def test_every_result_has_a_figure():
     patients = pd.DataFrame({"age": [20, 21, 21, 30, 31, 31, 45]})
-    records = reidsim.Records(patients, {"age": reidsim.intervals(5, 15)})
-    game = reidsim.Game(records, adversary=reidsim.OneShot(60, 12), benefit=100, loss=300)
-    played = game.play(["basic", "suppress-all"]).plot()
-    widths = [bar.get_width() for bar in played.axes[0].patches]
-    assert widths == pytest.approx(game.play(["basic", "suppress-all"]).summary["publisher_payoff"].tolist())
-    assert [text.get_text() for text in played.axes[0].get_yticklabels()] == ["Basic game", "Suppress all"]
-    assert len(game.sweep(loss=[1, 100, 200]).plot().axes) >= 1
-    assert len(game.cross_play().plot().axes) >= 2
-    stressed = game.stress(loss=(100, 500), samples=4, parts={"robustness": {}})
+    scenario = scenario_of(
+        patients, {"age": reidsim.intervals(5, 15)}, policies=["basic", "suppress-all"],
+        stress={"robustness": {"samples": 4}},
+    )  # fmt: skip
+    result = scenario.run()
+    drawn = result.plot()
+    widths = [bar.get_width() for bar in drawn.axes[0].patches]
+    assert widths == pytest.approx(result.summary["publisher_payoff"].tolist())
+    assert [text.get_text() for text in drawn.axes[0].get_yticklabels()] == ["Basic game", "Suppress all"]
+    assert len(scenario.sweep(loss=[1, 100, 200]).plot().axes) >= 1
+    assert len(scenario.cross_play().plot().axes) >= 2
+    stressed = scenario.stress(loss=(100, 500))
     assert len(stressed.plot().axes) >= 1
     assert str(reidsim.plot(stressed)).startswith("Figure")
 
@@ -163,47 +126,20 @@ def test_a_result_without_policies_has_the_first_figure_of_its_kind(monkeypatch)
 
 def test_what_is_shown_in_a_line_is_short():
     people = reidsim.load_individuals("adult")
-    records = reidsim.Records(pd.DataFrame({"age": [30, 34, 52]}), {"age": reidsim.intervals(5)})
-    game = reidsim.Game(records, adversary=reidsim.OneShot(60, 40), benefit=100, loss=300)
-    lattice = game.study.lattice
+    study = scenario_of(pd.DataFrame({"age": [30, 34, 52]}), {"age": reidsim.intervals(5)}).build()
+    lattice = study.lattice
     assert repr(people) == "Individuals('adult': 32,561 people, Domain(age 73, race 5, sex 2))"
     assert repr(people.domain.attributes[1]) == "Attribute('race', 5 categories)"
     assert repr(lattice) == "GeneralizationLattice(3 records, 3 strategies: age)"
     assert repr(lattice.hierarchies[0]) == "Hierarchy('age', 3 levels)"
-    assert repr(game.study.belief) == f"RecordGame({lattice}, OneShotAdversary)"
+    assert repr(study.belief) == f"RecordGame({lattice}, OneShotAdversary)"
     title = "Record-level re-identification game: Adult records in Tennessee"
     assert repr(reidsim.Scenario.load("wan2015")) == f"Scenario('wan2015': {title})"
 
 
-@pytest.mark.parametrize("weight", ["w", [10, 12.5, 3, 4, 50], (10, 12.5, 3, 4, 50)])
-def test_weights_of_records(weight):
+def test_weights_of_records_determine_the_population_size():
     table = pd.DataFrame({"age": [30, 34, 52, 30, 61], "sex": list("FFMFM"), "w": [10, 12.5, 3, 4, 50]})
-    records = reidsim.Records(table, {"age": reidsim.intervals(5, 15), "sex": "suppress"}, weight=weight)
-    adversary = reidsim.OneShot(gain=100, cost=4, risk="sample")
-    study = reidsim.Game(records, adversary=adversary, benefit=100, loss=100).study
+    rules = {"age": reidsim.intervals(5, 15), "sex": "suppress"}
+    study = scenario_of(table, rules, release={"weight": "w"}, adversary={"risk": "sample"}).build()
     # A model estimates the people outside the sample, so the total is near the sum of weights.
     assert study.people("sample").total == pytest.approx(79.5, rel=0.01)
-    assert records.content("", {})[0]["release"]["weight"] == ("w" if weight == "w" else "weight")
-
-
-@pytest.mark.parametrize(
-    ("weight", "said"),
-    [
-        ("x", "argument 'weight': no such column; found 'x'; expected one of age, w"),
-        ([1, 2], "argument 'weight': not a weight for each record; found 'int64 of shape (2,)'"),
-        (["a", "b", "c"], "argument 'weight': not a weight for each record"),
-    ],
-)
-def test_weights_that_are_none(weight, said):
-    table = pd.DataFrame({"age": [30, 34, 52], "w": [1, 2, 3]})
-    with pytest.raises(reidsim.InputError) as error:
-        reidsim.Records(table, {"age": reidsim.intervals(5)}, weight=weight)
-    assert said in str(error.value)
-
-
-def test_a_column_of_weights_does_not_take_the_place_of_another():
-    table = pd.DataFrame({"age": [30, 34, 52], "weight": [70, 80, 90]})
-    records = reidsim.Records(table, {"age": reidsim.intervals(5)}, weight=[4, 5, 6])
-    content, tables = records.content("", {})
-    assert content["release"]["weight"] == "weight of the records"
-    assert tables["records.csv"]["weight"].tolist() == ["70", "80", "90"]

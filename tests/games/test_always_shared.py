@@ -5,12 +5,13 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
+from published_policies import solve_policy
 from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.always_shared import PartialMaskingSpace
-from reidsim.games.masking.fixed_policies import fixed_choice, solve_policy
+from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction

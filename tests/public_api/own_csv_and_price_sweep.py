@@ -10,10 +10,13 @@ people = pd.DataFrame({"age": rng.integers(20, 60, 900), "sex": rng.choice(["F",
 people.to_csv("people.csv", index=False)
 people.sample(80, random_state=1).to_csv("patients.csv", index=False)
 
-records = reidsim.Records("patients.csv", {"age": reidsim.intervals(5, 20), "sex": "suppress"})
-population = reidsim.Population.from_frame(pd.read_csv("people.csv"))
-game = reidsim.Game(records, population, adversary=reidsim.OneShot(gain=60, cost=4), benefit=100, loss=300)
-result = game.sweep(loss=range(0, 500, 100), cost=[2, 4])
+scenario = reidsim.Scenario.from_frames(
+    "patients.csv",
+    population=reidsim.Population.from_frame(pd.read_csv("people.csv")),
+    hierarchies={"age": reidsim.intervals(5, 20), "sex": "suppress"},
+    economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 4},
+)
+result = scenario.sweep(loss=range(0, 500, 100), cost=[2, 4])
 result.plot().savefig("prices.png")
 payoffs = result.summary["publisher_payoff"].unstack("policy")
 print(payoffs.round(2).to_string())

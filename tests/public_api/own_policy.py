@@ -19,6 +19,7 @@ class KMap:
 
 
 patients = pd.DataFrame({"age": [20, 21, 21, 30, 31, 31, 45], "sex": list("FFMMFFM")})
-records = reidsim.Records(patients, {"age": reidsim.intervals(5, 15), "sex": "suppress"})
-game = reidsim.Game(records, adversary=reidsim.OneShot(60, 12), benefit=100, loss=300, policies=["basic", KMap()])
-print(game.play().summary["publisher_payoff"], game.cross_play().matrix("risk"), game.stress(loss=(9, 500), samples=8))
+economics = {"benefit": 100, "loss": 300, "gain": 60, "cost": 12}
+rules = {"age": reidsim.intervals(5, 15), "sex": "suppress"}
+game = reidsim.Scenario.from_frames(patients, hierarchies=rules, economics=economics, policies=["basic", KMap()])
+print(game.run().summary["publisher_payoff"], game.cross_play().matrix("risk"), game.stress(loss=(100, 500)))

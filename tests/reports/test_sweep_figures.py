@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from reidsim.cli import main
-from reidsim.engine.run import run_batch
+from reidsim.front.scenario import run_batch
 from reidsim.kinds.masking.figures.runs import lines_of_runs
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.design_schema import SweepSection

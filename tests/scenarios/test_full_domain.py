@@ -174,7 +174,7 @@ def test_files_that_cannot_be_used(folder, file, text, message):
     ("changes", "message"),
     [
         ({"attributes": {}}, r"attributes: the file has no quasi-identifiers; found \{\}"),
-        ({"publisher__policies": []}, r"publisher.policies: the list is empty; found \[\]; expected at least one row"),
+        ({"publisher__policies": []}, r"publisher.policies: the list is empty; found \[\]; expected at least one"),
         ({"economics__loss": -1}, "economics.loss: value not allowed; found -1.*; expected greater than or equal"),
         ({"economics__columns": {"loss": "price"}}, "column 'price': column missing"),
         ({"economics__columns": {"loss": "sex"}}, "row 1, column 'sex': not a number of 0 or more; found 'F'"),

@@ -218,7 +218,7 @@ def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
 
 
 WRONG = {
-    'weight = "age"': "attributes.age: the sampling weight is the file has no quasi-identifier; found 'age'",
+    'weight = "age"': "attributes.age: the sampling weight is not a quasi-identifier; found 'age'",
     'weight = "wt"': "column 'wt': column missing",
     "": "release: sample risk needs to know how the records were sampled",
     'weight = "w"\nsampling_fraction = 0.1': "release.sampling_fraction: both weights and one fraction",

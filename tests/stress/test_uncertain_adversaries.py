@@ -98,11 +98,15 @@ def test_adversaries_that_cannot_play_are_refused_before_any_run(tmp_path, value
 
 def test_games_in_memory_ask_who_comes():
     patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
-    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
-    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=40), benefit=100, loss=300)
-    found = game.stress(adversary=["one-shot", "always"], samples=4, parts={"robustness": {}}).tables["regrets"]
+    game = reidsim.Scenario.from_frames(
+        patients,
+        hierarchies={"age": reidsim.intervals(5), "sex": "suppress"},
+        economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 40},
+        stress={"robustness": {"samples": 4}},
+    )
+    found = game.stress(adversary=["one-shot", "always"]).tables["regrets"]
     played = game.cross_play().matrix("publisher_payoff")
     for row in found.to_dict("records"):
         assert row["publisher_payoff"] == pytest.approx(played.loc[f"{row['policy']} vs one-shot", row["adversary"]])
-    with pytest.raises(InputError, match="argument 'adversary': not values; found 'always'"):
+    with pytest.raises(InputError, match="adversary: not values; found 'always'"):
         game.stress(adversary="always")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,67 +44,12 @@ from reidsim.engine.stress.sensitivity import design_points, robustness_points, 
 from reidsim.engine.stress.whoever_comes import says_who_comes
 from reidsim.errors import InputError, locating
 from reidsim.games.robust import robust_choices
-from reidsim.progress import watched
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
 from reidsim.scenarios.study import Progress
-
-
-@watched
-def stress(
-    scenario: str | Path,
-    *,
-    overrides: Mapping[str, object] | None = None,
-    seed: int | None = None,
-    allow_code: bool = False,
-    method: str | None = None,
-    samples: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    runs: str | Path | None = None,
-) -> StressResult:
-    """Compute the effects of a scenario's uncertain parameters on the decision.
-
-    Parameters
-    ----------
-    scenario : str or Path
-        Name of a bundled scenario, or a TOML file, with a section ``stress``, ``uncertainty`` or both.
-    overrides : mapping of str to object, optional
-        Values by key path that replace the scenario's.
-    seed : int, optional
-        Root of all random draws; the scenario's, if not given.
-    allow_code : bool
-        Whether modules that the scenario names as adversary or policy may run.
-    method : str, optional
-        ``sobol`` or ``morris``: compute sensitivity indices by this method.
-    samples : int, optional
-        Number of samples of the sensitivity analysis.
-    executor : Executor, optional
-        Executor of the runs of the batch engine.
-    progress : callable, optional
-        Called with the task, the completed steps and all steps.
-    runs : str or Path, optional
-        Folder that keeps finished runs of the batch engine; a repeated call does not repeat them.
-
-    Returns
-    -------
-    StressResult
-
-    Raises
-    ------
-    InputError
-        If the scenario or a file that it names cannot be used, or its game lacks a requested output or part.
-    """
-    loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code)
-    return stress_loaded(
-        with_method(loaded, method, samples),
-        executor=executor,
-        progress=progress,
-        runs=None if runs is None else Path(runs),
-    )
 
 
 def with_method(loaded: Scenario[ScenarioHead], method: str | None, samples: int | None) -> Scenario[ScenarioHead]:
@@ -116,15 +60,9 @@ def with_method(loaded: Scenario[ScenarioHead], method: str | None, samples: int
     InputError
         If the number of samples is invalid for the method.
     """
-    given = {name: value for name, value in (("method", method), ("samples", samples)) if value is not None}
-    if not given:
-        return loaded
-    content = dict(loaded.content)
-    section = dict(content.get("stress", {}))
-    section["sensitivity"] = {**section.get("sensitivity", {}), **given}
-    content["stress"] = section
+    given = {f"stress.sensitivity.{name}": value for name, value in (("method", method), ("samples", samples))}
     try:
-        return replace(loaded.with_content(content), origins=loaded.origins)
+        return loaded.overridden({key: value for key, value in given.items() if value is not None})
     except InputError as error:
         # The scenario file was valid before, so the option must be invalid.
         raise error.but(source="--method" if samples is None else "--samples", where=None) from None
@@ -137,7 +75,7 @@ def stress_loaded(
     progress: Progress | None = None,
     runs: Path | None = None,
 ) -> StressResult:
-    """Return the stress test of a loaded scenario; see `stress`."""
+    """Compute the effects of a scenario's uncertain parameters on the decision."""
     check_stress(loaded)
     loaded.makers()
     with locating(loaded.path):

@@ -15,8 +15,7 @@ from reidsim.linkage.sensitive_values import SensitiveAttribute
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import require_rows_of_values
-from reidsim.releases.hierarchy_file import check_header
-from reidsim.scenarios.given import table_rows
+from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.hierarchy_schema import HierarchySection, Table
 from reidsim.scenarios.load import Scenario
@@ -40,7 +39,7 @@ def read_sensitive(
 
     def rows_of(name: str, section: Table) -> list[list[str]]:
         with locating(loaded.folder / section.file, f"publisher.sensitive_hierarchies.{name}"):
-            rows = table_rows(section, loaded.folder, loaded.given)
+            rows = read_hierarchy_rows(loaded.folder / section.file, delimiter=section.delimiter)
             check_header(rows, header=section.header, used=set(frame[name].astype("str").str.strip()), names={name})
             rows = rows[1:] if section.header else rows
             require_rows_of_values(rows, first_row=2 if section.header else 1)

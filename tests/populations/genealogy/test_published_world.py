@@ -2,7 +2,7 @@
 
 The figures describe the men of the last three of its ten generations: 90,223 people with known birth year, state,
 surname and 16 loci (but not their parents or wealth). It is one draw. Each of its figures must be within the
-prediction interval of ours, from 10 replicate runs; at least one row figure of a test is outside with probability 1e-3.
+prediction interval of ours, from 10 replicate runs; at least one figure of a test is outside with probability 1e-3.
 """
 
 from dataclasses import replace

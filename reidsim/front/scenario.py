@@ -1,0 +1,730 @@
+"""The description of a study in Python: built, changed, saved and run.
+
+The class for loading scenarios lies below the engine, so this subclass, the only public one, adds the methods that run
+a scenario.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+
+import pandas as pd
+
+from reidsim.engine.attributes.run import ORDERS, AttributesResult, attributes_loaded
+from reidsim.engine.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.executors import Executor
+from reidsim.engine.batch.executors.choice import SerialExecutor, executor_named
+from reidsim.engine.cross_play import CrossPlayResult, cross_play_loaded
+from reidsim.engine.cross_play.result import CrossPlayOptions
+from reidsim.engine.cross_play.run import has_several_plays
+from reidsim.engine.run import describe, run_loaded
+from reidsim.engine.run_result import RunResult
+from reidsim.engine.stress.run import StressResult, stress_loaded, with_method
+from reidsim.engine.switch.amounts import LOSS
+from reidsim.engine.switch.run import SwitchResult, switch_loaded
+from reidsim.errors import InputError, listed, naming_arguments, nearest, require_among, writing
+from reidsim.file_names import require_plain
+from reidsim.front.frames import SOURCE, InMemory
+from reidsim.games.double_oracle import Sum
+from reidsim.overrides import merged, with_texts
+from reidsim.progress import watched
+from reidsim.scenarios import load
+from reidsim.scenarios.load import anchored, scenario_kind
+from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
+from reidsim.scenarios.registry import DEFAULT_KIND, kind_of
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import WHO_COMES
+from reidsim.scenarios.study import Progress, Study
+from reidsim.tables import sniff_delimiter
+from reidsim.toml_text import toml_text
+
+_AMOUNTS = ("benefit", "loss", "gain", "cost")
+# Keys of the records to be released, by section of the kind's schema.
+_RECORDS = {"release": "path", "targets": "file", "population": "path"}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _method(play: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a method that runs the scenario: progress bar in notebooks, errors that name arguments."""
+
+    @functools.wraps(play)
+    def named(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return play(*args, **kwargs)
+        except InputError as error:
+            scenario: Any = args[0]
+            raise _outside(error, scenario.path, scenario.place) from None
+
+    return naming_arguments(watched(named))
+
+
+def _outside(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
+    """Return the error with names in place of paths in a temporary folder."""
+    if error.source == "--set":
+        return error.but(source=SOURCE)
+    source = None if error.source is None else Path(error.source)
+    if source == path:
+        return error.but(source=SOURCE) if place is not None and path.parent == Path(place.name) else error
+    inside = source is not None and place is not None and source.is_relative_to(place.name)
+    return error.but(source=source.name) if source is not None and inside else error
+
+
+class Scenario(load.Scenario[ScenarioHead]):
+    """Description of a study: data, adversary, payoff parameters and policies.
+
+    A scenario does not change; `with_` returns a changed copy. Two scenarios are equal if their values, defaults
+    included, and the contents of their files are equal. `load` reads a scenario, and `from_frames` builds one from
+    tables in memory.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+    >>> scenario = reidsim.Scenario.from_frames(
+    ...     patients,
+    ...     hierarchies={"age": reidsim.intervals(5), "sex": "suppress"},
+    ...     economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 40},
+    ... )
+    >>> scenario.run().summary["publisher_payoff"].round(2).to_dict()
+    {'basic': 40.88, 'no-attack': 40.88}
+    >>> reidsim.Scenario.load(scenario.to_toml()) == scenario
+    True
+    """
+
+    if not TYPE_CHECKING:
+        load = classmethod(naming_arguments(vars(load.Scenario)["load"].__func__))
+
+    @classmethod
+    def from_frames(
+        cls,
+        records: pd.DataFrame | str | Path | None = None,
+        *,
+        population: Any = None,
+        hierarchies: Mapping[str, Any] | None = None,
+        adversary: Any = None,
+        economics: Mapping[str, Any] | None = None,
+        policies: Sequence[Any] | None = None,
+        unit: str | None = None,
+        seed: int | None = None,
+        game: str = DEFAULT_KIND,
+        name: str = "scenario",
+        allow_code: bool = False,
+        **sections: Any,
+    ) -> Self:
+        """Build a scenario from tables and objects in memory.
+
+        The arguments have the keys of a scenario file. A table may be given wherever a file is named.
+
+        Parameters
+        ----------
+        records : DataFrame, str or Path, optional
+            Records to be released, one per row: a table or a file (``release.path``, or ``targets.file`` of a masking
+            game). A table is copied.
+        population : DataFrame, Population, str, Path or mapping, optional
+            The population: one row per person, counted people, the name or file of a recipe, or section
+            ``population``. Without a population, adversaries of a game of tables link with the released records.
+        hierarchies : mapping of str to object, optional
+            Hierarchy of each quasi-identifier, in lattice order: `intervals`, `prefix`, `groups`, ``"suppress"``, a
+            section of a scenario file, a table or file with one row per value and one column per level, or a
+            `Hierarchy`.
+        adversary : mapping or object, optional
+            Section ``adversary``, whose ``planner`` may be an object; or only the object. It has a method
+            ``respond(linkage, rows)``, or is a class or function that makes such an object from ``gain`` and ``cost``.
+            Sweeps over gain and cost need the latter.
+        economics : mapping, optional
+            Payoff parameters in currency units per record: ``benefit``, ``loss``, ``gain`` and ``cost``, which may also
+            be arguments.
+        policies : sequence, optional
+            Policies to compare: names, and objects with a method ``choose(game)`` that returns one strategy per record.
+        unit : {"record", "table"}, optional
+            Whether one strategy is chosen per record, or one for the whole table.
+        seed : int, optional
+            Seed of all random draws.
+        game : str
+            Kind of scenario.
+        name : str
+            Name of the scenario in results.
+        allow_code
+            As in `load`.
+        **sections : object
+            Other keys and sections of a scenario file.
+
+        Raises
+        ------
+        InputError
+            If an argument cannot be used or has no effect; names the argument, the value found and the value expected.
+        """
+        require_plain(name, f"{SOURCE}: argument 'name'")
+        content: dict[str, Any] = {} if game == DEFAULT_KIND else {"game": game}
+        kind = scenario_kind({"game": game}, Path(SOURCE), allow_code=allow_code)
+        place = next((part for part in _RECORDS if part in kind.schema.model_fields), "release")
+        if isinstance(records, str | Path):
+            records = Path(records).absolute()
+            if place != "population" and records.suffix != ".parquet" and "delimiter" not in sections.get(place, {}):
+                content = merged(content, {place: {"delimiter": sniff_delimiter(records)}})
+        elif isinstance(records, pd.DataFrame):
+            _require_columns(records, hierarchies or {}, sections.get("attributes", {}))
+        elif records is not None:
+            raise InputError(
+                "not a table", source=SOURCE, where="records", found=type(records).__name__,
+                expected="a DataFrame, or the path of a file",
+            )  # fmt: skip
+        if population is not None and not isinstance(population, Mapping):
+            population = {"recipe": population}
+        given: list[tuple[str, Any]] = [
+            (place, None if records is None else {_RECORDS[place]: records}),
+            ("population", population),
+            ("attributes", None if hierarchies is None else {key: {"hierarchy": h} for key, h in hierarchies.items()}),
+            ("economics", economics),
+            ("economics", {amount: sections.pop(amount, None) for amount in _AMOUNTS}),
+            ("adversary", adversary),
+            (kind.decider or "publisher", {"policies": policies, "unit": unit}),
+            ("seed", seed),
+            *sections.items(),
+        ]
+        memory = InMemory(TemporaryDirectory(prefix="reidsim-"), {})
+        assert memory.place is not None  # noqa: S101 - for the type checker
+        path = Path(memory.place.name, f"{name}.toml")
+        try:
+            for key, value in given:
+                plain = None if value is None else memory.plain(anchored({key: value}, Path())[key], key)
+                if plain not in (None, {}):
+                    _refuse_twice(content.get(key), plain, key)
+                    content = merged(content, {key: plain})
+            if population is None and game == DEFAULT_KIND:
+                content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
+            start = cls(name, path, None, content, {}, allow_code, memory.given, memory.place)  # type: ignore[arg-type]
+            return start.overridden({}, own=content)
+        except InputError as error:
+            raise _outside(error, path, memory.place) from None
+
+    def with_(self, overrides: Mapping[str, object] | None = None, /, **changes: object) -> Self:
+        """Return the scenario with other values.
+
+        Parameters
+        ----------
+        overrides : mapping of str to object, optional
+            Value by key path, such as ``{"economics.loss": 600}``.
+        **changes : object
+            The same by name: ``benefit``, ``loss``, ``gain``, ``cost`` or ``policies``; a section, which is replaced as
+            a whole; or a key path with ``__`` in place of dots, such as ``adversary__sequential__penalty``. Tables and
+            objects are allowed as in `from_frames`.
+
+        Raises
+        ------
+        InputError
+            If a value cannot be used or has no effect; names the key, the value found and the value expected.
+        """
+        given = dict(overrides or {}) | {self._key(name): value for name, value in changes.items()}
+        memory = InMemory(self.place, self.given, absolute=True)
+        plain = {key: memory.plain(value, key) for key, value in given.items()}
+        start = replace(self, given=memory.given, place=memory.place)
+        try:
+            return start.overridden(plain)
+        except InputError as error:
+            raise _outside(error, self.path, memory.place) from None
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """Return the scenario as the text of a scenario file, and write the file.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            New TOML file. Tables in memory are written to a folder beside it: ``mine-tables`` of ``mine.toml``. Without
+            a path, the text refers to temporary tables, which exist as long as the scenario.
+
+        Raises
+        ------
+        InputError
+            If a file exists already, or a user-defined adversary or policy is not in an importable module.
+        """
+        folder = None if self.place is None else Path(self.place.name)
+        tables = None if path is None else Path(path).with_name(f"{Path(path).stem}-tables")
+
+        def moved(text: str) -> str:
+            name = Path(text).name
+            if folder is None or text not in (name, str(folder / name)) or not (folder / name).is_file():
+                return text
+            return str(folder / name) if tables is None else f"{tables.name}/{name}"
+
+        text = toml_text(with_texts(anchored(self.named_objects(self.content), self.folder), moved))
+        if path is None or tables is None:
+            return text
+        path = Path(path)
+        if path.suffix != ".toml":
+            raise InputError("not the name of a scenario", source=path, expected="a name that ends in .toml")
+        for file in (path, tables):
+            if file.exists() or file.is_symlink():
+                raise InputError("exists already", source=file, expected="a new file: nothing is overwritten")
+        with writing(path):
+            if folder is not None and any(folder.iterdir()):
+                shutil.copytree(folder, tables)
+            path.write_text(text, encoding="utf-8")
+        return text
+
+    def build(self) -> Study[Any]:
+        """Read the data, and return the study that the engine solves."""
+        return kind_of(self.scenario).build(self)
+
+    @_method
+    def check(self, *, progress: Progress | None = None) -> str:
+        """Check that all files and parts can be used; return the size of the study in a line."""
+        return describe(self)
+
+    @_method
+    def run(self, *, progress: Progress | None = None) -> RunResult:
+        """Play the policies against the adversary.
+
+        Strategies are chosen under the publisher's beliefs; payoffs are computed with the true parameters.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Callback with three arguments: current activity, amount done and total amount.
+        """
+        executor = SerialExecutor() if self.given else None
+        return replace(run_loaded(self, executor=executor, progress=progress), held=self)
+
+    @_method
+    def rounds(self, rounds: int, *, progress: Progress | None = None, **agents: object) -> RunResult:
+        """Play several rounds of agents; `agents` are further keys of section ``agents``."""
+        changes = {f"agents.{name}": value for name, value in {"rounds": rounds, **agents}.items()}
+        return self.with_(changes).run(progress=progress)
+
+    @_method
+    def batch(
+        self,
+        folder: str | Path | None = None,
+        *,
+        executor: str = "auto",
+        workers: int | None = None,
+        scheduler: str | None = None,
+        timeout: float | None = None,
+        resume: bool = False,
+        rerun_failed: bool = False,
+        progress: Progress | None = None,
+    ) -> RunResult:
+        """Run every point and replication.
+
+        Parameters
+        ----------
+        folder : str or Path, optional
+            New results folder. Finished runs are kept there if the batch fails.
+        executor : {"auto", "serial", "processes", "dask"}
+            Where runs are done. ``"auto"`` uses this process, and several processes if that takes more than some
+            seconds; only this process if the scenario has user-defined objects.
+        workers : int, optional
+            Number of processes; as many as there are cores if not given.
+        scheduler : str, optional
+            Address of a dask cluster; one of this computer is started if not given.
+        timeout : float, optional
+            Seconds after which a run is given up (in processes only).
+        resume : bool
+            Continue the batch of the folder.
+        rerun_failed : bool
+            Continue the batch of the folder, and repeat its failed runs.
+        progress : callable, optional
+            As in `run`.
+
+        Returns
+        -------
+        RunResult
+            A `BatchResult`, with statistics over runs; for replications of the masking game alone, the result of `run`.
+        """
+        _require_folder(folder, resume or rerun_failed)
+        return run_batch_loaded(
+            self,
+            self._executor(executor, workers, scheduler, timeout),
+            folder=None if folder is None else Path(folder),
+            resume=resume,
+            rerun_failed=rerun_failed,
+            progress=progress,
+        )
+
+    @_method
+    def sweep(
+        self,
+        values: Mapping[str, Any] | None = None,
+        /,
+        *,
+        one_at_a_time: bool | Sequence[str] = False,
+        progress: Progress | None = None,
+        **named: Any,
+    ) -> RunResult:
+        """Run at every combination of parameter values.
+
+        Parameters
+        ----------
+        values : mapping of str to iterable, optional
+            Values by key path.
+        one_at_a_time : bool or sequence of str
+            Whether to vary all parameters, or the parameters named, one at a time instead of crossing them.
+        progress : callable, optional
+            As in `run`.
+        **named : iterable
+            Values by name, as in `with_`: ``loss=[100, 300]``, or ``adversaries__broker__gain=[50, 400]``.
+
+        Returns
+        -------
+        RunResult
+            A `BatchResult`, with one `summary` row per point and policy.
+        """
+        keys = {self._key(name): _several(name, each) for name, each in named.items()}
+        section: dict[str, Any] = {"values": {**(values or {}), **keys}}
+        if not section["values"]:
+            raise InputError("nothing to sweep", source=SOURCE, expected="values, such as loss=range(0, 500, 50)")
+        if one_at_a_time:
+            section["one_at_a_time"] = list(section["values"]) if one_at_a_time is True else [
+                self._key(name) if name in named else name for name in one_at_a_time
+            ]  # fmt: skip
+        return self.with_(sweep=section).batch(progress=progress)
+
+    @_method
+    def stress(
+        self,
+        ranges: Mapping[str, Any] | None = None,
+        /,
+        *,
+        method: str | None = None,
+        samples: int | None = None,
+        executor: str | None = None,
+        runs: str | Path | None = None,
+        progress: Progress | None = None,
+        **named: Any,
+    ) -> StressResult:
+        """Compute the effects of uncertain parameters on the decision.
+
+        Parameters
+        ----------
+        ranges : mapping of str to (float, float) or mapping, optional
+            Bounds of a uniform distribution, or a distribution as in a scenario file, by key path; those of the
+            scenario if not given.
+        method : {"sobol", "morris"}, optional
+            Method of the sensitivity analysis.
+        samples : int, optional
+            Number of samples of the sensitivity analysis.
+        executor : str, optional
+            Where runs are done, as in `batch`.
+        runs : str or Path, optional
+            Folder that keeps finished runs for a repeated call.
+        progress : callable, optional
+            As in `run`.
+        **named : (float, float) or mapping
+            Ranges by name, as in `with_`. ``adversary=["one-shot", "fmdp"]`` makes the adversary type of cross-play
+            uncertain.
+        """
+        changed = self._uncertain({**(ranges or {}), **{self._key(name): each for name, each in named.items()}})
+        return stress_loaded(
+            with_method(changed, method, samples),
+            executor=self._executor(executor or "auto") if executor or self.given else None,
+            progress=progress,
+            runs=None if runs is None else Path(runs),
+        )
+
+    @_method
+    def cross_play(
+        self,
+        *,
+        knowledge: str | None = None,
+        stages: str | Path | None = None,
+        attack_rate: float = 0.5,
+        equilibrium: bool = False,
+        double_oracle: Sum | None = None,
+        tolerance: float = 0.01,
+        executor: str = "auto",
+        workers: int | None = None,
+        scheduler: str | None = None,
+        timeout: float | None = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+        rerun_failed: bool = False,
+        progress: Progress | None = None,
+    ) -> CrossPlayResult:
+        """Play every defender against every adversary, at every point and replication.
+
+        Parameters
+        ----------
+        knowledge : str, optional
+            Knowledge recipe of the adversary with partial knowledge; the scenario's if not given.
+        stages : str or Path, optional
+            Attack recipe of the multistage adversary; the scenario's if not given. A masking scenario has its own
+            stages.
+        attack_rate : float
+            Probability with which the random adversary attacks a record.
+        equilibrium : bool
+            Whether to compute optimal mixtures and equilibria of the payoffs.
+        double_oracle : {"zero-sum", "general-sum"}, optional
+            Add best replies to mixtures until no player can gain more than the tolerance: against the adversary that
+            harms the defender most, or the adversary that gains most itself.
+        tolerance : float
+            Tolerance of the double oracle, in currency units per record.
+        executor, workers, scheduler, timeout, folder, resume, rerun_failed
+            As in `batch`, for scenarios with replications, a sweep or uncertain parameters.
+        progress : callable, optional
+            As in `run`.
+
+        Raises
+        ------
+        InputError
+            If a file of the scenario cannot be used, or the scenario has no policies.
+        """
+        _require_folder(folder, resume or rerun_failed)
+        used = self._executor(executor, workers, scheduler, timeout)
+        if not has_several_plays(self.scenario):
+            given = {"workers": workers, "scheduler": scheduler, "timeout": timeout, "folder": folder}
+            if several := [name for name, value in given.items() if value is not None]:
+                expected = "replications, sweep or uncertainty in the scenario"
+                raise InputError("the scenario is a single run", source=self.path, found=several[0], expected=expected)
+        options = CrossPlayOptions(
+            knowledge,
+            None if stages is None else str(stages),
+            attack_rate,
+            equilibrium=equilibrium,
+            double_oracle=double_oracle,
+            tolerance=tolerance,
+        )
+        return cross_play_loaded(
+            self,
+            options,
+            executor=used,
+            folder=None if folder is None else Path(folder),
+            resume=resume,
+            rerun_failed=rerun_failed,
+            progress=progress,
+        )
+
+    @_method
+    def switch(
+        self,
+        key: str = LOSS,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        link_gain: bool = False,
+        progress: Progress | None = None,
+    ) -> SwitchResult:
+        """Find the values of an amount at which another policy pays the publisher most.
+
+        Parameters
+        ----------
+        key : str
+            ``economics.loss``, ``economics.gain``, ``economics.benefit`` or ``economics.cost``, or its last part.
+        low, high : float, optional
+            Range of values; from 0 to four times the scenario's value if not given.
+        link_gain : bool
+            Whether the adversary's gain equals the loss at each point; else the gain of the scenario is kept.
+        progress : callable, optional
+            As in `run`.
+        """
+        key = f"economics.{key}" if key in _AMOUNTS else key
+        return switch_loaded(self, key, low=low, high=high, link_gain=link_gain, progress=progress)
+
+    @_method
+    def attributes(self, *, orders: int = ORDERS, progress: Progress | None = None) -> AttributesResult:
+        """Play with and without each quasi-identifier, and compute its Shapley share.
+
+        Parameters
+        ----------
+        orders : int
+            Number of orders drawn if there are more than 10 columns.
+        progress : callable, optional
+            As in `run`.
+        """
+        return attributes_loaded(self, orders=orders, progress=progress)
+
+    def _key(self, name: str) -> str:
+        """Return the key path of a parameter name."""
+        if name in _AMOUNTS:
+            return f"economics.{name}"
+        if name == "policies":
+            return f"{kind_of(self.scenario).decider or 'publisher'}.policies"
+        if "__" in name:
+            return name.replace("__", ".")
+        if name not in type(self.scenario).model_fields:
+            raise InputError(
+                "no such parameter", source=SOURCE, where=name, hint=nearest(name, _AMOUNTS),
+                expected=f"{listed(_AMOUNTS)}, a section, or a key of a scenario with __ in place of dots",
+            )  # fmt: skip
+        return name
+
+    def _uncertain(self, ranges: Mapping[str, Any]) -> Self:
+        """Return the scenario with uncertain parameters, in place of its own if there are any."""
+        if not ranges:
+            return self
+        parameters = {key: _distribution(key, each) for key, each in ranges.items()}
+        samples = self.content.get("uncertainty", {}).get("samples")
+        return self.with_(uncertainty={"parameters": parameters, "samples": samples})
+
+    def _executor(
+        self, name: str, workers: int | None = None, scheduler: str | None = None, timeout: float | None = None
+    ) -> Executor:
+        """Return the executor; this process for user-defined objects, which others may be unable to import."""
+        used = executor_named(name, workers=workers, scheduler=scheduler, timeout=timeout)
+        alone = self.given and name == "auto" and workers is None and timeout is None
+        return SerialExecutor() if alone else used
+
+
+def run(
+    scenario: str | Path,
+    *,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Run a scenario.
+
+    Parameters
+    ----------
+    scenario : str or Path
+        Name of a bundled scenario, such as ``"wan2015"``, or a TOML file.
+    overrides : mapping of str to object, optional
+        Values by key path that replace the scenario's, such as ``{"economics.loss": 600}``.
+    seed : int, optional
+        Seed of all random draws; the scenario's if not given.
+    allow_code : bool
+        Whether modules that the scenario names as adversary or policy may run.
+    progress : callable, optional
+        Callback with three arguments: current activity, amount done and total amount.
+
+    Raises
+    ------
+    InputError
+        If the scenario or a file it names cannot be used.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> result = reidsim.run("wan2015", overrides={"economics.loss": 600})  # doctest: +SKIP
+    >>> result.summary["publisher_payoff"]  # doctest: +SKIP
+    """
+    return Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code).run(progress=progress)
+
+
+def run_batch(
+    scenario: str | Path,
+    *,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+    folder: str | Path | None = None,
+    **options: Any,
+) -> RunResult:
+    """Run every point and replication of a scenario.
+
+    Parameters
+    ----------
+    scenario, overrides, seed, allow_code
+        As in `run`.
+    folder, **options
+        As in `Scenario.batch`.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> sweep = {"sweep.values": {"economics.loss": [100, 300, 600]}}
+    >>> result = reidsim.run_batch("wan2015", overrides=sweep, executor="processes", folder="out")  # doctest: +SKIP
+    >>> result.statistics  # doctest: +SKIP
+    """
+    return Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code).batch(folder, **options)
+
+
+def cross_play(
+    scenario: str | Path,
+    *,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+    **options: Any,
+) -> CrossPlayResult:
+    """Play every defender against every adversary of a scenario, at every point and replication.
+
+    Parameters
+    ----------
+    scenario, overrides, seed, allow_code
+        As in `run`.
+    **options
+        As in `Scenario.cross_play`.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.cross_play("wan2015").matrix("regret")  # doctest: +SKIP
+    >>> prices = {"sweep.values": {"economics.loss": [100, 300, 600]}}
+    >>> reidsim.cross_play("wan2015", overrides=prices, folder="played").worst_cases  # doctest: +SKIP
+    """
+    loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
+    return loaded.cross_play(**options)
+
+
+def stress(
+    scenario: str | Path,
+    *,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+    **options: Any,
+) -> StressResult:
+    """Compute the effects of a scenario's uncertain parameters on the decision.
+
+    Parameters
+    ----------
+    scenario, overrides, seed, allow_code
+        As in `run`. The scenario has a section ``stress``, ``uncertainty`` or both.
+    **options
+        As in `Scenario.stress`.
+    """
+    return Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code).stress(**options)
+
+
+def _require_columns(records: pd.DataFrame, hierarchies: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+    known = tuple(map(str, records.columns))
+    for name in hierarchies:
+        section = attributes.get(name, {})
+        if not section.get("draw"):
+            column = section.get("column", name)
+            require_among("no such column", (column,), known, source=SOURCE, where="hierarchies", shown=20)
+
+
+def _refuse_twice(before: Any, plain: Any, key: str) -> None:
+    """Refuse a value that two arguments give."""
+    if before is None:
+        return
+    if isinstance(before, Mapping) and isinstance(plain, Mapping):
+        for name, value in plain.items():
+            _refuse_twice(before.get(name), value, f"{key}.{name}")
+        return
+    raise InputError("given twice", source=SOURCE, where=key, found=plain, expected="one value")
+
+
+def _several(name: str, values: Any) -> Any:
+    if isinstance(values, str | Mapping) or not hasattr(values, "__iter__"):
+        raise InputError("not values", source=SOURCE, where=name, found=values,
+                         expected="a list, a range or an array")  # fmt: skip
+    return values
+
+
+def _distribution(key: str, given: Any) -> Any:
+    if isinstance(given, Mapping):
+        return given
+    if key == WHO_COMES:
+        return {"distribution": "discrete", "values": _several(key, given)}
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise InputError("not a range", source=SOURCE, where=key, found=given,
+                         expected="the lowest and the highest value, such as (100, 500)") from None  # fmt: skip
+    return {"distribution": "uniform", "low": low, "high": high}
+
+
+def _require_folder(folder: str | Path | None, goes_on: bool) -> None:
+    if goes_on and folder is None:
+        raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")

@@ -1,0 +1,434 @@
+"""Scenarios built from tables and objects in memory, changed, saved and run."""
+
+import pickle
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import cases
+
+import reidsim
+
+RNG = np.random.default_rng(3)
+PEOPLE = pd.DataFrame({"age": RNG.integers(20, 50, 60), "sex": RNG.choice(["F", "M"], 60)})
+PATIENTS = PEOPLE.sample(12, random_state=1).assign(worth=np.arange(12) * 10.0)
+LEVELS = pd.DataFrame([[str(age), f"{age // 10 * 10}s", "*"] for age in range(20, 50)])
+RULES = {"age": reidsim.intervals(5, 15), "sex": "suppress"}
+ECONOMICS = {"benefit": 100, "loss": 150, "gain": 60, "cost": 12}
+SEQUENTIAL = {
+    "planner": "fmdp",
+    "sequential": {"penalty": 20, "access_cost": 1, "belief": "unknown", "registry": PEOPLE.iloc[:40]},
+}
+
+
+def scenario_of(economics=None, **changes):
+    given = {"population": PEOPLE, "hierarchies": RULES, **changes}
+    return reidsim.Scenario.from_frames(PATIENTS, economics={**ECONOMICS, **(economics or {})}, **given)
+
+
+class Half:
+    """Releases every other record unchanged and suppresses the others."""
+
+    name = "half"
+
+    def choose(self, game):
+        return np.where(np.arange(game.n_records) % 2, game.space.size - 1, 0)
+
+
+class OneShotAgain:
+    """The one-shot adversary, implemented again."""
+
+    def __init__(self, gain=60.0, cost=12.0):
+        self.gain, self.cost = gain, cost
+
+    def respond(self, linkage, rows=None):
+        success, believed = 1 / linkage.group_sizes, 1 / linkage.believed_group_sizes
+        attacks = self.gain * believed > self.cost * (1 + 1e-12)
+        payoff = np.where(attacks, self.gain * success - self.cost, 0.0)
+        return reidsim.Response(attacks, success, believed, payoff, attacks.astype(float), gain=self.gain)
+
+
+# Saving and loading.
+
+STUDIES = {
+    "rules": {},
+    "table of levels": {"hierarchies": {"age": LEVELS, "sex": "suppress"}},
+    "further keys": {"attributes": {"age": {"in_loss": False}}, "beliefs": {"cost": 1}},
+    "costless": {"hierarchies": {"age": reidsim.intervals(5, 15, costless_levels=[1], suppress=False)}},
+    "table unit": {"unit": "table", "economics": {"columns": {"gain": "worth"}}},
+    "prosecutor": {"population": None},
+    "counted people": {"population": reidsim.Population.from_frame(PEOPLE.assign(n=2.5), "n")},
+    "sequential": {"adversary": SEQUENTIAL},
+    "several": {"adversaries": {"a": {"weight": 0.5, "gain": 25}, "b": {"weight": 0.5, **SEQUENTIAL}}},
+}
+
+
+@pytest.mark.parametrize("changes", STUDIES.values(), ids=STUDIES)
+def test_a_written_scenario_is_the_same_study_with_the_same_results(changes, tmp_path):
+    scenario = scenario_of(**changes)
+    scenario.to_toml(tmp_path / "mine.toml")
+    loaded = reidsim.Scenario.load(tmp_path / "mine.toml")
+    assert loaded == scenario
+    assert loaded.build().fingerprint == scenario.build().fingerprint
+    result = scenario.run()
+    pd.testing.assert_frame_equal(loaded.run().summary, result.summary)
+    pd.testing.assert_frame_equal(loaded.run().records, result.records)
+
+
+def test_a_scenario_of_tables_is_that_of_a_file_written_by_hand(tmp_path):
+    PATIENTS.to_csv(tmp_path / "patients.csv", index=False)
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "people.toml").write_text(
+        'kind = "counts"\nfile = "people.csv"\ncolumns = { age = "age", sex = "sex" }\n'
+    )
+    (tmp_path / "hand.toml").write_text(
+        """
+        release.path = "patients.csv"
+        population.recipe = "people.toml"
+        attributes.age.hierarchy = { rule = "intervals", widths = [5, 15] }
+        attributes.sex.hierarchy = { rule = "suppress" }
+        economics = { benefit = 100, loss = 150, gain = 60, cost = 12 }
+        """
+    )
+    hand, memory = reidsim.Scenario.load(tmp_path / "hand.toml"), scenario_of()
+    assert hand.build().fingerprint == memory.build().fingerprint
+    pd.testing.assert_frame_equal(hand.run().records, memory.run().records)
+    of_files = reidsim.Scenario.from_frames(
+        tmp_path / "patients.csv", population=tmp_path / "people.toml", hierarchies=RULES, economics=ECONOMICS
+    )
+    assert of_files == hand
+
+
+LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=4)
+
+
+@given(
+    labels=st.lists(LABELS, min_size=2, max_size=6, unique=True),
+    name=LABELS.filter(lambda text: text not in ("record", "policy", "strategy", "attacked", "utility")),
+    counts=st.lists(st.integers(1, 5), min_size=6, max_size=6),
+)
+def test_any_labels_are_written_and_read_unchanged(labels, name, counts, tmp_path_factory):
+    people = pd.DataFrame({name: labels, "how many": counts[: len(labels)]})
+    scenario = reidsim.Scenario.from_frames(
+        people[[name]],
+        population=reidsim.Population.from_frame(people, "how many"),
+        hierarchies={name: "suppress"},
+        economics=ECONOMICS,
+    )
+    path = tmp_path_factory.mktemp("written") / "mine.toml"
+    scenario.to_toml(path)
+    assert reidsim.Scenario.load(path).build().fingerprint == scenario.build().fingerprint
+
+
+@pytest.mark.parametrize("name", ["wan2015", "wan2021", "xia2021", "dynamic-release", "guo2023"])
+def test_bundled_scenarios_are_equal_after_saving(name, tmp_path):
+    scenario = reidsim.Scenario.load(name)
+    assert reidsim.Scenario.load(scenario.to_toml()) == scenario == reidsim.Scenario.load(scenario.content | {})
+    scenario.to_toml(tmp_path / "copy.toml")
+    assert reidsim.Scenario.load(tmp_path / "copy.toml") == scenario
+    assert scenario.with_(seed=scenario.scenario.seed + 1) != scenario
+
+
+def test_scenarios_are_equal_by_content():
+    scenario = scenario_of(seed=3)
+    assert scenario == scenario_of(seed=3, name="other")
+    assert scenario == pickle.loads(pickle.dumps(scenario))  # noqa: S301 - our own data
+    assert scenario != scenario_of(seed=4)
+    amounts = reidsim.Scenario.from_frames(PATIENTS, population=PEOPLE, hierarchies=RULES, seed=3, **ECONOMICS)
+    assert scenario == amounts
+    assert scenario != reidsim.Scenario.from_frames(
+        PATIENTS.assign(age=20), population=PEOPLE, hierarchies=RULES, economics=ECONOMICS, seed=3
+    )
+    assert scenario.with_(loss=600) == scenario_of(economics={"loss": 600}, seed=3)
+    assert scenario.with_(loss=600).with_({"economics.loss": 150}) == scenario
+    assert scenario != 3
+
+
+def test_a_scenario_extends_another_as_a_file_does():
+    dear = reidsim.Scenario.load({"extends": "wan2015", "economics": {"loss": 600}})
+    assert dear == reidsim.Scenario.load("wan2015").with_(loss=600)
+
+
+def test_tables_are_copied_when_a_scenario_is_made():
+    frame = PATIENTS.copy()
+    scenario = reidsim.Scenario.from_frames(frame, population=PEOPLE, hierarchies=RULES, economics=ECONOMICS)
+    before = scenario.build().fingerprint
+    frame["age"] = 20
+    assert scenario.build().fingerprint == before == scenario_of().build().fingerprint
+    replaced = scenario.with_(release__path=frame)
+    assert replaced.build().fingerprint != before
+    assert replaced == reidsim.Scenario.load(replaced.to_toml())
+
+
+def test_values_are_shown_and_replaced():
+    scenario = scenario_of()
+    assert repr(scenario) == "Scenario('scenario': )"
+    assert "12 records" in scenario.check()
+    assert repr(scenario.with_(policies=["basic"]).run()) == "RunResult('scenario': basic)"
+    assert scenario.with_(seed=5).run().manifest["seed"] == 5
+    changed = scenario.with_(safe_harbor={"age": "age"}, policies=["safe-harbor"], beliefs__cost=1)
+    assert changed.scenario.beliefs.cost == 1
+    assert changed.run().summary.index.tolist() == ["safe-harbor"]
+
+
+def test_nothing_is_overwritten(tmp_path):
+    scenario_of().to_toml(tmp_path / "mine.toml")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(reidsim.InputError, match="exists already"):
+        scenario_of(economics={"loss": 1}).to_toml(tmp_path / "mine.toml")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+# Running.
+
+
+def test_a_sweep_runs_at_each_value(tmp_path):
+    scenario = scenario_of(policies=["basic"])
+    swept = scenario.sweep(loss=[0, 300], cost=np.array([1, 12])).summary["publisher_payoff"]
+    for loss, cost in ((0, 1), (0, 12), (300, 1), (300, 12)):
+        payoff = scenario.with_(loss=loss, cost=cost).run().summary["publisher_payoff"]
+        np.testing.assert_allclose(swept.loc[loss, cost][payoff.index], payoff, rtol=1e-12)
+    in_turn = scenario.sweep({"economics.loss": [0, 300]}, cost=[1, 12], one_at_a_time=True).summary
+    assert sorted(in_turn.index.droplevel("policy")) == [(0, 12), (150, 1), (150, 12), (300, 12)]
+    several = scenario.with_(adversaries={"a": {"weight": 0.5}, "b": {"weight": 0.5, "cost": 30}})
+    runs = several.sweep(adversaries__b__cost=[30, 1]).runs.set_index("adversaries.b.cost")
+    assert runs.loc[30, "publisher_payoff"] == pytest.approx(several.run().runs["publisher_payoff"].item(), rel=1e-12)
+    stored = scenario.with_(replications=2).batch(tmp_path / "out", workers=1)
+    assert len(stored.runs) == 2
+    resumed = scenario.with_(replications=2).batch(tmp_path / "out", resume=True)
+    pd.testing.assert_frame_equal(resumed.runs, stored.runs)
+
+
+def test_studies_of_a_scenario_run_from_python():
+    scenario = scenario_of(policies=["basic", "no-attack"], stress={"robustness": {"samples": 4}})
+    robustness = scenario.stress(loss=(100, 500)).tables["robustness"]
+    assert set(robustness["policy"]) >= {"basic", "no-attack"}
+    played = scenario.rounds(2, remembers=False)
+    assert played.manifest["content"]["agents"] == {"rounds": 2, "remembers": False}
+    assert scenario.switch("loss").own == 150
+    assert set(scenario.attributes().table["attribute"]) == {"age", "sex"}
+    matrix = scenario.cross_play(equilibrium=True).matrix("publisher_payoff")
+    assert {"one-shot", "fmdp"} <= set(matrix.columns)
+
+
+RANDOM = {"planner": "random", "rate": 0.25}
+PLAYED = [{"planner": "always"}, {"planner": "never"}, RANDOM, OneShotAgain, OneShotAgain()]
+
+
+@pytest.mark.parametrize("adversary", cases(PLAYED, [RANDOM, PLAYED[-1]]))
+def test_run_and_cross_play_agree_on_any_adversary(adversary):
+    gain = {"gain": None} if adversary == {"planner": "never"} else {}
+    scenario = scenario_of(gain, adversary=adversary, policies=["basic", "no-attack", Half()])
+    summary = scenario.run().summary
+    crossed = scenario.cross_play(attack_rate=0.25)
+    own = crossed.manifest["own_adversary"]
+    rows = crossed.table[(crossed.table["adversary"] == own) & crossed.table["plans_against"].isin(["", own])]
+    found = rows.set_index("defender")
+    for policy in ("basic", "no-attack", "half"):
+        for measure in ("publisher_payoff", "adversary_payoff", "utility", "risk"):
+            assert found.loc[policy, measure] == pytest.approx(summary.loc[policy, measure], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
+def test_payoffs_of_a_random_adversary_are_a_mean_of_always_and_never(rate):
+    def payoff(**adversary):
+        gain = {"gain": None} if adversary["planner"] == "never" else {}
+        summary = scenario_of(gain, adversary=adversary, policies=["no-protection"]).run().summary
+        return summary.loc["no-protection", ["publisher_payoff", "adversary_payoff"]].astype(float)
+
+    mean = rate * payoff(planner="always") + (1 - rate) * payoff(planner="never")
+    np.testing.assert_allclose(payoff(planner="random", rate=rate), mean, rtol=1e-12)
+
+
+# User-defined objects.
+
+
+@pytest.mark.parametrize("adversary", [OneShotAgain, OneShotAgain()], ids=["class", "object"])
+def test_a_user_defined_adversary_has_the_results_of_the_same_planner(adversary):
+    own, known = scenario_of(adversary=adversary), scenario_of()
+    pd.testing.assert_frame_equal(own.run().records, known.run().records)
+    types = {"theirs": {"weight": 0.5, "planner": adversary}, "plain": {"weight": 0.5}}
+    plain = {"theirs": {"weight": 0.5}, "plain": {"weight": 0.5}}
+    pd.testing.assert_frame_equal(
+        scenario_of(adversaries=types).run().summary, scenario_of(adversaries=plain).run().summary
+    )
+
+
+def test_a_class_is_called_with_the_gain_and_cost_of_each_point():
+    values = {"cost": [1, 12], "gain": [30, 60]}
+    own, known = scenario_of(adversary=OneShotAgain).sweep(**values), scenario_of().sweep(**values)
+    pd.testing.assert_frame_equal(own.summary, known.summary)
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+def test_payoffs_of_a_user_defined_policy_follow_from_its_strategies(unit):
+    scenario = scenario_of(unit=unit, policies=["suppress-all", Half(), "no-protection"])
+    result = scenario.run()
+    assert result.summary.index.tolist() == ["suppress-all", "half", "no-protection"]
+    by_policy = result.records.pivot(index="record", columns="policy", values="publisher_payoff")
+    kept = np.isclose(by_policy["half"], by_policy["no-protection"])
+    assert (kept | np.isclose(by_policy["half"], by_policy["suppress-all"])).all()
+    assert "half" in set(scenario.sweep(benefit=[50, 100]).runs["policy"])
+    stressed = scenario.with_(stress={"robustness": {"samples": 2}}).stress(loss=(100, 500))
+    assert "half" in set(stressed.tables["robustness"]["policy"])
+
+
+def test_user_defined_objects_of_modules_are_written_by_reference(tmp_path, monkeypatch):
+    module = types.ModuleType("clinic_parts")
+    module.half, module.again = Half(), type("again", (OneShotAgain,), {"__module__": "clinic_parts"})
+    monkeypatch.setattr(Half, "__module__", "clinic_parts")
+    monkeypatch.setitem(sys.modules, "clinic_parts", module)
+    scenario = scenario_of(adversary=module.again, policies=["basic", module.half])
+    text = scenario.to_toml()
+    assert 'planner = "clinic_parts:again"' in text
+    assert 'policies = ["basic", "clinic_parts:half"]' in text
+    assert reidsim.Scenario.load(text, allow_code=True) == scenario
+    for unnamed in ({"policies": [Half()]}, {"adversary": OneShotAgain()}):
+        with pytest.raises(reidsim.InputError, match=r"^Scenario: .*: a scenario file cannot name this"):
+            scenario_of(**unnamed).to_toml(tmp_path / "mine.toml")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Tables of other kinds of scenario.
+
+MEN = pd.DataFrame({"DYS393": [12, 13, 13, 14, 12, 13], "surname": list("ABBCAC")})
+REGISTRY = pd.DataFrame({"age": [30, 31, 32, 30, 31, 33], "surname": MEN["surname"]})
+MASKING = {
+    "game": "masking",
+    "resources": {
+        "genealogy": {"file": MEN, "attributes": ["surname", "DYS393"]},
+        "registry": {"file": REGISTRY, "attributes": ["age", "surname"], "holds": "targets"},
+    },
+    "subjects": {"attributes": ["age", "DYS393"], "weights": "uniform"},
+    "adversary": {
+        "stages": [
+            {
+                "stage": "infer-surname", "resource": "genealogy",
+                "mutation_rates": pd.DataFrame({"locus": ["DYS393"], "mutation_rate": [0.00076]}),
+            },
+            {"stage": "identify", "resource": "registry", "on": ["age", "surname"]},
+        ]
+    },
+    "policies": ["no-protection", "masking"],
+}  # fmt: skip
+CASES = PATIENTS[["age", "sex"]].assign(day=[1] * 6 + [2] * 6)
+PEDIGREE = pd.DataFrame({"person": list("abc"), "father": ["", "", "a"], "mother": ["", "", "b"]})
+KNOWLEDGE = """
+[[sources]]
+kind = "groups"
+name = "all"
+[[sources.profile]]
+presence = 1.0
+[[sources.profile.groups]]
+attributes = ["age", "sex"]
+"""
+KINDS = {
+    "masking": (pd.concat([MEN, REGISTRY[["age"]]], axis=1).head(3), {**MASKING, "economics": ECONOMICS}),
+    "risk": (
+        PATIENTS, {
+            "game": "risk", "release": {"attributes": ["age", "sex"]}, "population": PEOPLE,
+            "trees": {"age": {"file": LEVELS[LEVELS[0].isin(set(PEOPLE["age"].astype(str)))]}},
+            "uniqueness": {"method": "known"},
+            "knowledge": {"all": "all.toml"},
+        },
+    ),
+    "dynamic": (
+        CASES, {
+            "game": "dynamic", "release": {"period": "day"}, "voters": {"recipe": PEOPLE}, "hierarchies": RULES,
+            "economics": ECONOMICS, "policies": ["basic"],
+        },
+    ),
+    "participation": (PEDIGREE, {"game": "participation", "subjects": {"benefit": 30, "services": 20, "harm": 100}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_in_memory_replace_the_files_of_every_kind(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "all.toml").write_text(KNOWLEDGE)
+    records, changes = KINDS[kind]
+    scenario = reidsim.Scenario.from_frames(records, **changes)
+    result = scenario.run()
+    assert len(result.summary)
+    scenario.to_toml(tmp_path / "mine.toml")
+    loaded = reidsim.Scenario.load(tmp_path / "mine.toml")
+    assert loaded == scenario
+    pd.testing.assert_frame_equal(loaded.run().summary, result.summary)
+
+
+# Errors.
+
+
+class NoStrategies:
+    name = "none"
+
+    def choose(self, game):
+        return np.full(game.n_records, game.space.size)
+
+
+class TooFew:
+    name = "few"
+
+    def choose(self, game):
+        return [0]
+
+
+def other(records, **changes):
+    return reidsim.Scenario.from_frames(records, **{"hierarchies": RULES, "economics": ECONOMICS, **changes})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: scenario_of({"loss": -1}), "^Scenario: economics.loss: value not allowed; found -1"),
+        (lambda: scenario_of({"benefit": [1, 2]}), r"^Scenario: economics.benefit: wrong type \(list\)"),
+        (lambda: scenario_of({"columns": {"gain": "wort"}}).run(), "release.csv: .*'wort'"),
+        (lambda: scenario_of(adversary={"planner": "fmdp", "sequential": {"discount": 2}}), "adversary.*discount"),
+        (lambda: scenario_of(adversary=3), r"^Scenario: adversary.planner: .*found 3.*respond\(linkage, rows\)"),
+        (lambda: scenario_of(adversary={"rate": 0.5}), "^Scenario: adversary.rate: "),
+        (lambda: scenario_of(adversaries={"x": 3}), "^Scenario: adversaries.x.planner: .*found 3"),
+        (lambda: scenario_of(adversaries={"x": {"weight": 0.5}}), "adversaries: weights .* do not sum to 1"),
+        (lambda: scenario_of(unit="tables"), "^Scenario: publisher.unit: value not allowed.*'table'"),
+        (lambda: scenario_of(policies=["basc"]), "^Scenario: publisher.policies.*did you mean 'basic'"),
+        (lambda: scenario_of(policies=[7]), r"^Scenario: publisher.policies: .*found 7.*choose\(game\)"),
+        (lambda: scenario_of(policies=[Half(), Half()]), "policies: two objects have the same name; found 'half'"),
+        (lambda: scenario_of(policies=[NoStrategies()]).run(), "^policy 'none': choose: no such release; found 8"),
+        (lambda: scenario_of(policies=[TooFew()]).run(), "^policy 'few': choose: not a release for each record"),
+        (lambda: scenario_of(belief={"cost": 1}), "^Scenario: belief: unknown key.*did you mean 'beliefs'"),
+        (lambda: scenario_of(beliefs={"cots": 1}), "^Scenario: beliefs.cots: unknown key"),
+        (lambda: scenario_of(publisher={"policies": ["basic"]}, policies=["basic"]), "publisher.policies: given twice"),
+        (lambda: scenario_of(loss=3), "^Scenario: economics.loss: given twice; found 3"),
+        (lambda: scenario_of(release={"path": "x.csv"}), "^Scenario: release.path: given twice"),
+        (lambda: scenario_of(publisher={"k": 3}), "^Scenario: publisher.k: the key has no effect"),
+        (lambda: scenario_of(title=Half()), "^Scenario: title: value not allowed"),
+        (lambda: scenario_of(hierarchies={"age": reidsim.intervals(5, 7)}).run(), "hierarchy: widths: intervals"),
+        (lambda: scenario_of(name="a/b"), "argument 'name': not a name"),
+        (lambda: scenario_of(game="tabels"), "game: .*did you mean 'tables'"),
+        (lambda: scenario_of().with_(los=1), "^Scenario: los: no such parameter.*did you mean 'loss'"),
+        (lambda: scenario_of().with_(loss=-1), "^Scenario: economics.loss: value not allowed; found -1"),
+        (lambda: scenario_of().with_(publisher__safe_class="above", policies=["basic"]), "safe_class: nothing reads"),
+        (lambda: scenario_of().sweep(), "^Scenario: nothing to sweep"),
+        (lambda: scenario_of().sweep(loss=1), "^Scenario: loss: not values; found 1"),
+        (lambda: scenario_of().sweep(loss=[1, -1]), "^Scenario: point 1: economics.loss: value not allowed; found -1"),
+        (lambda: scenario_of().batch(resume=True), "^folder: no folder to resume from"),
+        (lambda: scenario_of().stress(), "nothing is uncertain|no uncertain|uncertainty"),
+        (lambda: scenario_of().stress(loss=3), "^Scenario: economics.loss: not a range; found 3"),
+        (lambda: other([1]), "^Scenario: records: not a table; found 'list'"),
+        (lambda: other(PATIENTS, hierarchies={"agee": "suppress"}), "^Scenario: hierarchies: no such column.*'age'"),
+        (lambda: other(PATIENTS, hierarchies={"age": 5}), "^Scenario: attributes.age.hierarchy: not a hierarchy"),
+        (lambda: other(PATIENTS.assign(age=99), population=PEOPLE).run(), "release.csv: row 1, column 'age'.*'99'"),
+        (lambda: other(PATIENTS, population=PEOPLE.assign(age=None)), "^population: row 1, column 'age': value missi"),
+        (lambda: reidsim.Scenario.load("economics = 3\n"), "^scenario: release: key missing"),
+        (lambda: reidsim.Scenario.load("wan2015", {"economics.los": 1}), "^overrides: economics.los: unknown key"),
+        (lambda: reidsim.intervals(1), r"^intervals: widths\[0\]: value not allowed; found 1"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_argument(make, message):
+    with pytest.raises(reidsim.InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    assert "/reidsim-" not in str(caught.value)
