@@ -107,7 +107,7 @@ def write_shared(
         found = read_back(shared, table)
         found.people.require_few(shared.kept.max_singled_out)
         if not accept_risk:
-            limit.require(found.risk, shared.policy)
+            limit.require(found.risk, shared.policy, run.content)
             require_limits(found.inferred, shared)
         sidecars.append(sealed({**facts, **found.facts(limit)}))
         return (json.dumps(sidecars[0], indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -5,10 +5,14 @@ The limit applies to the risk of a record, and to the risk of a person who is lo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reidsim.errors import InputError, listed
+from reidsim.overrides import merged
+from reidsim.scenarios.registry import kind_of_content
+from reidsim.validation import validated
 
 # Threshold of the European Medicines Agency and of Health Canada for files that are made public.
 USUAL_LIMIT = 1 / 11
@@ -74,8 +78,15 @@ class Limit:
         """Return whether the risks of records and people are within the limit."""
         return risk.highest <= self.value * (1 + _ROUNDING)
 
-    def require(self, risk: FileRisk, policy: str) -> None:
+    def require(self, risk: FileRisk, policy: str, content: Mapping[str, Any]) -> None:
         """Check that the risks of records and people are within the limit.
+
+        Parameters
+        ----------
+        risk : FileRisk
+        policy : str
+        content : mapping
+            The scenario as plain data; the message names ``adversary.direction`` only if the scenario can set it.
 
         Raises
         ------
@@ -86,7 +97,9 @@ class Limit:
             return
         of_person = risk.person > risk.record
         unit = "a person searched for in the file" if of_person else "a record"
-        protects = '; set adversary.direction = "both" to protect people also with no-attack' * of_person
+        protects = ""
+        if of_person and _may_search_for_people(content):
+            protects = '; set adversary.direction = "both" to protect people also with no-attack'
         if risk.known:
             unit += f" for an adversary who knows {listed(risk.known)}"
             protects += "; declare kept columns that no outsider knows with --unknown-to-outsiders"
@@ -96,6 +109,18 @@ class Limit:
             expected=f"at most {odds(self.value)} ({self.reason})",
             hint=f"raise --max-risk, or write the file anyway with --accept-risk{protects}",
         )
+
+
+def _may_search_for_people(content: Mapping[str, Any]) -> bool:
+    """Return whether the adversary does not search for people yet, and may in this scenario."""
+    searching = merged(content, {"adversary": {"direction": "both"}})
+    if searching == content:
+        return False
+    try:
+        validated(kind_of_content(content).schema, searching, "scenario")
+    except InputError:
+        return False
+    return True
 
 
 def limit_of(max_risk: float | None) -> Limit:
