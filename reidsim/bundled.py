@@ -66,7 +66,8 @@ def bundled_titles() -> dict[str, dict[str, str]]:
 def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | None = None) -> Path:
     """Return the path of a TOML file, given its path or bundled name.
 
-    A relative path is relative to `base`, if given.
+    Text with a slash, or with the ending ``.toml`` or ``.parquet``, is a path, relative to `base` if given. Other text
+    is the name of a bundled file in `folder`. `kind` names the kind of file in messages.
 
     Raises
     ------

@@ -246,7 +246,10 @@ def refuse_rows(
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:
-    """Join names for an error message; show at most `limit` names."""
+    """Join names for an error message.
+
+    Of more than `limit` names, only the first ones and their total number are shown.
+    """
     items = [str(name) for name in names]
     shown = ", ".join(items[:limit])
     return shown if len(items) <= limit else f"{shown}, ... ({len(items)} in all)"
@@ -267,6 +270,7 @@ def refuse_first(*cases: Case) -> None:
     Raises
     ------
     InputError
+        If a condition is true.
     """
     for holds, problem, where, found, expected in cases:
         if holds:

@@ -16,6 +16,8 @@ _MOST_SIGNS = 40
 def plain_name(name: str, taken: Container[str] = ()) -> str:
     """Return a safe file name: characters except letters, digits, - and _ become -.
 
+    Only the first 40 characters are used; an empty name becomes ``-``.
+
     Parameters
     ----------
     name : str

@@ -17,6 +17,7 @@ from reidsim.memory import free_memory, require_memory
 _TEXT_COPIES, _PARQUET_COPIES, _WORKBOOK_COPIES = 6, 4, 4
 # Memory of a Parquet cell that is read as text, besides its content, bytes.
 _CELL_BYTES = 24
+# Number of bytes after which memory is checked again while a file is read.
 _CHUNK = 16 * 2**20
 
 
@@ -58,11 +59,13 @@ def read_within_memory(file: IO[bytes], path: Path) -> bytes:
 def require_workbook_fits(path: Path) -> None:
     """Refuse a workbook whose declared content exceeds free memory.
 
-    A workbook is a zip archive, which declares the size of its parts.
+    A workbook is a zip archive, which declares the size of its parts. A damaged archive passes; reading it reports the
+    damage.
 
     Raises
     ------
     InputError
+        If the content is too large.
     """
     declared = 0
     # Damaged archives pass here; reading them reports the damage.
@@ -74,6 +77,8 @@ def require_workbook_fits(path: Path) -> None:
 def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> None:
     """Refuse a Parquet file that is a device or declares content beyond free memory.
 
+    A damaged file passes; reading it reports the damage.
+
     Parameters
     ----------
     path : Path
@@ -83,6 +88,7 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
     Raises
     ------
     InputError
+        If the file is a device, or the content of the columns is too large.
     """
     # Import here: every command reads TOML files through this module, but few commands read Parquet.
     import pyarrow as pa

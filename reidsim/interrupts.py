@@ -61,7 +61,10 @@ def stop_if_interrupted() -> None:
 
 
 def tell_kept(what: str) -> None:
-    """Record a description of the results that remain after an interrupt."""
+    """Record a description of the results that remain after an interrupt.
+
+    It replaces an earlier description and becomes part of `message`.
+    """
     _kept[:] = [what]
 
 

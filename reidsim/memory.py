@@ -17,10 +17,9 @@ _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 def free_memory(root: Path = Path("/")) -> int | None:
     """Return the memory that this process can still allocate, in bytes.
 
-    The result is None if the system does not report it.
-
-    It is the minimum of the computer's available memory, the limit of the address space (``ulimit -v``) and the limits
-    of the process's control groups, as in containers and job schedulers.
+    It is the minimum of the computer's available memory, the unused part of the limit of the address space
+    (``ulimit -v``) and the unused parts of the limits of the process's control groups, as in containers and job
+    schedulers. The result is None if the system reports none of them.
 
     Parameters
     ----------
@@ -38,7 +37,10 @@ def free_memory(root: Path = Path("/")) -> int | None:
 
 
 def address_limit(root: Path = Path("/")) -> int | None:
-    """Return the limit of the address space (``ulimit -v``) in bytes, or None."""
+    """Return the limit of the address space (``ulimit -v``) in bytes.
+
+    None if there is no limit, or the system does not report it.
+    """
     allowed = re.search(r"^Max address space +(\d+)", _text(root / "proc/self/limits"), re.MULTILINE)
     return None if allowed is None else int(allowed[1])
 
@@ -53,6 +55,8 @@ def require_memory(
     free: int | None = None,
 ) -> None:
     """Refuse work that needs more than free memory, before its allocation.
+
+    All work passes if the system does not report its free memory.
 
     Parameters
     ----------

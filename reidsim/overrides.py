@@ -43,7 +43,7 @@ def parse_override(text: str) -> tuple[str, object]:
 def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
     """Replace values of plain data in place, by key path.
 
-    The entries of a list have the keys 0, 1, ...
+    Missing keys and sections are added. The entries of a list have the keys 0, 1, ...; no entry can be added.
 
     Raises
     ------

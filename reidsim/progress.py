@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+# Delay before the bar appears, so that quick work shows none.
 _PATIENCE_SECONDS = 0.6
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -40,8 +41,8 @@ class DelayedProgress:
     """A progress bar for each task, shown after a delay.
 
     Nothing is shown if the console is neither a terminal nor a notebook. A single-step task has a bar that moves to and
-    fro, and its line disappears with the next task. Lines of tasks that started within a step disappear with the next
-    step.
+    fro, and its line disappears with the next task. Tasks that started during a step of another task are parts of this
+    step; their lines disappear when the other task completes the step.
 
     Parameters
     ----------

@@ -44,7 +44,8 @@ def draw_binomial(rng: np.random.Generator, number: ArrayLike, probability: Arra
     Returns
     -------
     ndarray of int64
-        Counts, in the shape to which the arguments broadcast. Neighbours with equal arguments take only a few steps.
+        Counts, in the shape to which the arguments broadcast. Neighbours with equal arguments share the computation of
+        the distribution, which makes their draws fast.
 
     Raises
     ------

@@ -308,7 +308,9 @@ def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--e
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
     """Return the delimiter that splits a file's first two lines into most columns.
 
-    Candidates are `DELIMITERS`. For unreadable files, the result is a comma, because reading them reports the reason.
+    Candidates are `DELIMITERS`; a delimiter that splits both lines into equally many columns has priority. Empty lines
+    and lines that begin with ``#`` do not count. For unreadable files, the result is a comma, because reading them
+    reports the reason.
 
     Parameters
     ----------
@@ -342,7 +344,10 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
 
 
 def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
-    """Return a line of delimited text, with quotation marks around cells if needed."""
+    """Return a line of delimited text with its line end.
+
+    Cells with delimiters, quotation marks or line breaks are in quotation marks, and so is a single empty cell.
+    """
     special = re.compile(f'[{re.escape(delimiter)}"\r\n]')
     quoted = ['"' + cell.replace('"', '""') + '"' if special.search(cell) else cell for cell in cells]
     # A line without any character would not count as a row.

@@ -18,7 +18,7 @@ _is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """Use one thread inside the context, if other processes use the other cores."""
+    """Use one thread inside the context, so that other processes can use other cores."""
     before = _is_alone.set(True)
     try:
         yield
@@ -35,7 +35,11 @@ def available_threads() -> int:
 
 
 def done_in_threads(work: Callable[[Part], Done], parts: Sequence[Part], threads: int) -> Iterator[Done]:
-    """Process parts of work in several threads; yield results as they complete."""
+    """Process parts of work in several threads; yield results as they complete.
+
+    The order of results may differ from the order of `parts`, except with one thread. If the caller stops early, parts
+    that have not started are not processed.
+    """
     if threads == 1 or len(parts) < 2:
         yield from map(work, parts)
         return

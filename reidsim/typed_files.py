@@ -46,7 +46,15 @@ def read_typed_file(path: Path) -> pd.DataFrame:
 
 
 def column_labels(path: Path) -> dict[str, str]:
-    """Return the labels of a file's columns, by name; omit unlabelled columns."""
+    """Return the labels of a file's columns, by name; omit unlabelled columns.
+
+    The result is empty for workbooks and for files of other formats.
+
+    Raises
+    ------
+    InputError
+        If a Stata, SPSS or SAS file cannot be read, or the library to read it is not installed.
+    """
     ending = path.suffix.lower()
     if ending not in ENDINGS or ending in EXCEL:
         return {}
@@ -109,7 +117,10 @@ def _statistical(path: Path, *, metadataonly: bool) -> tuple[pd.DataFrame, Any]:
 
 
 def _labelled(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> pd.DataFrame:
-    """Replace codes by their labels in a dictionary."""
+    """Return a table with codes replaced by their labels.
+
+    `labels` are by column and code. Columns without labels are unchanged.
+    """
     columns = {}
     for name in frame.columns:
         names = _distinct_labels(labels.get(str(name), {}))

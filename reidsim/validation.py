@@ -46,6 +46,7 @@ _PLAIN = {
 }
 
 Model = TypeVar("Model", bound=BaseModel)
+# Larger text files are refused before they fill memory.
 _MOST_BYTES = 32 << 20
 # Maximum nesting of sections, and maximum number of dots before names in a line; tomllib's time is quadratic in dots.
 _DEEPEST, _MOST_DOTS = 50, 5_000
@@ -92,7 +93,7 @@ def read_text(path: Path) -> str:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
+    """Read a TOML file; return its content as plain data.
 
     Raises
     ------

@@ -22,7 +22,7 @@ Sentence = tuple[Inline, ...]
 
 
 def joined(parts: Iterable[Sentence], separator: str = ", ") -> list[Inline]:
-    """Return parts of a sentence with a separator between them."""
+    """Return the elements of several phrases as one list, separated by `separator`."""
     found: list[Inline] = []
     for part in parts:
         found += [separator, *part] if found else part

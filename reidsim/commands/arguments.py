@@ -125,7 +125,10 @@ def results_folder(output: Path | None, name: str) -> Path:
 
 
 def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
-    """Write a results folder with its figures, unless there was an interrupt."""
+    """Write a results folder with its figures.
+
+    Raise KeyboardInterrupt instead if there was an interrupt.
+    """
     from reidsim.reports.illustration import illustrate
 
     stop_if_interrupted()
@@ -180,7 +183,7 @@ def tell(text: str, *, stderr: bool = False) -> None:
 
 
 def print_verdict(result: Result) -> None:
-    """Print the conclusion of a result about its comparison, if it has one."""
+    """Print the verdict on a result, if it compares anything; see `told_by`."""
     from reidsim.reports.verdict import told_by
 
     told = told_by(result)
@@ -189,9 +192,9 @@ def print_verdict(result: Result) -> None:
 
 
 def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None, silent: bool = False) -> None:
-    """Set the permissions of a results folder and print its path.
+    """Set the permissions of a results folder and print its path, unless `silent`.
 
-    Exit with code 3 if runs of a batch failed.
+    Exit with code 3 if `result` is incomplete: runs of a batch, or points of a stress test, failed.
     """
     from reidsim.engine.results import open_to_group
 

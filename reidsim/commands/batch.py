@@ -122,7 +122,8 @@ def run_several(
 ) -> None:
     """Run a batch, print its means and write its results folder.
 
-    See `reidsim.commands.run.run`.
+    By default, `folder` is the next free one in ``results/`` or, to continue a batch, the latest one of the scenario.
+    See `reidsim.commands.run.run` for the other arguments. Exit with code 3 if runs failed.
     """
     from reidsim.engine.batch.journal import telling_kept
     from reidsim.engine.results import next_free_folder
@@ -160,6 +161,8 @@ def run_several(
 def refuse_options_of_batches(source: Path, **options: object) -> None:
     """Raise an error if options of batches are given for a scenario with a single run.
 
+    An option is given if its value is true, such as a number above 0.
+
     Raises
     ------
     InputError
@@ -176,7 +179,7 @@ def refuse_options_of_batches(source: Path, **options: object) -> None:
 
 
 def latest_folder(name: str) -> Path:
-    """Return the latest results folder with a name.
+    """Return the folder ``results/NAME-NNN`` with the highest three-digit number.
 
     Raises
     ------

@@ -50,12 +50,15 @@ class Measure:
         return self.label[:1].lower() + self.label[1:]
 
     def text(self, value: float) -> str:
-        """Return a value as text; a dash for a missing value."""
+        """Return a value as text; a dash for NaN.
+
+        Values within 1e-12 of 0 are shown as 0, without a minus sign.
+        """
         return "-" if math.isnan(value) else self.format.format(0.0 if math.isclose(value, 0, abs_tol=1e-12) else value)
 
 
 def columns_of(measures: Iterable[Measure]) -> list[str]:
-    """Return the columns of measures."""
+    """Return the column of each measure, in order."""
     return [measure.column for measure in measures]
 
 
@@ -69,10 +72,16 @@ def measures_among(measures: Iterable[Measure], columns: Iterable[object]) -> di
 
 
 def measures_worded(words: Mapping[str, Mapping[str, Any]]) -> dict[str, Measure]:
-    """Return measures from a table of labels, formats and definitions, by column."""
+    """Return measures without `compute`, by column.
+
+    `words` maps each column to a mapping with ``label``, ``format`` and ``definition``.
+    """
     return {column: Measure(column, **told) for column, told in words.items()}
 
 
 def in_words(measures: Iterable[Measure], words: Mapping[str, Mapping[str, Any]]) -> tuple[Measure, ...]:
-    """Return measures with the labels and definitions of `words`, by column."""
+    """Return measures with other labels, formats or definitions.
+
+    `words` maps columns to the texts that replace the measure's; measures without an entry are unchanged.
+    """
     return tuple(replace(measure, **words.get(measure.column, {})) for measure in measures)

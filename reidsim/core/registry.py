@@ -82,7 +82,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all components, reidsim's own first."""
+        """Names of all components: reidsim's own, then those of installed packages."""
         return (*self, *(name for name in self.installed if name not in self))
 
     def unknown(self, name: object, *, where: str | None = None, otherwise: str = "") -> InputError:

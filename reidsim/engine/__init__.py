@@ -1,1 +1,1 @@
-"""Running scenarios and keeping their results."""
+"""Run scenarios, and keep their results."""

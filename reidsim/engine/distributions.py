@@ -28,7 +28,12 @@ def _row(policy: str, measure: str, quantiles: Iterable[float]) -> dict[str, Any
 
 
 def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
-    """Return quantiles of the number of people re-identified, one row per policy."""
+    """Return quantiles of the number of people re-identified, by policy.
+
+    `found` holds the distribution of this number under each policy. Each row is a dict with ``policy``, ``measure``
+    (always `PEOPLE`) and one quantile per name in `LEVELS`. Each quantile is a possible number; see
+    `Successes.quantile`.
+    """
     return [
         _row(policy, PEOPLE, [float(each.people.quantile(level)) for level in LEVELS.values()])
         for policy, each in found.items()
@@ -38,24 +43,34 @@ def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any
 def distributions_of_rounds(
     policy: str, outcomes: Mapping[str, NDArray[np.float64]], shared: NDArray[np.int64]
 ) -> list[dict[str, Any]]:
-    """Return quantiles of outcomes over the records shared in all rounds.
+    """Return quantiles of outcomes over the records of all rounds, taken together.
 
-    There is one row per outcome.
+    A record counts once for each round in which it is exposed. Quantiles are not interpolated: each is the outcome of
+    a record. They are missing (NaN) if no record was ever exposed.
 
     Parameters
     ----------
     policy : str
     outcomes : mapping of str to ndarray of float64, shape (n,)
-        Outcome values of records, by column.
+        Outcome values of records, by column; see `reidsim.engine.rounds.PlayedPolicy`.
     shared : ndarray of int64, shape (n,)
-        Number of records with each value, used as weight.
+        Number of exposed records with each value, used as weight.
+
+    Returns
+    -------
+    list of dict
+        One row per outcome: ``policy``, ``measure`` (the column of the outcome) and one quantile per name in `LEVELS`.
     """
     levels = LEVELS.values()
     return [_row(policy, name, weighted_quantiles(values, shared, levels)) for name, values in outcomes.items()]
 
 
 def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str, Any]]:
-    """Return quantiles of outcomes over records, one row per policy and outcome."""
+    """Return quantiles of payoffs and risk over records.
+
+    Each entry of an equilibrium counts as one record, withheld records included. Quantiles are interpolated linearly.
+    There is one row per policy and outcome (`_OUTCOMES`), with the keys of `quantiles_of_people`.
+    """
     rows = []
     for policy, equilibrium in equilibria.items():
         outcomes = np.array([equilibrium.publisher_payoff, equilibrium.adversary_payoff, equilibrium.risk])
@@ -65,9 +80,16 @@ def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:
-    """Return the quantiles of a result over its records.
+    """Return the quantiles of outcomes over the records of a result.
 
-    With agents, they are over all rounds.
+    Returns
+    -------
+    DataFrame
+        With agents, the table ``distributions`` of the result; see `reidsim.engine.rounds.AgentAnalysis`. Otherwise one
+        row per policy (in assessments, per size of the release and knowledge) and outcome: ``policy`` or ``records``
+        and ``knowledge``, ``measure`` and one column per name in `LEVELS`. Quantiles are interpolated linearly, and
+        the risk of a record that is not attacked is 0. In scenarios that count people, each person counts once. The
+        table is empty if the result has no records.
     """
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:

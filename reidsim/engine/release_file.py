@@ -21,14 +21,13 @@ _BUNDLED_AMONG = "scenarios"
 def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
     """Return path and SHA-256 of the file with a scenario's records.
 
-    The result is empty if they do not come from a file.
-
     Returns
     -------
     dict
-        Empty, or ``scenario_file``, the path of the scenario relative to the working folder, and ``release_file``, a
-        dict with ``path`` (relative to the working folder) and ``sha256``. If hierarchies of attributes are in files,
-        ``hierarchies`` holds the same dict for each attribute.
+        Empty if the records do not come from a file. Otherwise ``scenario_file``, the path of the scenario, and
+        ``release_file``, a dict with ``path`` and ``sha256``. If hierarchies of attributes are in files,
+        ``hierarchies`` maps each such attribute to a dict with ``path`` and ``sha256`` of its file. Relative paths are
+        shown relative to the working folder, absolute paths and names of bundled files (``bundled:...``) unchanged.
     """
     kind, scenario = kind_of(loaded.scenario), loaded.scenario
     text = kind.release_file(scenario)
@@ -54,7 +53,7 @@ def _facts(path: Path, text: str) -> dict[str, str]:
 def find_release_file(shown: str) -> Path:
     """Return the path of a file, given its ``path`` in `release_file_facts`.
 
-    The path is relative to the working folder.
+    A relative path refers to the working folder, ``bundled:...`` to a file of the package.
     """
     return data_file(shown, Path(), _BUNDLED_AMONG)
 
@@ -73,9 +72,9 @@ def sha256_of(path: Path) -> str:
 
 
 def _shown(path: Path) -> str:
-    """Return an absolute path unchanged.
+    """Return the text of a path for a manifest.
 
-    Resolve a relative path and show it relative to the working folder.
+    An absolute path is unchanged. A relative path is resolved and shown relative to the working folder.
     """
     if path.is_absolute():
         return str(path)
@@ -87,7 +86,9 @@ def _shown(path: Path) -> str:
 
 
 def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None) -> None:
-    """Raise an error unless the file has the expected SHA-256.
+    """Raise an error unless the file has the expected SHA-256, `told`.
+
+    `problem` and `hint` are parts of the error message.
 
     Raises
     ------

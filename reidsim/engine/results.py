@@ -43,6 +43,7 @@ _LOGGER = logging.getLogger(__name__)
 Illustrator = Callable[[Any, Path], list[str]]
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
 
+# Rows per row group of a Parquet file; readers can load groups one at a time, to limit memory.
 _ROWS_PER_PART = 100_000
 
 
@@ -181,7 +182,7 @@ def _require_free(folder: Path) -> None:
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents if they are missing.
 
-    Make an empty folder private.
+    An empty folder becomes readable by the user only; permissions of other folders are unchanged.
 
     Raises
     ------
@@ -207,7 +208,10 @@ def make_manifest(
 ) -> dict[str, Any]:
     """Return the manifest of a results folder.
 
-    It holds the scenario, its hash, seed, versions, timings in seconds, and `facts`.
+    It holds the scenario with its hash and seed, the sources of its values (see `reidsim.scenarios.origins.Origins`),
+    versions of packages, and `timings` in seconds; ``parts``, the origin of each user-defined adversary or policy, if
+    there are any; ``measures``, if the kind of scenario is user-defined; and the entries of `facts`, which replace
+    entries of the same name.
     """
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
     return {
@@ -228,10 +232,12 @@ def make_manifest(
 def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     """Return the measures of the kind of scenario that a manifest describes.
 
+    For user-defined kinds, they are read from the manifest, so that the user's module is not needed.
+
     Raises
     ------
     InputError
-        If the kind is not known.
+        If the kind is not known, or the measures in the manifest are malformed.
     """
     told = manifest.get("measures")
     if told is None:
@@ -242,7 +248,17 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
 
 
 class Result(ABC):
-    """Base class of results, with methods to plot, report and save them."""
+    """Base class of results, with methods to plot, report and save them.
+
+    Attributes
+    ----------
+    name : str
+        Name of the scenario.
+    manifest : dict
+        Scenario, versions and options that produced the result; see `make_manifest`.
+    warnings : tuple of str
+        Notes for readers of the result.
+    """
 
     name: str
     manifest: dict[str, Any]
@@ -280,7 +296,10 @@ class Result(ABC):
         return folder
 
     def write_tables(self, folder: Path, illustrate: Illustrator | None = None) -> dict[str, Any]:
-        """Write tables and figures into an existing folder; return their manifest."""
+        """Write tables and figures into an existing folder; return the manifest.
+
+        The returned manifest includes the names of the figures and the warnings; it is not written.
+        """
         for name, table in self.stored_tables().items():
             write_parquet(folder / f"{name}.parquet", table)
         figures = [] if illustrate is None else illustrate(self, folder / "figures")
@@ -314,15 +333,21 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as Parquet, without index.
+    """Write a table as Parquet, without index, in row groups of 100,000 rows.
 
-    Row groups can be read separately.
+    Readers can load row groups separately, to limit memory.
     """
     table.to_parquet(path, index=False, row_group_size=_ROWS_PER_PART)
 
 
 class Clock:
-    """A clock that records the seconds between laps."""
+    """A clock that records the seconds between laps.
+
+    Attributes
+    ----------
+    laps : dict of str to float
+        Seconds of each lap, by name.
+    """
 
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
@@ -336,14 +361,14 @@ class Clock:
 
 
 def begun(loaded: Scenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
-    """Import the parts of a scenario.
+    """Import a scenario's user-defined parts; return its kind, a clock and a reporter.
 
-    Return its kind, a clock and a progress reporter.
+    The clock starts now. The reporter is `progress`, or does nothing if that is None.
 
     Raises
     ------
     InputError
-        If a part cannot be imported; raised before data files are read.
+        If a user-defined adversary or policy cannot be imported; raised before data files are read.
     """
     loaded.makers()
     report: Progress = progress or (lambda task, done, total: None)
@@ -359,15 +384,15 @@ def sync(folder: Path) -> None:
                 os.fsync(file.fileno())
 
 
-# Subfolders of results folders whose files reidsim reads or replaces.
+# Subfolders of results folders whose files reidsim reads or replaces; links in other subfolders do no harm.
 _READ = ("figures",)
 
 
 def require_no_links(folder: Path) -> None:
     """Check that no file of a results folder is a symbolic link, pipe or device.
 
-    The folder itself may be a link. The target of a link could be read into a report, or overwritten by a resumed
-    batch.
+    Entries of the folder and of its subfolder ``figures`` are checked. The folder itself may be a link. The target of a
+    link could be read into a report, or overwritten by a resumed batch.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Run a scenario with agents, each policy in its own simulation.
+"""Run a scenario with agents: rounds of publisher, data subjects and adversaries.
 
-All policies have common random numbers.
+Each policy is played in its own simulation. All policies have the same random draws.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from reidsim.wording import counted
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
 # Measures of `AgentAnalysis.broken_guarantees`.
 _OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
-# Measures that are quantiles over the records shared in all rounds.
+# Measures that are quantiles over the records of all rounds, taken together.
 _RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES]
 
 
@@ -51,19 +51,22 @@ class AgentAnalysis(AnalysisTables):
     Parameters
     ----------
     rounds : DataFrame
-        One row per draw, policy and round.
+        Measures of each round (`ROUND_MEASURES`), one row per draw, policy and round. ``replication`` is the draw of
+        the records, ``draw`` the repetition of all rounds on these records. Tables `adversaries`, `through` and
+        `counterfeits` have both columns, too.
     adversaries : DataFrame
-        One row per draw, policy, round and adversary.
+        Measures of each adversary in each round (`ADVERSARY_MEASURES`), one row per draw, policy, round and adversary.
     through : DataFrame
-        One row per draw, policy, round, adversary and combination of resources used in its attacks.
+        Numbers of records attacked (``attacks``) and re-identified (``breaches``), one row per draw, policy, round,
+        adversary and combination of resources used in its attacks (``through``).
     distributions : DataFrame
-        Quantiles over the records shared in all rounds and draws, one row per policy and outcome.
+        Quantiles over the records of all rounds and draws, one row per policy and outcome; see
+        `distributions_of_rounds`. Quantiles of the number of people re-identified in a round are added.
     counterfeits : DataFrame
         One row per draw, policy, round and counterfeit record: ``record`` is the record with the same generalization,
         ``value_of`` the record with the same sensitive value.
     broken_guarantees : DataFrame
-        Policies under which attacks occurred although the policy rules out attacks: one row for the policy as played,
-        and one row per ``corrected`` belief with the outcome if the publisher had held the true belief.
+        Policies under which attacks occurred although the policy rules out attacks; see `broken_guarantees`.
     """
 
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -88,12 +91,13 @@ class PlayedPolicy(NamedTuple):
         Whether each subject took part in the last round.
     people : Reidentified
         Distribution of the number of people re-identified in a round; rounds are equally likely.
-    outcomes : dict of str to ndarray of float64, shape (n,)
-        Outcome values of the records shared in all rounds, by column.
-    shared : ndarray of int64, shape (n,)
-        Number of records with each outcome value.
+    outcomes : dict of str to ndarray of float64, shape (n_rounds * n_cells,)
+        Outcomes of the records of each cell (records that the games do not distinguish), in every round, by column.
+    shared : ndarray of int64, shape (n_rounds * n_cells,)
+        Number of exposed records of each cell in every round: records of participants, and of subjects who left after
+        an earlier release.
     bought : dict of str to frozenset of str
-        Resources bought by each adversary, by name of the adversary.
+        Resources that each adversary bought in any round, by name of the adversary.
     row_of_subject : ndarray of int, shape (n_subjects,), optional
         Row of each subject in `last`, if the rows differ from the study's rows.
     """
@@ -162,8 +166,9 @@ def broken_guarantees(
     """Return outcomes with corrected beliefs, for policies whose guarantee failed.
 
     The guarantee of a policy that rules out attacks failed if records were attacked. The policy is played again by a
-    publisher who knows which resources adversaries will buy; then by a publisher who knows the true values of all
-    parameters; then by one who knows both. The series ends when no record is attacked.
+    publisher who knows which resources adversaries will buy (if any bought some); then by a publisher who knows the
+    true values of all parameters (if the scenario states other beliefs); then by one who knows both. The series ends
+    when no record is attacked.
 
     Parameters
     ----------
@@ -172,7 +177,14 @@ def broken_guarantees(
     setting_of : callable
         Returns the setting of a policy in this draw.
     wrong_beliefs : collection of str
-        Keys of the beliefs that the scenario states.
+        Keys of section ``beliefs`` that the scenario states.
+
+    Returns
+    -------
+    DataFrame
+        For each such policy, one row as played and one row per repetition: ``policy``, ``corrected`` (the corrected
+        beliefs in words; empty as played) and the measures `_OF_GUARANTEES`, as in `run_measures`. Empty if every
+        guarantee held.
     """
     rows: list[pd.DataFrame] = []
     for each in played:
@@ -207,8 +219,8 @@ def _of_guarantee(played: PlayedPolicy, corrected: str) -> pd.DataFrame:
 def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -> Played:
     """Return the outcomes of every policy in every draw.
 
-    Records are from the last round of the first draw. With `explain`, policies whose guarantee did not hold are played
-    again without wrong beliefs; see `broken_guarantees`.
+    Records, facts and warnings are from the last round of the first draw. With `explain`, policies whose guarantee did
+    not hold in the first draw are played again with corrected beliefs; see `broken_guarantees`.
 
     Raises
     ------
@@ -246,9 +258,9 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
 
 
 def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
-    """Return a study and the outcome of each policy's last round.
+    """Return a study and the outcome of each policy's last round, with the same rows.
 
-    Both have the same rows.
+    If the cells of some policy changed during the rounds, the rows of both are data subjects.
     """
     if all(each.row_of_subject is None for each in played):
         return study, {each.policy: PolicyOutcome(each.last) for each in played}
@@ -262,9 +274,10 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
 def _as_decided(
     study: Study[Any], last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]
 ) -> dict[str, PolicyOutcome]:
-    """Return the outcomes used for warnings.
+    """Return the outcomes for warnings, which concern decisions of the policy.
 
-    In them, absent subjects do not count as withheld by the policy.
+    A row in which no subject took part in the last round does not count as withheld: a strategy of -1 there is
+    replaced by 0.
     """
     row, told = kind_of(study.scenario).row_of_subject(study, 0), {}
     for each in played:
@@ -288,7 +301,12 @@ def describe_rounds(study: Study[Any]) -> str:
 
 
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
-    """Return `RUN_MEASURES` over rounds and draws, indexed by policy."""
+    """Return `RUN_MEASURES` over rounds and draws, indexed by policy.
+
+    Measures are means over rounds and draws, except for the number of distinct people re-identified (mean over draws of
+    its value after the last round), measures of the distribution of people re-identified in a round, and quantiles of
+    risk (over the records of all rounds and draws; see `PlayedPolicy`).
+    """
     rounds = pd.concat([each.rounds for each in played], ignore_index=True)
     means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
     ends = rounds[rounds["round"] == rounds["round"].max()]
@@ -307,15 +325,15 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
 def _people(played: Sequence[PlayedPolicy]) -> Reidentified:
     """Return the distribution of the number of people re-identified in a round.
 
-    It is over all draws.
+    Draws are equally likely, and so are rounds.
     """
     return evenly_mixed([each.people for each in played])
 
 
 def _outcomes(played: Sequence[PlayedPolicy]) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
-    """Return outcome values of shared records, and the number of records with each.
+    """Return outcomes of all rounds and draws, and the number of records with each.
 
-    They cover all rounds and draws.
+    See `outcomes` and `shared` of `PlayedPolicy`.
     """
     columns = played[0].outcomes
     outcomes = {column: np.concatenate([each.outcomes[column] for each in played]) for column in columns}
@@ -342,7 +360,8 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
     """Return the records of the last round with a column ``participates``.
 
-    The column comes after the outcomes.
+    It holds whether the subject of a record took part in the last round, and comes after the outcomes. `played` are the
+    policies in the order of `records`.
     """
     takes_part = np.concatenate([each.participants for each in played])
     if len(takes_part) < len(records):
@@ -387,11 +406,15 @@ _PLACE = ["replication", "draw", "policy", "round", "adversary"]
 def found_through(adversaries: pd.DataFrame) -> pd.DataFrame:
     """Return one row per adversary, round and combination of resources used.
 
+    Columns are ``replication``, ``draw``, ``policy``, ``round``, ``adversary``, ``through`` (the combination),
+    ``attacks`` and ``breaches`` (numbers of records attacked and re-identified with it). Adversaries without attacks in
+    a round have no row for it.
+
     Parameters
     ----------
     adversaries : DataFrame
-        One row per draw, policy, round and adversary. Column ``through`` holds the numbers of records attacked and
-        re-identified for each combination; see `reidsim.agents.adversary.Adversary.found_through`.
+        One row per draw, policy, round and adversary. Column ``through`` holds a dict with both numbers for each
+        combination.
     """
     rows = [
         (*place, through, attacks, breaches)

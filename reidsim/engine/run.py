@@ -25,14 +25,16 @@ def run_loaded(
 
 
 def describe(loaded: Scenario[ScenarioHead]) -> str:
-    """Check that all files and parts of a scenario can be used.
+    """Check the inputs of a scenario; return one line on its size.
 
-    Return a one-line description of its size.
+    For a batch, the values of every point are checked, but data files are read for the first point only. No game is
+    solved.
 
     Raises
     ------
     InputError
-        If a file, value or hierarchy cannot be used, or the game lacks a requested output or part.
+        If a file, value, hierarchy, adversary or policy cannot be used, or section ``stress`` requests an output or
+        analysis that the game does not have.
     """
     if loaded.scenario.stress is not None:
         check_stress(loaded)

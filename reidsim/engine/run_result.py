@@ -26,10 +26,10 @@ class RunResult(Result):
     name : str
         Name of the scenario.
     runs : DataFrame
-        One row per replication and policy: the averages of `MEASURES` over records, and further measures of the game.
-        Stored as ``runs.parquet`` in results folders.
+        One row per replication and policy (in assessments, per row of the assessment): `RUN_COLUMNS`, averages of
+        `MEASURES` over records, and further measures of the game. Stored as ``runs.parquet`` in results folders.
     records : DataFrame
-        One row per record and policy.
+        One row per record and policy, from the first replication.
     analysis : AnalysisTables
         Tables from which the figures are drawn.
     manifest : dict
@@ -56,17 +56,15 @@ class RunResult(Result):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures of the scenario's kind.
-
-        Each measure has the label and the definition of a column of `runs`.
-        """
+        """The measures of the scenario's kind, which label and define columns of `runs`."""
         return measures_told(self.manifest)
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Measures by policy, averaged over replications.
+        """Averages of the columns `measured` of `runs`, indexed by the columns `by`.
 
-        For assessments, they are by size of the release and adversary.
+        By default, these are measures by policy, averaged over replications. In assessments, they are averages by size
+        of the release and adversary.
         """
         measures = list(self.measured) or [column for column in self.runs.columns if column not in RUN_COLUMNS]
         by = self.by[0] if len(self.by) == 1 else list(self.by)
@@ -93,7 +91,8 @@ class RunResult(Result):
 def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one replication for the table of runs.
 
-    `summary` holds the measures, indexed by policy.
+    `summary` holds the measures, indexed by policy, and `seed` the root seed. The point is 0 and the state
+    ``complete``.
     """
     table = summary.reset_index()
     table.insert(0, "scenario", name)

@@ -34,11 +34,13 @@ class ScoreResult(Result):
     file : str
         Name of the file, also used as the name of its policy.
     summary : DataFrame
-        Measures per record, indexed by policy; the file is the first row.
+        Averages over records (in scenarios that count people, over people), indexed by policy. The first row is the
+        file. Measures that are unknown for the file are left out.
     records : DataFrame
-        Outcome of each record if released as in the file: ``record``, ``shared``, ``attacked``,
-        ``success_probability``, ``publisher_payoff``, ``adversary_payoff``, ``utility``. If the scenario counts people,
-        one row per ``person`` instead, numbered in the order of first appearance.
+        Outcome of each record if released as in the file: ``record`` (number, from 0), ``shared`` (whether the file has
+        a row for the record), ``attacked``, ``success_probability``, ``publisher_payoff``, ``adversary_payoff``,
+        ``utility``; see `Equilibrium`. If the scenario counts people, one row per ``person`` instead, numbered in the
+        order of first appearance.
     measures : dict of str to Measure
         The measure in each column of `summary`.
     manifest : dict
@@ -67,11 +69,12 @@ class ScoreResult(Result):
 def score_loaded(
     loaded: Scenario[ScenarioHead], file: str | Path, *, key: str | None = None, progress: Progress | None = None
 ) -> ScoreResult:
-    """Return the outcomes of a released file, played like a policy of a scenario.
+    """Return the outcomes of a released file, treated like a policy's release.
 
-    Each cell of the file stands for a set of values. The group of a row consists of the people whose values lie in the
-    sets of all its cells. In the utility, each set counts like a group of a hierarchy with the same size. Records
-    without a row in the file count as withheld.
+    The scenario's adversary responds to the file as to the release of a policy. Each cell of the file stands for a set
+    of values. The group of a row consists of the people whose values lie in the sets of all its cells. For the utility,
+    each set counts like a value of a hierarchy that covers equally many values. Records without a row in the file count
+    as withheld.
 
     Parameters
     ----------

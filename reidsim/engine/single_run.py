@@ -20,7 +20,7 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 
 _LOGGER = logging.getLogger(__name__)
-# Manifest key of the expected loss of each policy.
+# Manifest key of the publisher's expected loss under each policy, in currency units per person.
 EXPECTED_LOSSES = "expected_losses"
 
 
@@ -47,7 +47,7 @@ def run_once(
     Raises
     ------
     InputError
-        If a file or part that the scenario names cannot be used, or a policy cannot be played.
+        If a file, adversary or policy that the scenario names cannot be used, or a policy cannot be played.
     """
     kind, clock, report = begun(loaded, progress)
     study = study or kind.build(loaded)
@@ -72,14 +72,14 @@ def run_once(
 
 
 def check_once(loaded: Scenario[ScenarioHead]) -> str:
-    """Check all inputs of one run of a scenario.
+    """Check all inputs of one run of a scenario; return one line on its size.
 
-    Return a one-line description of its size.
+    No game is solved.
 
     Raises
     ------
     InputError
-        If a file or part that the scenario names cannot be used.
+        If a file, adversary or policy that the scenario names cannot be used.
     """
     loaded.makers()
     kind = kind_of(loaded.scenario)
@@ -89,9 +89,10 @@ def check_once(loaded: Scenario[ScenarioHead]) -> str:
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:
-    """Return the outcomes of every policy in every draw.
+    """Return the outcomes of every policy in every draw of a study without rounds.
 
-    Records and figure tables are from the first draw.
+    Records, facts, warnings and most tables for figures are from the first draw. Runtimes and the distribution of the
+    number of people re-identified cover all draws.
     """
     kind, scenario = kind_of(study.scenario), study.scenario
     runs, runtimes = [], []
@@ -124,7 +125,7 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
 
 
 def _assess(study: Study[Any], report: Progress) -> Played:
-    """Return the outcomes of a scenario without decisions."""
+    """Return the outcomes of a scenario without a decision maker, as an assessment."""
     found = kind_of(study.scenario).assess(study, report)
     runs = found.runs.assign(state="complete", seed=study.scenario.seed)
     runs.insert(0, "scenario", study.loaded.name)

@@ -1,4 +1,4 @@
-"""Draw rounds of agents: payoffs, beliefs and re-identifications by round."""
+"""Draw repeated rounds: payoffs, beliefs and re-identifications by round."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
 def waves_by_policy(rounds: pd.DataFrame) -> Figure:
     """Draw payoff, exposure, participation and risk of each policy over releases.
 
-    Values are means over draws. Exposure is the cumulative share of people exposed in this and earlier releases.
+    Values are means over draws. Exposure is the share of data subjects whose record may have been attacked in this or
+    an earlier release (the cumulative sum of ``newly_exposed``).
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) ->
 
 
 def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
-    """Draw the publisher's belief in each adversary, and the true weight, by round.
+    """Draw the publisher's belief about each adversary's weight, by round.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per policy with means over draws; a thin line marks the true weight.
+        One panel per policy, one line per adversary, with means over draws; a thin line marks the true weight.
     """
     keys = ["policy", "round", "adversary"]
     means = adversaries.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
@@ -149,6 +150,9 @@ _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
 def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: str = "") -> Figure:
     """Draw re-identifications by adversary and resources, and distinct people so far.
+
+    Re-identifications of a round are counted under the adversary and the combination of resources with which it
+    attacked.
 
     Parameters
     ----------

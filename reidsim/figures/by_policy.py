@@ -26,7 +26,10 @@ _ROW = 0.45
 
 
 def figures_by_policy(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of payoffs and risks, for a run of any kind."""
+    """Yield name and figure of payoffs, risks and people re-identified.
+
+    Figures for which the run has no table are left out.
+    """
     if {"policy", *_COLOURS} <= set(result.runs.columns):
         yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
     if set(result.records.columns) >= _RISKS and len(result.records):
@@ -74,6 +77,8 @@ def _label_bars(axes: Axes, bars: BarContainer, texts: list[str]) -> None:
 def risks_by_policy(records: pd.DataFrame) -> Figure:
     """Draw, by policy, the share of records with at least a given risk.
 
+    The risk of a record is its success probability if it is attacked, else 0.
+
     Parameters
     ----------
     records : DataFrame
@@ -113,7 +118,8 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
     Parameters
     ----------
     distributions : DataFrame
-        One row per policy and number, with columns ``policy``, ``people`` and ``at_most``.
+        One row per policy and number, with columns ``policy``, ``people`` (the number) and ``at_most`` (probability
+        that at most this many people are re-identified).
     """
     figure, [[axes]] = new_figure(1, 1, panel=(5.2, 3.0))
     ends = distributions[distributions["at_most"] >= _ALMOST_ALL].groupby("policy", observed=True)["people"].min()

@@ -37,7 +37,9 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
     -------
     Figure
         Every cell contains its number, except combinations that could not be played. The colour scale of payoffs is
-        symmetric around 0 up to the largest absolute payoff, so no value is clipped; larger risks are brighter.
+        symmetric around 0 up to the largest absolute payoff, so no value is clipped. Larger risks are brighter; their
+        scale is logarithmic if positive risks differ by more than a factor of 2, and then risks below 1/10,000 of the
+        largest have the darkest colour.
     """
     rows, columns = payoff.shape
     figure, grid = new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))

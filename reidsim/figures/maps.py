@@ -25,7 +25,7 @@ ALL_RECORDS = "all records"
 class _Panel:
     """Content of a panel: a column, in which larger values are brighter.
 
-    Without `limits`, the colours span the range of the data.
+    `unit` and `ticks` label the colour bar. Without `limits`, the colours span the range of the data.
     """
 
     column: str
@@ -45,7 +45,7 @@ def parameter_maps(
 ) -> Figure:
     """Draw both players' strategies and payoffs over benefit and loss.
 
-    The figure corresponds to Figs. 8 and 9; for all records, to Fig. 10.
+    The figure corresponds to Figs. 8 and 9 of Wan et al. 2015; for all records, to their Fig. 10.
 
     Parameters
     ----------

@@ -31,9 +31,15 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     Parameters
     ----------
     indices : DataFrame
-        Table ``sensitivity`` of a stress test.
+        Table ``sensitivity`` of a stress test. Indices of pairs of parameters and missing indices are not drawn.
     measures : mapping of str to Measure
         Outputs by column.
+
+    Returns
+    -------
+    Figure
+        Bars are total indices and marks first-order indices (Sobol), or bars are mu* and marks sigma (Morris), with the
+        intervals of the bars.
     """
     single = indices[(indices["other"] == "") & indices["value"].notna()]
     table = single
@@ -94,7 +100,7 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
 
 
 def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> Figure:
-    """Draw the payoff of mistaken publishers over the true value and over the error.
+    """Draw the payoff of policies whose publisher is mistaken about one parameter.
 
     Parameters
     ----------
@@ -106,7 +112,8 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     Returns
     -------
     Figure
-        One panel per believed value, over the true value; and one panel per true value, over the believed value.
+        One panel per believed value, over the true value; and one panel per true value, over the believed value. A
+        vertical line marks where both agree. Only the first six panels are drawn.
     """
     curves = curves.drop_duplicates()
     name = str(curves["key"].iloc[0])
@@ -142,9 +149,9 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
 
 
 def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
-    """Draw the best policy, and its margin, over two parameters.
+    """Draw the best policy over two parameters, and its margin over the second best.
 
-    If one policy is best everywhere, draw only the margin.
+    If one policy is best everywhere, draw only the margin. A missing margin is drawn as 0.
 
     Parameters
     ----------

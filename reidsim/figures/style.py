@@ -149,7 +149,7 @@ def ordered_policies(policies: Iterable[str]) -> list[str]:
 
 
 def ordered_parameters(parameters: Iterable[str]) -> list[str]:
-    """Return distinct parameters: in the order of the paper's Fig. 11, then others."""
+    """Return distinct parameters: payoff parameters in fixed order, then the others."""
     return known_first(parameters, _PARAMETER_LABELS)
 
 
@@ -219,7 +219,7 @@ def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int 
 
 
 def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line2D]:
-    """Draw the distribution function of values."""
+    """Draw the share of values at or below each value, as a step function."""
     shares = np.arange(1, len(values) + 1) / len(values)
     return axes.step(np.sort(values), shares, where="post", color=look.colour, linestyle=look.dashes, label=label)
 

@@ -47,7 +47,8 @@ class Swept:
     second : str
         Key of the second axis of a map; empty for lines.
     in_turn : tuple of tuple of str
-        For lines: groups of keys; a single group changes at a time.
+        Groups of keys of a one-at-a-time sweep: at each point, the keys of at most one group differ from the scenario's
+        values. Empty for other sweeps.
     content : mapping
         The scenario as plain data.
     """
@@ -60,17 +61,19 @@ class Swept:
     content: Mapping[str, Any]
 
     def line(self, key: str) -> pd.DataFrame:
-        """Return the rows for a line along a key.
+        """Return the rows for the lines along a key, in ascending order of its values.
 
-        In these rows, the keys that change in turn with `key` have the scenario's own values.
+        In a one-at-a-time sweep, these are the points at which the keys of the other groups have the scenario's own
+        values.
         """
         group = next((group for group in self.in_turn if key in group), ())
         return rows_along(self.table, self.in_turn, group, self.content).sort_values(key, kind="stable")
 
     def lines(self, measures: list[str]) -> pd.DataFrame:
-        """Return all lines in one table.
+        """Return the points of all lines in one table.
 
-        It has the columns ``key``, ``value``, ``setting``, ``policy``, the other keys and the measures.
+        There is one row per key in `along`, point on its lines and policy: ``key``, ``value`` (of this key),
+        ``setting`` (values of the keys in `others`, in words), ``policy``, the keys in `others` and the measures.
         """
         parts = []
         for key in self.along:
@@ -103,7 +106,10 @@ def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
 
 
 def swept_of(result: ShownSweep) -> Swept | None:
-    """Arrange the statistics of a batch for drawing; None without a numeric key."""
+    """Arrange the statistics of a batch for drawing.
+
+    None for a batch without a sweep, policies or complete runs, and for a sweep without a numeric key.
+    """
     content, found = result.manifest["content"], result.statistics
     if "sweep" not in content or found.empty or "policy" not in found or "records" in found:
         return None
@@ -195,7 +201,9 @@ _SIDES = ((PUBLISHER_PAYOFF, "Publisher"), (ADVERSARY_PAYOFF, "Adversary"))
 
 
 def sensitivity_lines(lines: pd.DataFrame) -> Figure:
-    """Draw the payoffs under each policy against one parameter at a time (Fig. 11).
+    """Draw the payoffs under each policy against one parameter at a time.
+
+    The figure corresponds to Fig. 11 of Wan et al. 2015.
 
     Parameters
     ----------

@@ -15,16 +15,17 @@ _APART = 0.1
 
 
 def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, own: float) -> Figure:
-    """Draw payoffs against an amount, over bands of the best policy.
+    """Draw payoffs against a payoff parameter, over bands of the best policy.
 
     Parameters
     ----------
     lines : DataFrame
-        Columns ``value``, ``policy`` and ``publisher_payoff``.
+        One row per value of the parameter and policy: ``value``, ``policy`` and ``publisher_payoff`` (per record).
     bands : DataFrame
-        Columns ``low``, ``high`` and ``policy``, one row per interval; the policy is empty where it is unknown.
+        One row per interval of the parameter, ascending: ``low``, ``high`` and ``policy``, the best policy, empty where
+        it is unknown. Intervals with an unknown policy have no colour.
     parameter : str
-        The amount, such as ``"loss"``.
+        Name of the payoff parameter, such as ``"loss"``.
     own : float
         The scenario's own value, marked by a line.
 

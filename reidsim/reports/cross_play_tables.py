@@ -17,7 +17,7 @@ from reidsim.reports.writer import render
 from reidsim.scenarios.people import counted_units
 from reidsim.wording import counted
 
-# Relative width below which an interval is of identical runs, and is not shown.
+# Intervals that are narrower than this, relative to the value, come from runs without random draws and are not shown.
 _DRAWN = 1e-9
 _CRITERIA = {
     "maximin": ("least_payoff", "Maximin", "pays at least", ""),
@@ -26,7 +26,11 @@ _CRITERIA = {
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
-    """Lay out a measure, with as many adversaries per table as fit 80 characters."""
+    """Lay out a measure by defender and adversary, as tables of at most 80 characters.
+
+    One row per defender with the adversary planned against, one column per adversary met; further adversaries follow in
+    further tables. Values are means over successful runs, ``-`` if missing. There is no table if every run failed.
+    """
     if result.runs.empty:
         return
     matrix, title = result.matrix(measure), _title(result)
@@ -43,7 +47,12 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 
 def cross_play_verdict(result: CrossPlayResult) -> list[str]:
-    """Return one sentence each on the best worst case and on the smallest regret."""
+    """Return one sentence each on the best worst case and on the smallest regret.
+
+    The first names the defender with the highest least payoff (maximin), the second the one with the lowest largest
+    regret, over all adversaries and swept values; see `worst_cases_table`. Of equally good defenders, the first is
+    named and the others are counted. A criterion without a defender has no sentence.
+    """
     if result.runs.empty:
         return []
     found = []
@@ -97,7 +106,8 @@ _WIDTH = 24
 def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
     """Lay out equilibrium mixtures by concept, and defenders by exploitability.
 
-    Of a sweep, only the first points are shown.
+    Strategies with a probability below `_SHOWN` are left out. Of a sweep, only the first `_MOST_POINTS` points are
+    shown.
     """
     if "equilibria" not in result.equilibria:
         return
@@ -120,9 +130,9 @@ def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
 
 
 def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Lay out the double-oracle iterations of a run.
+    """Lay out the double-oracle iterations of a run, and the final mixtures.
 
-    For several runs, the last iterations are summarized.
+    For several runs, mean, minimum and maximum of their last iterations are shown instead.
     """
     if "double_oracle" not in result.replies:
         return
@@ -163,7 +173,10 @@ def _by_point(tables: dict[str, pd.DataFrame], swept: list[str]) -> Iterator[tup
 
 
 def _told(mixture: pd.DataFrame) -> str:
-    """Return a mixture as text, one strategy per line, most likely first."""
+    """Return a mixture as text, one strategy with its probability per line.
+
+    The most likely strategy comes first; strategies with a probability below `_SHOWN` are left out.
+    """
     rows = mixture[mixture["probability"] >= _SHOWN].sort_values("probability", ascending=False, kind="stable")
     return "\n".join(
         f"{row['probability']:.3f} {row_name(row['strategy'], row['plans_against'])}" for row in rows.to_dict("records")

@@ -40,7 +40,7 @@ def illustrate(result: Result, folder: Path) -> list[str]:
     Returns
     -------
     list of str
-        File names, in the order of the paper's figures.
+        Names of the PNG files, in drawing order.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
@@ -76,13 +76,14 @@ def plot(result: Result) -> Figure:
 
     Parameters
     ----------
-    result : RunResult, BatchResult, CrossPlayResult or StressResult
+    result : Result
 
     Returns
     -------
     Figure
-        Payoffs by policy. For a sweep, along the swept key; for cross-play, payoff and risk of every defender against
-        every adversary; for other results, the first figure.
+        For a single run of policies, payoffs by policy. For cross-play, payoff and risk of every defender against every
+        adversary. For batches and other results, the first of `figures_of`; for a sweep, this is the payoff along the
+        swept key.
 
     Raises
     ------

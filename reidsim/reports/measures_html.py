@@ -16,7 +16,8 @@ from reidsim.scenarios.registry import kind_of_content
 def measures_table(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
     """Return an HTML table with one row per measure and one column per policy.
 
-    Each row contains the definition of the measure.
+    Each row contains the definition of the measure. `measures` has one row per policy and one column per measure;
+    `content` is the scenario as plain data.
     """
     shown = measures_among(kind_of_content(content).measures_of(content), measures.columns)
     rows = [(measure, list(map(measure.text, measures[column]))) for column, measure in shown.items()]

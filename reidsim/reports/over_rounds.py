@@ -1,4 +1,4 @@
-"""State the results of rounds of agents: people re-identified, broken guarantees."""
+"""State the results of repeated rounds: people re-identified, broken guarantees."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from reidsim.reports.writer import said
 
 def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callable[[str], str] = str) -> str:
     """State the number of distinct people re-identified over all rounds, by policy.
+
+    Beside it stands the number of re-identifications, in which a person counts once per round. Both are means over
+    draws.
 
     Parameters
     ----------
@@ -42,7 +45,8 @@ def guarantees_told(
 ) -> str:
     """State the wrong beliefs that let adversaries attack despite a guarantee.
 
-    The text is empty if no guarantee was broken.
+    For each policy that ruled out attacks but was attacked, the text gives its outcome and the outcome with corrected
+    beliefs. It is empty if no guarantee was broken.
 
     Parameters
     ----------

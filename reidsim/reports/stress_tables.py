@@ -33,7 +33,10 @@ _MEANINGS = {
 
 
 def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
-    """Yield tables of sensitivity, robustness, boxes and broken guarantees."""
+    """Yield tables of sensitivity, robustness, boxes and broken guarantees.
+
+    Analyses that the stress test did not perform have no table.
+    """
     measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
     for name, make in (
         ("sensitivity", _sensitivity),

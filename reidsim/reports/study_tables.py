@@ -48,7 +48,10 @@ def switch_table(result: SwitchResult) -> Table:
 
 
 def switch_text(result: SwitchResult) -> list[str]:
-    """Return one sentence each on the best policy now and on the nearest switches."""
+    """Return sentences on the best policy at the scenario's value, and on switches.
+
+    The switches are the nearest ones below and above the scenario's value at which another policy becomes the best.
+    """
     facts = result.manifest["switch"]
     # A policy that only ties with the chosen policy does not replace it.
     changes = result.switches[result.switches["below"] != result.switches["above"]]

@@ -57,7 +57,7 @@ def summary_tables(
 def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
     """Lay out the means of a batch with confidence intervals.
 
-    Of a sweep, only the first measure is shown.
+    Of a sweep, only the first measure is shown; see `sweep_tables`. There is no table if no run is complete.
     """
     found = result.statistics
     if found.empty:

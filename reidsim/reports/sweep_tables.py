@@ -43,8 +43,9 @@ def sweep_tables(
     """Lay out a measure of a sweep as one or several tables.
 
     If keys vary one at a time, each group of keys has a block; otherwise, one block has all keys. A block has one row
-    per point and one column per policy. If the policies do not fit side by side, a block with one key has one row per
-    policy, with some of the values and without intervals; a block with several keys is split.
+    per point, for its first 20 points, and one column per policy. If the policies do not fit side by side, a block with
+    one key has one row per policy instead, with values of the key spread evenly from the first to the last, as many as
+    fit, and without intervals; a block with several keys is split into tables with some of the policies each.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def sweep_tables(
     Yields
     ------
     Table
-        Tables in order; the last one has the caption.
+        Tables in order. The last one has the caption, which counts the points beyond the first 20 of each block.
     """
     repeated = not halves.isna().all(axis=None)
     tables: list[Table] = []

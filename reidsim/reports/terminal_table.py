@@ -15,7 +15,11 @@ WIDTH = 80
 
 
 def columns_that_fit(first: int, widths: Iterable[int]) -> Iterator[slice]:
-    """Yield slices of columns that fit on one line next to a first column."""
+    """Yield slices of columns that fit on one line next to a first column.
+
+    `first` and `widths` are numbers of characters of the first and of the other columns. A column that is too wide has
+    a slice of its own.
+    """
     # Three characters between columns, and two at each end.
     room = WIDTH - 4 - first
     start, used = 0, 0

@@ -40,6 +40,8 @@ def compared_policies(measures: pd.DataFrame, content: Mapping[str, Any]) -> pd.
 def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
     """Return the policy with the highest payoff among the compared policies.
 
+    Of equal payoffs, the first policy counts; see `compared_policies`.
+
     Parameters
     ----------
     measures : DataFrame
@@ -62,7 +64,10 @@ def same_payoff(a: float, b: float) -> bool:
 
 
 def has_verdict(measures: pd.DataFrame) -> bool:
-    """Return whether a table holds comparable measures by policy."""
+    """Return whether a table is indexed by policy and holds the measures of a verdict.
+
+    These are the publisher's payoff, the share of records attacked and the risk, without missing values.
+    """
     needed = ["publisher_payoff", "share_attacked", "risk"]
     by_policy = measures.index.nlevels == 1 and measures.index.name == "policy" and len(measures) > 0
     return by_policy and set(needed) <= set(measures.columns) and bool(measures[needed].notna().all(axis=None))
@@ -121,6 +126,8 @@ def assessment_verdict(
     runs: pd.DataFrame, name: Callable[[str], str] = str, *, cohorts: pd.DataFrame | None = None
 ) -> str:
     """State the mean risk of a person in the worst case and by background knowledge.
+
+    The risks are those of the smallest release. With `cohorts`, risks are also compared with the threshold.
 
     Parameters
     ----------
@@ -214,7 +221,12 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
 
 
 def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> dict[str, Any]:
-    """Compare the risk with the threshold, in the largest real cohort and by size."""
+    """Return the comparison of risks with the threshold, for template `assessment`.
+
+    For the largest real cohort: by background knowledge, the mean percentile risk of the whole cohort and the groups
+    whose risk is above the threshold. For simulated cohorts: the size from which on the risk is at most the threshold
+    in 95 % of the simulated cohorts.
+    """
     real = cohorts[~cohorts["simulated"]]
     threshold, largest = real["threshold"].iloc[0], real["records"].max()
     knowledge = []

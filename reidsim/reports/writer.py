@@ -66,7 +66,7 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """PNG image: bytes, link in Markdown, and caption."""
+    """PNG image: bytes (in HTML), link (in Markdown), and caption (alternative text)."""
 
     data: bytes
     link: Markup
@@ -140,12 +140,12 @@ def losses_text(best: BestAt) -> str:
 
 
 def said(name: str, **context: Any) -> str:
-    """Render a template as one line of text for the terminal."""
+    """Render the template `name` with the values `context`, as one line of text."""
     return _squeezed(render(name, context, "text"))
 
 
 def link_to(path: Path, folder: Path) -> Markup:
-    """Return the relative URL of a file for a Markdown page in `folder`."""
+    """Return the URL of a file relative to `folder`, which holds the Markdown page."""
     return Markup(quote(Path(os.path.relpath(path, folder)).as_posix()))
 
 

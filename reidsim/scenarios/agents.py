@@ -61,7 +61,8 @@ def economics_of(
 ) -> EconomicsSection:
     """Return the economics of an adversary, with the expected fine in its cost.
 
-    The fine is not added for a sequential attack, because its planner models fines itself.
+    The adversary's own gain and cost, if stated, replace those of `economics`. The fine is not added for a sequential
+    attack, because its planner models fines itself.
     """
     gain = economics.adversary_gain if section.gain is None else section.gain
     cost = economics.cost if section.cost is None else section.cost
@@ -101,7 +102,7 @@ def sequential_rules(agents: AgentsSection) -> dict[str, float]:
 def outlays_of(adversary: Adversary) -> dict[str, Any]:
     """Return the cost fields of a sequential planner's profile.
 
-    The result is empty for other planners.
+    They are fields of `AdversaryProfile`, in currency units. The result is empty for other planners.
     """
     if isinstance(adversary, ErringAdversary):
         return outlays_of(adversary.adversary)
@@ -136,7 +137,7 @@ def profile_of(
     equip : Equip
         Returns the linker and planner for a set of resources.
     both : iterable of (EconomicsSection, Adversary)
-        Economics and planner, first the true ones, then the believed ones.
+        Economics and planner: first the true ones, then the ones in which the publisher believes.
     prices : mapping of str to float
         Price of each resource in currency units; 0 for resources without an entry.
     """
@@ -178,7 +179,10 @@ def _profile(
 
 
 def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
-    """Return the fields of a `Setting` that are copied from the scenario."""
+    """Return the fields of a `Setting` that follow from section ``agents``.
+
+    With learning, the prior has one entry per adversary, in the order of `types_of`.
+    """
     names = list(types_of(scenario))
     learning = None
     if agents.learning is not None:
@@ -202,9 +206,9 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
 
 
 def are_equipped(scenario: ScenarioHead) -> bool:
-    """Return whether any adversary has resources or other keys for rounds.
+    """Return whether any named adversary sets keys that only matter in rounds.
 
-    False for a scenario without rounds.
+    These are resources that it holds or buys, budget, selection and accuracy. False for a scenario without rounds.
     """
     several = getattr(scenario, "adversaries", {}).values()
     in_rounds = getattr(scenario, "agents", None) is not None
@@ -246,13 +250,14 @@ def check_resources(
     resources : collection of str
         Names of all resources of the scenario.
     buyers : mapping of str to collection of str
-        Names of the adversaries who may have each resource.
+        Names of the adversaries who may have each resource; anyone may have a resource without an entry.
     own : mapping of str to collection of str
         Resources that each adversary uses if it has neither of the keys ``holds`` and ``buys``.
 
     Raises
     ------
     InputError
+        If a resource does not exist, or an adversary may not have it; the message names the key.
     """
     for name, section in types_of(scenario).items():
         where = section_of(scenario, name)
@@ -329,9 +334,9 @@ def knowledge_held(
 
 
 def linker_of(section: WeightedSection, linker: Linker, expected_accuracy: float) -> Linker:
-    """Return the linker of an adversary.
+    """Return the linker of an adversary whose resources may contain errors.
 
-    The linker is adjusted if the adversary's true or expected accuracy is below 1.
+    It is `linker` itself if both the true accuracy in `section` and the accuracy that the adversary expects are 1.
     """
     if min(section.accuracy, expected_accuracy) < 1.0:
         return InaccurateLinker(linker, section.accuracy, expected_accuracy)
@@ -344,6 +349,7 @@ def check_has_resource(section: WeightedSection, where: str) -> None:
     Raises
     ------
     InputError
+        If it does neither; the message names the key below `where`.
     """
     if section.needs_resources and not (section.holds or section.buys):
         raise InputError(
@@ -358,6 +364,7 @@ def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -
     Raises
     ------
     InputError
+        If it attacks sequentially; the message names the key below `where`.
     """
     if section.is_inaccurate and isinstance(adversary, SequentialAdversary):
         raise InputError("accuracy is not supported for sequential attacks", where=f"{where}.accuracy")

@@ -1,6 +1,6 @@
-"""Default setting of repeated rounds.
+"""Default setting of repeated rounds, for kinds without resources of adversaries.
 
-Each adversary of the scenario plays the games of the study in which it is the only adversary.
+Linker and planner of each adversary come from the games of the study in which it is the only adversary.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _Equip:
-    """Return the linker and planner of an adversary from its study's games.
+    """Callable that returns an adversary's linker and planner from its study's games.
 
-    See `reidsim.agents.profile.Equip`.
+    See `reidsim.agents.profile.Equip`. `drawn` replaces the true and the believed planner, if it is not None; see
+    `drawn_planner`.
     """
 
     section: WeightedSection

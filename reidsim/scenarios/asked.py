@@ -13,7 +13,7 @@ from reidsim.wording import Code, Sentence, number_text
 
 
 class Stored(Protocol):
-    """The part of a results folder that the sentences use.
+    """The content of a results folder that the sentences use.
 
     See `reidsim.reports.page.stored_run.StoredRun`.
     """
@@ -31,7 +31,11 @@ class Stored(Protocol):
 
 
 def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iterator[Sentence]]) -> Iterator[Sentence]:
-    """Yield sentences on each adversary; `planned` describes its attacks."""
+    """Yield sentences on each adversary, its attacks and its resources.
+
+    `planned` yields the sentences on the attacks, given the run and the adversary's section as plain data, with the
+    defaults of ``[adversary]``.
+    """
     several = section(spelled_out(run.content), "adversaries")
     each_comes = section(run.content, "agents").get("together") == "all"
     if several and each_comes:
@@ -54,7 +58,7 @@ def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iter
 
 
 def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield sentences on an adversary's attack, gain, cost and knowledge."""
+    """Yield sentences on an adversary's attack, gain, cost and background knowledge."""
     gain, cost = gain_and_cost(run, adversary)
     if adversary.get("planner") == "fmdp":
         sequential = section(adversary, "sequential")
@@ -88,7 +92,7 @@ def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield a sentence on an adversary's knowledge recipe, if it has one."""
+    """Yield a sentence on the knowledge recipe of an adversary, if it has one."""
     known = adversary.get("knowledge")
     if isinstance(known, str):
         yield ("The adversary's knowledge of people is limited to the recipe ", Code(known), ".")

@@ -96,7 +96,7 @@ def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) ->
     folder : Path
         Folder of the recipe; relative paths start there.
     loci : tuple of str
-        Loci from which a surname is inferred; if empty, the loci of the section.
+        Loci from which a surname is inferred; if empty, the loci of the section. Ignored for other stages.
     """
     # Imported here because reading a scenario does not need these modules.
     from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
@@ -114,9 +114,9 @@ def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) ->
 
 
 def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Floats:
-    """Return the mutation rates of loci, shape (n_loci,).
+    """Return the mutation rate of each locus per generation, shape (n_loci,).
 
-    The rates are read from a file or from the bundled table.
+    The rates are read from `file`, relative to `folder`, or from the bundled table.
 
     Raises
     ------
@@ -194,7 +194,10 @@ class AttackRecipe(Section):
         return tuple(stage.infers for stage in self.stages if stage.stage != "identify")
 
     def needed_of(self, resource: str) -> tuple[str, ...]:
-        """Return the attributes that a resource must carry."""
+        """Return the attributes that a resource must have, because stages use them.
+
+        They are the attributes on which a stage links to the resource, and the attributes that it infers from it.
+        """
         needed: list[str] = []
         for stage in self.stages:
             if stage.resource == resource:

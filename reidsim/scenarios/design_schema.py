@@ -72,7 +72,10 @@ class SweepValues(Section):
 
     @property
     def examples(self) -> tuple[Any, ...]:
-        """The first value, and all listed values that are not numbers."""
+        """The first value, and all other listed values that are not numbers.
+
+        Whether keys are read depends only on these; see `read_keys.changes_within`.
+        """
         return (self.start,) if self.listed is None else _without_further_numbers(self.listed)
 
     @property
@@ -116,16 +119,15 @@ class SweepSection(Section):
 
     @property
     def n_points(self) -> int:
-        """Number of points."""
+        """Number of points, before repeated points of a one-at-a-time sweep are left out."""
         return math.prod(sum(self.values[group[0]].size for group in axis) for axis in self.axes)
 
     @property
     def axes(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
         """The axes of the grid, in the order of the keys in the scenario.
 
-        The last axis changes fastest.
-
-        An axis holds either one group of keys that change together, or all groups that change one at a time.
+        The last axis changes fastest. An axis is a tuple of groups, a group a tuple of keys that change together.
+        Either it holds one group, or all groups that change one at a time.
         """
         group_of = {key: group for group in self.together for key in group}
         groups = tuple(dict.fromkeys(group_of.get(key, (key,)) for key in self.values))

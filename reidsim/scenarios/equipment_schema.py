@@ -87,12 +87,18 @@ class EquipmentSection(Section):
 
     @property
     def of_rounds(self) -> tuple[str, ...]:
-        """Keys set in the scenario that have an effect only in rounds."""
+        """Keys of this section set in the scenario that have an effect only in rounds.
+
+        ``holds`` is not among them, because it also has an effect in games with lists of people.
+        """
         return tuple(name for name in EquipmentSection.model_fields if name in self.model_fields_set - _OF_GAMES)
 
     @property
     def needs_resources(self) -> bool:
-        """Whether the adversary can attack only with resources that it holds or buys."""
+        """Whether the section states resources that the adversary holds or may buy.
+
+        If so, the adversary can attack only with these.
+        """
         return self.holds is not None or bool(self.buys)
 
     @property

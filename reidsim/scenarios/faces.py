@@ -1,6 +1,6 @@
-"""Optional parts of a kind of scenario.
+"""Optional methods of a kind of scenario.
 
-Figures, sliders, report sentences, shared files, and fast evaluation of many points.
+They concern figures, sliders, report sentences, shared files, and fast evaluation of many points.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEAST_REACH = 10.0
 
 
 class Shown(Protocol):
-    """The part of a run's result that figures use.
+    """The attributes of a run's result that figures use.
 
     See `reidsim.engine.run_result.RunResult`.
     """
@@ -62,7 +62,7 @@ class Shown(Protocol):
 
 
 class ShownSweep(Shown, Protocol):
-    """The part of a batch's result that figures use.
+    """The attributes of a batch's result that figures use.
 
     See `reidsim.engine.batch.result.BatchResult`.
     """
@@ -120,7 +120,8 @@ Control = Slider | Choice
 def amount_slider(key: str, label: str, value: float) -> Slider:
     """Return a slider for an amount of money.
 
-    It has a round step, at most about 200 steps, and a range beyond the scenario's amount.
+    It goes from 0 to three times the scenario's amount or more, at least to 10 currency units, in at most about 200
+    round steps.
     """
     high = max(_REACH * value, _LEAST_REACH)
     step = next(size for size in (0.1, 0.5, 1, 5, 10, 50, 100, 500, 1_000, high) if high / size <= 200)
@@ -166,9 +167,10 @@ class Faces:
         return self._drawn("run_figures", result)
 
     def sweep_figures(self, result: ShownSweep) -> Figures | None:
-        """Return the figures of a batch, with names.
+        """Return the figures of a batch that are specific to the kind, with names.
 
-        If the result is None, the batch has the lines and maps of all kinds.
+        They replace the figures of all kinds (`reidsim.figures.sweep.sweep_figures`), which are drawn if the result is
+        None.
         """
         return self._drawn("sweep_figures", result)
 
@@ -220,23 +222,24 @@ class Faces:
         return False
 
     def decision(self, scenario: Any) -> str:
-        """Describe the sharing decision of a round.
+        """Describe the sharing decision in a round, as a phrase.
 
-        The text is empty if the decision is the strategy of each record.
+        The text is empty if the decision is the usual one, the strategy of each record.
         """
         return ""
 
 
 class ManyPoints:
-    """Fast evaluation of many payoff parameters without a run for each.
+    """Fast evaluation of policies at many values of payoff parameters.
 
-    A base class of `Kind`; by default, a kind does not support it.
+    A study is solved again under other payoff parameters, without a run for each. A base class of `Kind`; by default, a
+    kind does not support it.
     """
 
     def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
-        """Return whether `amount_points` evaluates points of these keys.
+        """Return whether `amount_points` evaluates points that differ in these keys only.
 
-        Each point then takes milliseconds.
+        `keys` are the key paths that vary. Each point then takes milliseconds.
         """
         return False
 
@@ -249,14 +252,15 @@ class ManyPoints:
         return None
 
     def takes_best(self, scenario: Any, policy: str) -> bool:
-        """Return whether a policy picks the best plan from a fixed set of plans.
+        """Return whether a policy always picks the best plan from a fixed set of plans.
 
-        The set is fixed if it does not depend on the benefit and loss of sharing.
+        The set is fixed if it does not depend on the publisher's benefit and loss. The policy's payoff is then the
+        highest one of any plan in the set.
         """
         return False
 
     def largest_group(self, study: Any) -> int | None:
-        """Return the largest group size, if attacks depend on group size alone.
+        """Return the largest group size, in people, if attacks depend on group size alone.
 
         In this case an attack is profitable if the gain, divided by the group size, exceeds the cost. Otherwise the
         result is None.
@@ -402,9 +406,9 @@ class RecordSharing:
         return read_table(path, trim=False)
 
     def true_values(self, scenario: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-        """Return the attributes in a file, one column each.
+        """Return the true quasi-identifiers of a file's records, one column per attribute.
 
-        Values are as released without generalization.
+        Values are as released without generalization, as text.
         """
         columns = self.shared_columns(scenario).column_of
         return pd.DataFrame({name: frame[column].str.strip() for name, column in columns.items()})

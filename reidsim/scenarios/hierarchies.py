@@ -67,6 +67,8 @@ def hierarchy_rows(name: str, attribute: GeneralizedSection, loaded: Scenario[An
 def over_domain(domain: Domain, people: Population, attributes: Attributes) -> Population:
     """Return the population recoded to the categories of the hierarchies.
 
+    It is returned unchanged if its domain is `domain`.
+
     Parameters
     ----------
     domain : Domain
@@ -97,7 +99,10 @@ def over_domain(domain: Domain, people: Population, attributes: Attributes) -> P
 def no_place(
     value: object, source: str | Path, where: str, section: GeneralizedSection, hint: str | None = None
 ) -> InputError:
-    """Return the error about a value that is missing from its hierarchy."""
+    """Return the error about a value that is missing from its hierarchy.
+
+    `source` and `where` locate the value, `section` is that of its attribute.
+    """
     table = section.hierarchy if isinstance(section.hierarchy, Table) else None
     expected = "a value of the records or the population" if table is None else f"a row for the value in {table.file}"
     return InputError(

@@ -164,7 +164,10 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
-        """Return the part of a scenario's content that determines the data of its study."""
+        """Return the part of a scenario's content that determines the data of its study.
+
+        Scenarios with equal parts can share a study, see `Study.with_loaded`. By default, it is the whole content.
+        """
         return loaded.content
 
     # One run
@@ -227,9 +230,9 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return replace(found, gap=gap) if isinstance(gap, np.ndarray) else found
 
     def summarise(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return averages over all records, one row per policy.
+        """Return averages over all records of a draw, one row per policy.
 
-        There is one column per measure.
+        There is one column per measure (`MEASURES`); the index is ``policy``.
         """
         from reidsim.games.measures import averages
 
@@ -238,7 +241,10 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
 
     def reidentified(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Reidentified]:
-        """Return the distribution of the number of re-identified people, by policy."""
+        """Return the distribution of the number of re-identified people, by policy.
+
+        `equilibria` are the outcomes of the policies in a draw.
+        """
         from reidsim.games.reidentified import reidentified_in
 
         weights, seed = study.world(draw).weights, study.scenario.seed
@@ -248,9 +254,9 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         }
 
     def further_measures(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return measures that only results of batches include.
+        """Return measures that only results of batches include; by default none.
 
-        The table has one row per policy and one column per measure.
+        The table has one row per policy, in its index, and one column per measure.
         """
         return pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
 
@@ -278,14 +284,17 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return AnalysisTables()
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
-        """Return the seconds of each policy that has a measured time."""
+        """Return the computing time of each policy: columns ``policy`` and ``seconds``.
+
+        Policies without a measured time have no row.
+        """
         timed = {policy: outcome.seconds for policy, outcome in outcomes.items() if outcome.seconds is not None}
         return pd.DataFrame({"policy": list(timed), "seconds": list(timed.values())})
 
     def facts(self, study: Any) -> dict[str, Any]:
-        """Return facts about a study for manifests.
+        """Return facts about a study for manifests, by key.
 
-        Number of records, number of strategies, and hash of the data.
+        ``records`` (number of records), ``strategies`` (number of strategies) and ``data_hash``.
         """
         world = study.world(0)
         size = world.truth.space.size
@@ -364,8 +373,8 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
     def opponent_types(self, study: Any, draw: int = 0) -> Opponents:
         """Return the adversary types of rounds, and further games for planning.
 
-        Each type has all resources that it holds or may buy. If the types have no keys for rounds, only the further
-        games are returned.
+        Each type has all resources that it holds or may buy. If no adversary sets keys for rounds (`are_equipped`),
+        only the further games are returned, because `opponents` already has the adversaries.
         """
         from reidsim.scenarios.agents import are_equipped
         from reidsim.scenarios.opponents import ideas_of_several, types_of_setting
@@ -375,7 +384,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return types_of_setting(self.settings(study)(self.policies_of(study.scenario)[0], draw, 0))
 
     def cross_play_policies(self, study: Any) -> tuple[str, ...]:
-        """Return the policies of cross-play: of the kind, then of the scenario."""
+        """Return the policies of cross-play: all of the kind, then others of the scenario."""
         return tuple(dict.fromkeys((*self.policies, *self.policies_of(study.scenario))))
 
     # Columns

@@ -1,6 +1,7 @@
 """The adversaries of cross-play.
 
-They are planners, the scenario's own adversary, and the types of repeated rounds.
+They are one adversary per planner, adversaries with other linkage (partial knowledge, attack in stages), the scenario's
+own adversary or adversaries, and the types of repeated rounds.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Opponents:
     left_out : tuple of str
         Sentences about adversaries that cannot play.
     ideas : dict of str to RecordGame or MaskingGame
-        Further games on which a defender may plan.
+        Further games in which a defender may plan although no adversary plays like that, by name; see
+        `types_of_setting`.
     """
 
     opponents: tuple[Opponent, ...] = ()
@@ -55,7 +57,10 @@ class Opponents:
     ideas: dict[str, Game] = field(default_factory=dict)
 
     def beside(self, others: Opponents) -> Opponents:
-        """Return other opponents followed by these; in `left_out`, these come first."""
+        """Return other opponents followed by these; in `left_out`, these come first.
+
+        The scenario's own adversary is that of `others`.
+        """
         return replace(
             others,
             opponents=(*others.opponents, *self.opponents),
@@ -92,7 +97,14 @@ class OpponentOptions:
 def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the adversaries of a scenario in one draw of its study.
 
-    The rows of the study must distinguish records by every attribute that any of the adversaries uses for linkage.
+    Each planner gives a perfectly rational adversary without a recipe of knowledge or stages; the scenario's own
+    adversary is added, or replaces the one of the same name. The rows of the study must distinguish records by every
+    attribute that any of the adversaries uses for linkage.
+
+    Raises
+    ------
+    InputError
+        If the scenario's own adversary, or one whose recipe is in the options, cannot play.
     """
     own: AdversarySection = study.scenario.adversary
     recipe, path = options.knowledge or own.knowledge, options.stages or own.stages
@@ -125,9 +137,10 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
 
 
 def study_against(study: S, **changes: object) -> S:
-    """Return a study with another adversary.
+    """Return a study with some keys of its adversary changed.
 
-    The registry is kept only for sequential attacks without a recipe.
+    The registry of a sequential attack is kept only if the changed adversary attacks sequentially and has no recipe of
+    knowledge or stages.
     """
     own: AdversarySection = study.scenario.adversary
     if (
@@ -164,7 +177,7 @@ def with_adversaries(others: Opponents, alone: Mapping[str, World], together: Wo
 
 
 def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Collection[str]) -> Opponents:
-    """Return all adversaries that can play.
+    """Return all adversaries that can play: those of `opponent_names`, then others.
 
     Parameters
     ----------
@@ -214,9 +227,10 @@ _View = Literal["truth", "belief"]
 def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Opponents:
     """Return the adversary types of repeated rounds as opponents.
 
-    Each type plays alone under its name; the game against all types is named ``types``.
+    Each type plays alone under its name; the game against all types together is named ``types``.
 
-    A defender may also plan on the games ``average-type`` and ``worst-of-types``.
+    A defender may also plan in the games ``average-type`` (every type replaced by the one of largest weight, with the
+    mean gain and cost of all types) and ``worst-of-types`` (for each record, against the type that is worst for it).
 
     Parameters
     ----------
@@ -257,7 +271,7 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
 def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
     """Return the games ``average-type`` and ``worst-of-types`` for planning.
 
-    There are none if the scenario has only one adversary.
+    See `types_of_setting`. There are none if the scenario has only one adversary.
     """
     game = study.world(draw).belief
     if not isinstance(game, TypesGame):
@@ -303,9 +317,10 @@ def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> A
 
 
 def _parts(each: AdversaryType, together: Together) -> list[AdversaryType]:
-    """Return the types that give an expected outcome.
+    """Return types of fixed behaviour that give the expected outcome of a type.
 
-    A random attacker is a mixture of two types.
+    A random attacker becomes a type that always attacks and one that never does, weighted by its attack rate. The
+    second one is left out unless `together` is ``one-of``.
     """
     random = each.adversary
     if not isinstance(random, RandomAttacks):

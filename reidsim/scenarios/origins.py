@@ -106,9 +106,10 @@ def recipe_origins(content: Mapping[str, Any], folder: Path | None) -> list[Reci
 
 
 def leaves(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the key path and value of all keys that affect the game.
+    """Yield the key path and value of all keys of a scenario that affect the game.
 
-    A hierarchy is yielded as one value.
+    Sections and lists of sections are yielded key by key, with positions from 0 in lists; a hierarchy and other values
+    as a whole. Keys with value None are left out. `above` is the key path of `content`.
     """
     for key, value in content.items():
         path = f"{above}.{key}" if above else str(key)

@@ -60,9 +60,9 @@ def unit_sentence(manifest: Mapping[str, Any]) -> str:
 def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
     """Return outcomes with one row per person and policy, if people are counted.
 
-    Otherwise the outcomes are returned unchanged.
-
-    The outcomes are equal for all records of a person, so the first row of each person is kept.
+    Otherwise the outcomes are returned unchanged. `records` has one row per record and policy (in assessments, per
+    record and background knowledge). The outcomes are equal for all records of a person, so the first row of each
+    person is kept.
     """
     if counted_units(content)[0] == "record" or PERSON not in records:
         return records
@@ -76,9 +76,9 @@ def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str | Path) -> Keys:
-    """Return the number of each record's person or household.
+    """Return the number of each record's person or household, shape (n_records,).
 
-    Shape (n_records,); people or households are numbered in order of appearance.
+    People or households are numbered from 0, in order of appearance.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class ListsOfPeople:
     together: Together
 
     def draw(self, seed: int, replication: int = 0) -> dict[str, PeopleList]:
-        """Return one draw of all lists.
+        """Return one draw of all lists, by name; lists from files are the same in each.
 
         Each list has its own random streams, so that adding a list changes no other list.
         """
@@ -187,7 +187,13 @@ class _Source:
         return self.section.buyers or (self.recipe.buyers if self.recipe else (ANYONE,))
 
     def read(self, name: str) -> PeopleList:
-        """Return a list of kind ``file``, read from its file."""
+        """Return the list `name` of kind ``file``, read from its file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, lacks a column, or has a person twice or an invalid value.
+        """
         given = self.section.__dict__
         path = data_file(str(given["file"]), self.folder, "scenarios")
         columns = {attribute: given["columns"].get(attribute, attribute) for attribute in self.attributes}
@@ -204,7 +210,7 @@ class _Source:
     def _chance(self, size: int | None) -> Floats:
         """Return each person's probability of being in the list, shape (n_people,).
 
-        If the size of the list is given, the numbers are weights.
+        If `size`, the number of people in the list, is given, the numbers are relative weights of the draw.
         """
         section, people = self.section, self.people
         coverage = section.coverage
@@ -307,7 +313,7 @@ def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Intege
 def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: Path) -> Integers:
     """Return a column of a file as numbers or codes, shape (n_rows,).
 
-    Empty cells are ``UNKNOWN``.
+    With `labels`, the code of a cell is the position of its label. Empty cells are ``UNKNOWN``.
     """
     is_given = cells.str.strip().ne("")
     if labels is None:

@@ -81,7 +81,7 @@ class Policy(ABC):
     description : str
         One sentence without a full stop.
     is_rule : bool
-        Whether the choice ignores the adversary; otherwise it is a best reply.
+        Whether the choice ignores the adversary; otherwise it is a best reply to the believed adversary.
     forbids_attacks : bool
         Whether the policy shares only records that no adversary attacks.
     by_agents : bool
@@ -126,10 +126,7 @@ class Policy(ABC):
         """
 
     def paid_in(self, study: Any, game: Game, choice: Choice) -> Game:
-        """Return the game in which a choice is evaluated.
-
-        `game` is the true game, which is the default.
-        """
+        """Return the game in which a choice is evaluated; by default the true one, `game`."""
         return game
 
     def defender(self, study: Any, draw: int) -> Defender:

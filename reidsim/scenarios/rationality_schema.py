@@ -101,9 +101,9 @@ class RationalitySection(Section):
         )
 
     def erring(self, adversary: Adversary, where: str) -> Adversary:
-        """Return an adversary with the section's rationality.
+        """Return an adversary that decides with the section's rationality.
 
-        It is the adversary itself if rationality is perfect.
+        It is `adversary` itself if rationality is perfect.
 
         Raises
         ------

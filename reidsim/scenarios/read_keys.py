@@ -1,4 +1,4 @@
-"""Conditions under which a study reads the keys of a scenario.
+"""Conditions under which a study uses the keys of a scenario (reads them).
 
 They serve to refuse keys that have no effect.
 """
@@ -40,6 +40,7 @@ class ReadIf:
         Raises
         ------
         InputError
+            Always; the message names `source`, the key `where` and the condition.
         """
         raise InputError(
             "the key has no effect", source=str(source), where=where, expected=f"this key only {self.expected}"
@@ -63,7 +64,8 @@ _NOT_TAKEN = ReadIf(lambda section, scenario: False, "with a section of [adversa
 def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf | None]:
     """Return the failed condition of each key of a scenario, by key path.
 
-    The condition is None if the key is read.
+    It is the first condition that does not hold, and None if the key is read. Keys below a key that is not read are
+    left out.
 
     If the content has both ``[adversary]`` and ``[adversaries]``, a key of ``[adversary]`` is read if at least one
     named adversary inherits and reads it.
@@ -92,7 +94,7 @@ def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf
 
 
 def unread_keys(each: Iterable[Mapping[str, ReadIf | None]]) -> dict[str, ReadIf]:
-    """Return the keys that none of the scenarios reads, with failed conditions.
+    """Return the keys that none of the scenarios reads, with a failed condition each.
 
     Parameters
     ----------
@@ -107,13 +109,18 @@ def unread_keys(each: Iterable[Mapping[str, ReadIf | None]]) -> dict[str, ReadIf
 
 
 def changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, str]]:
-    """Return the changes of keys by sweeps, uncertainty and stress tests.
-
-    The second result is the section that varies each key.
+    """Return examples of the changes of keys by sweeps, uncertainty and stress tests.
 
     Each change maps key paths to values. A change is returned alone and combined with the first values of all other
     swept and uncertain keys. For numbers, only the first value is used, because conditions depend on names and on
     whether a key is set, not on the size of a number.
+
+    Returns
+    -------
+    list of dict of str to object
+        The changes.
+    dict of str to str
+        Key path of the section that varies each swept or uncertain key, such as ``sweep.values``.
     """
     sweep, uncertainty, stress = scenario.sweep, scenario.uncertainty, scenario.stress
     alone: list[dict[str, object]] = []
@@ -173,7 +180,10 @@ def _below(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tuple[s
 
 
 def has_key(content: Mapping[str, Any], where: str) -> bool:
-    """Return whether content contains a key path, up to its first position in a list."""
+    """Return whether content contains a key path.
+
+    Only the part of the path before its first position in a list is considered.
+    """
     value: Any = content
     for part in where.partition("[")[0].split("."):
         if not isinstance(value, Mapping) or part not in value:

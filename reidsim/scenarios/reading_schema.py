@@ -26,7 +26,7 @@ THOUSANDS: tuple[Thousands, ...] = get_args(Thousands)
 def grouped_number(sign: Thousands) -> re.Pattern[str]:
     """Return the pattern of numbers with digits in groups of three.
 
-    Numbers with at most three digits match too.
+    The groups are separated by `sign`. Numbers with at most three digits before the decimals match too.
     """
     marks = ".,".replace(sign, "")
     return re.compile(rf"[+-]?([1-9]\d{{0,2}}({re.escape(sign)}\d{{3}})+|\d{{1,3}})([{marks}]\d+)?")

@@ -32,7 +32,7 @@ DEFAULT_KIND = "tables"
 
 
 def kind_names() -> tuple[str, ...]:
-    """Return the names of all kinds; kinds of reidsim come first."""
+    """Return the names of all installed kinds; kinds of reidsim come first."""
     return kinds.names
 
 
@@ -54,7 +54,7 @@ def kind_named(name: object) -> Kind:
 
 
 def made_kind(part: object, name: str) -> Kind:
-    """Return a user-defined kind.
+    """Return a user-defined kind, and make it available under `name`.
 
     It is the object itself, or an instance if the object is a class.
 
@@ -72,7 +72,7 @@ def made_kind(part: object, name: str) -> Kind:
 
 
 def is_of_package(name: str) -> bool:
-    """Return whether a kind belongs to reidsim."""
+    """Return whether reidsim itself has a kind of this name."""
     return name in kinds
 
 
@@ -94,10 +94,10 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
 
 
 def kinds_at_hand() -> Iterator[Kind]:
-    """Yield all installed kinds, then the kinds made in this process.
+    """Yield all installed kinds, then all kinds created in this process.
 
-    Each kind is imported when it is reached. Installed kinds that fail to import are skipped, because scenarios of
-    other kinds do not need them.
+    The second part includes the installed kinds again, and kinds from users' modules. Each installed kind is imported
+    when it is reached; kinds that fail to import are skipped, because scenarios of other kinds do not need them.
     """
     for name in kind_names():
         with suppress(InputError):

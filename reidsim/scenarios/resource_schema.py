@@ -114,6 +114,7 @@ class ListBeliefsSection(BeliefsSection):
         Raises
         ------
         InputError
+            If it has none; `drawn` are the names of its lists.
         """
         if self.lists == "coverage" and not drawn:
             problem, expected = "no list is drawn from the people", "a resource with `kind`"
@@ -137,6 +138,7 @@ def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mappi
     Raises
     ------
     InputError
+        For the first resource that the adversary may not have.
     """
     for resource in resources:
         may = buyers.get(resource, (ANYONE,))
@@ -156,6 +158,7 @@ def check_together(together: object, lists: Collection[str]) -> None:
     Raises
     ------
     InputError
+        If another name occurs; the message names the key.
     """
     if not isinstance(together, Mapping):
         return

@@ -96,9 +96,10 @@ class BeliefsSection(Section):
     )
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
-        """Return the believed economics.
+        """Return the believed payoff parameters, given the true ones.
 
-        A gain that is not given equals the adversary's true gain.
+        A parameter without a belief has its true value. In particular, a believed loss does not change the believed
+        gain, even if the true gain follows the true loss.
         """
         return EconomicsSection(
             benefit=truth.benefit,
@@ -165,7 +166,10 @@ class ScenarioHead(Section):
 
 
 def economics_of(scenario: ScenarioHead) -> tuple[EconomicsSection, EconomicsSection]:
-    """Return the true and the believed economics of a scenario."""
+    """Return the true and the believed payoff parameters of a scenario.
+
+    Both are equal if the kind has no beliefs.
+    """
     economics: EconomicsSection = getattr(scenario, "economics")  # noqa: B009 - only some kinds have it
     beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
     return economics, economics if beliefs is None else beliefs.of(economics)

@@ -107,7 +107,10 @@ class DiscoverySection(Section):
 
 
 class BeliefCurveSection(Section):
-    """Payoffs of publishers with a wrong belief about one parameter."""
+    """Payoffs of policies by true and by believed value of one parameter.
+
+    At least one of the two varies; the other one has the scenario's own value by default.
+    """
 
     key: str = Field(
         min_length=1,

@@ -65,7 +65,7 @@ class Study(ABC, Generic[S]):
 
     @property
     def draws(self) -> int:
-        """Number of draws of the study in one run."""
+        """Number of draws (numbered replications, see `Kind.numbers_draws`) in one run."""
         return 1
 
     @property
@@ -84,9 +84,10 @@ class Study(ABC, Generic[S]):
         """
 
     def with_loaded(self, loaded: Scenario[S]) -> Self:
-        """Return the study of another scenario with the same data.
+        """Return the study of another scenario with the same data, without reading them.
 
-        The scenarios may differ only in keys on which no data depend.
+        The scenarios may differ only in keys on which no data depend, such as payoff parameters; see
+        `Kind.data_content`.
         """
         return replace(self, loaded=loaded)
 
@@ -201,9 +202,10 @@ def record_table(
 
 
 def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
-    """Return facts about the solver, for manifests.
+    """Return facts about the solver of an outcome, for manifests.
 
-    Its name, optimality, strategies evaluated per record, withheld records and largest gap.
+    They are its name, whether the strategies are proved optimal, the mean number of strategies evaluated per record,
+    the number of withheld records and, if the solver computes gaps, the largest gap; see `Equilibrium`.
     """
     facts: dict[str, Any] = {
         "solver": equilibrium.solver,
@@ -223,9 +225,10 @@ class AnalysisTables:
     Parameters
     ----------
     runtimes : DataFrame
-        Seconds of each policy, by replication.
+        Computing time of each policy in each replication: ``replication``, ``policy``, ``seconds``.
     reidentified : DataFrame
-        Distribution of the number of people re-identified, by policy, over replications.
+        Distribution of the number of people re-identified under each policy, over replications; see
+        `reidsim.games.reidentified.distribution_table`.
     left_out : tuple of str
         Requested tables or figures that could not be computed, each with the reason.
     """
@@ -269,7 +272,7 @@ class Played:
 
 
 class Plan(Protocol):
-    """The strategy of each record under given payoff parameters."""
+    """The strategy of each row of a game, chosen under some payoff parameters."""
 
     @property
     def strategies(self) -> Strategies:
@@ -280,12 +283,15 @@ class Plan(Protocol):
     def one_shot_success(self) -> Floats | None:
         """Success probability of a one-shot attack on each row, shape (n_rows,).
 
-        None for other adversaries.
+        None if the adversary is not one-shot.
         """
         ...
 
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
-        """Return the equilibrium of the strategies under the true economics."""
+        """Return the outcome of the strategies under the true payoff parameters.
+
+        These may differ from the parameters under which the strategies were chosen.
+        """
         ...
 
 
@@ -319,7 +325,7 @@ class DroppedColumns(Protocol):
 class AmountPoints(Protocol):
     """Planner of a study's policies under any payoff parameters.
 
-    Linkage is computed once.
+    Linkage is computed once. `study` is the study with the scenario's own parameters.
     """
 
     study: Any

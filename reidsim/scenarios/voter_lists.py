@@ -78,7 +78,7 @@ class VoterLists:
         return tuple(name for name in known if any(_has(profile, name) for profile in self.profiles.values()))
 
     def price(self) -> float:
-        """Return the total price of the lists in currency units."""
+        """Return the price of the lists of all states together, in currency units."""
         return fsum(profile.price for profile in self.profiles.values())
 
     def missing(self, attributes: Iterable[str]) -> dict[str, float | Floats]:

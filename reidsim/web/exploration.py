@@ -44,7 +44,8 @@ class Explored:
     ----------
     result : RunResult
     problem : str
-        Error message if the values cannot be used; the result is then the result of the unchanged scenario.
+        Error message if the values cannot be used; the result is then that of the scenario's own values, without
+        rounds. Empty otherwise.
     """
 
     result: RunResult
@@ -73,7 +74,7 @@ class Explored:
 
     @property
     def attributes(self) -> list[str]:
-        """Columns of the records that contain released quasi-identifiers."""
+        """Columns of the table of records that contain the released quasi-identifiers."""
         # Without keys for persons and households, columns with these names are ordinary attributes.
         named = {"person", "household"} & set(self.content.get("release", {}))
         told = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
@@ -99,7 +100,9 @@ class Explored:
 def read_back_html(shown: Explored) -> str:
     """Return the HTML of the recommended release and its read-back check.
 
-    It includes the unit sentence, as in the report. The text is empty if the records do not come from a file.
+    It begins with the sentence of the report that states what counts as one unit, records or people. If the records
+    cannot be released, the HTML shows the problem instead. It is empty if the records do not come from a file, or the
+    result has no policies.
     """
     run = RunInMemory.of(shown.result)
     context: dict[str, Any] = {"problem": "", "releases": None, "unit": run.units[0], "kind": ""}
@@ -143,7 +146,10 @@ class Explorer:
         return self._explored(values, one_game)
 
     def play(self, values: Values) -> Explored:
-        """Play all rounds of every policy under a set of values."""
+        """Play all rounds of every policy under a set of values.
+
+        In a scenario without agents, solve the game once.
+        """
         return self._explored(values, lambda loaded: loaded)
 
     def _explored(
@@ -163,7 +169,9 @@ class Explorer:
 
 
 def changed(loaded: Scenario[ScenarioHead], values: Values) -> Scenario[ScenarioHead]:
-    """Return a scenario with changed values, without sections for batches only.
+    """Return a scenario with changed values, as a single run without figures.
+
+    `values` are by key path; a key whose value is None is removed from the scenario.
 
     Raises
     ------

@@ -36,7 +36,8 @@ def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd
     Returns
     -------
     DataFrame
-        Index: attribute. One column for each of `FORMS`: share of records; each row sums to 1.
+        Index: attribute. One column for each of `FORMS`: share of the records whose value of the attribute is released
+        unchanged, generalized, suppressed or not released because the record is withheld; each row sums to 1.
     """
     chosen = records[records["policy"] == policy]
     strategies = chosen["strategy"].astype(str)

@@ -40,6 +40,11 @@ class Guard:
     host : str
         The only host name that is accepted, besides ``localhost``.
     port : int
+
+    Attributes
+    ----------
+    address : str
+        Address of the page with the token, to be opened in a browser.
     """
 
     def __init__(self, application: Application, host: str, port: int) -> None:

@@ -21,6 +21,7 @@ from reidsim.scenarios.study import Progress
 
 # Largest number of columns for exact shares; with n columns, 2^n sets of columns are played.
 MOST_EXACT = 10
+# Default number of random orders of columns; more orders make shares more precise and take proportionally longer.
 ORDERS = 50
 ATTRIBUTE_MEASURES: tuple[Measure, ...] = (PUBLISHER_PAYOFF, RISK, UTILITY)
 ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone", "none", "share", "standard_error")
@@ -35,10 +36,11 @@ class AttributesResult(Result):
     name : str
         Name of the scenario.
     table : DataFrame
-        One row per policy, attribute and measure; columns `ATTRIBUTE_COLUMNS`: the measure with ``all``
-        quasi-identifiers, ``without`` this attribute, with this attribute ``alone`` and with ``none``; the Shapley
-        ``share`` of the attribute in the difference between all and none; and the ``standard_error`` of the share (0
-        if it is exact).
+        One row per policy, attribute and measure (`ATTRIBUTE_MEASURES`, averages over records in the first draw);
+        columns `ATTRIBUTE_COLUMNS`: the measure with ``all`` quasi-identifiers, ``without`` this attribute, with this
+        attribute ``alone`` and with ``none``; the Shapley ``share`` of the attribute in the difference between all and
+        none, in the unit of the measure (shares of all attributes sum to ``all`` minus ``none``); and the
+        ``standard_error`` of the share (0 if it is exact).
     manifest : dict
     warnings : tuple of str
     """
@@ -61,8 +63,10 @@ def attributes_loaded(
 ) -> AttributesResult:
     """Return the outcomes of a scenario with and without each quasi-identifier.
 
-    An omitted column is generalized to the top level of its hierarchy in every record. Shapley shares are exact for up
-    to 10 columns; for more columns, they are averages over random orders, drawn with the scenario's seed.
+    A column that is left out is generalized to the top level of its hierarchy in every record; policies that optimize
+    choose again among the remaining generalizations. Policies for which this is impossible are left out, with a
+    warning. Shapley shares are exact for up to 10 columns; for more columns, they are averages over random orders of
+    the columns, drawn with the scenario's seed. Section ``agents`` is ignored.
 
     Parameters
     ----------

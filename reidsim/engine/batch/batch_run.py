@@ -77,7 +77,7 @@ class Ended:
     loaded : Scenario
     design : Design
     tables : mapping of str to DataFrame
-        Tables from `batch_tables`; if `stored`, all tables of the folder.
+        Tables from `batch_tables`; if `stored`, all tables of the folder, including statistics.
     manifest : dict
     warnings : tuple of str
     report : callable
@@ -151,9 +151,16 @@ def run_job(
     progress: Progress | None = None,
     illustrate: Illustrator | None = None,
 ) -> R:
-    """Run a job at every point and replication of a scenario.
+    """Run a job at every point and replication of a scenario; return its result.
 
-    See `reidsim.run_batch` for the arguments.
+    See `reidsim.run_batch` for the arguments. If `folder` already holds the complete batch, nothing is run again.
+    `illustrate` draws the figures into the folder.
+
+    Raises
+    ------
+    InputError
+        If a point is invalid, a file cannot be used or changes during the batch, or the folder is in use, holds another
+        batch or cannot be written. A failed run is no error: it is part of the result.
     """
     report = progress or (lambda task, done, total: None)
     clock, design = Clock(), design_of(loaded)
@@ -234,10 +241,10 @@ def run_job(
 def _opened(
     folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool], *, go_on: bool
 ) -> Iterator[dict[str, Any] | None]:
-    """Lock the folder of a new or resumed batch.
+    """Lock the folder of a new or resumed batch (`go_on`), and write its manifest.
 
-    Remove a new folder if no run has finished in it. Yields the manifest if the batch is already complete, so that the
-    folder needs no change; otherwise None.
+    Yields the stored manifest if the batch is already complete, so that the folder needs no change; otherwise None. If
+    the block fails, a new folder in which no run has finished is removed. `are_same` is passed to `require_same`.
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
@@ -280,7 +287,8 @@ class ScenarioJob(Job[RunResult]):
 def _with_first_draw(ended: Ended) -> RunResult:
     """Return the result of replications that a single run could draw itself.
 
-    The records are from the first replication.
+    It equals the result of that run: records and figure tables are from the first replication, which is played again.
+    If runs failed, the table of runs keeps the columns that describe the failures.
     """
     tables = ended.tables
     single = run_once(ended.loaded.with_sections(replications=1), progress=ended.report)

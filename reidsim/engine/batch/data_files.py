@@ -59,7 +59,7 @@ class DataFiles:
 
     @property
     def digest(self) -> str:
-        """A hash over the hashes of all files."""
+        """A hash over the names and hashes of all files, in 16 hexadecimal digits."""
         return hashlib.sha256(json.dumps(self.hashes, sort_keys=True).encode()).hexdigest()[:16]
 
     def require_unchanged(self, source: Path) -> None:
@@ -119,9 +119,9 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def files_named(loaded: Scenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
-    """Return the files named by a scenario, its recipes, and values of its keys.
+    """Return the existing files named by a scenario, its recipes and swept values.
 
-    Bundled files are omitted.
+    Bundled files are left out. Paths are absolute and sorted.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
     Raises
     ------
     InputError
-        If a file changed or is missing; the message names the files.
+        If a file of `before` changed or is missing; the message names the files.
     """
     changed = changed_files(before, now)
     if changed:
@@ -187,7 +187,7 @@ def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], 
     found : dict
         Paths of each file, by file name; changed in place.
     key : str
-        Key path of the content; only some keys can name recipes.
+        Key path of the content; only texts under some keys can be names of recipes.
     """
     if isinstance(content, Mapping):
         for path in _census_files(content, base):
@@ -205,9 +205,10 @@ def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], 
 
 
 def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
-    """Yield the paths to which a text may refer.
+    """Yield the paths to which a text may refer, whether or not they exist.
 
-    They are a bundled file, a relative path, or a recipe.
+    ``bundled:...`` refers to a bundled file of scenarios or populations, other text to a path relative to `base` and,
+    under some keys, also to a bundled recipe.
     """
     if text.startswith(BUNDLED):
         for among in ("scenarios", "populations"):
@@ -220,7 +221,10 @@ def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
 
 
 def _census_files(recipe: Mapping[str, Any], base: Path) -> list[Path]:
-    """Return the census files of a recipe that names only their folder and state."""
+    """Return the census files of a recipe, which names only their folder and state.
+
+    The list is empty for other recipes.
+    """
     if not {"folder", "state"} <= recipe.keys():
         return []
     folder = data_file(str(recipe["folder"]), base, "populations")

@@ -34,8 +34,8 @@ class Design:
     Parameters
     ----------
     points : DataFrame
-        One row per point, one column per key path. All samples of the first point of the sweep come first, then all
-        samples of the second point, and so on.
+        One row per point, one column per key path. A point is a point of the sweep with one sample of the uncertain
+        parameters. All samples of the first point of the sweep come first, then all samples of the second, and so on.
     replications : int
         Number of runs at each point.
     swept : tuple of str
@@ -51,7 +51,7 @@ class Design:
 
     @property
     def n_runs(self) -> int:
-        """Number of runs."""
+        """Number of runs: points times replications."""
         return len(self.points) * self.replications
 
     @cached_property
@@ -64,9 +64,9 @@ class Design:
         return {key: column[point] for key, column in self.columns.items()}
 
     def alike(self, free: Collection[str]) -> NDArray[np.int64]:
-        """Return the first point with the same values except for keys in `free`.
+        """Return, for each point, the first point that differs at most in keys of `free`.
 
-        The result has one index per point.
+        The result has shape (n_points,) and holds numbers of points.
         """
         columns = [column for key, column in self.columns.items() if key not in free]
         if not columns:
@@ -79,16 +79,17 @@ class Design:
 def is_batch(scenario: ScenarioHead) -> bool:
     """Return whether a scenario is run as a batch.
 
-    A single run can draw numbered replications itself.
+    It is if it has a sweep, uncertain parameters, or several replications that a single run cannot draw itself. (In
+    kinds with `Kind.numbers_draws`, one run can draw several replications from the same study.)
     """
     many = scenario.replications > 1 and not kind_of(scenario).numbers_draws
     return many or scenario.sweep is not None or scenario.uncertainty is not None
 
 
 def has_several_runs(scenario: ScenarioHead) -> bool:
-    """Return whether a scenario is run with a journal.
+    """Return whether a scenario consists of several runs that are kept in a journal.
 
-    A journal is used for batches and for several numbered replications.
+    A journal is used for batches and for several numbered replications; see `has_numbered_replications`.
     """
     return is_batch(scenario) or (has_numbered_replications(scenario) and scenario.replications > 1)
 
@@ -96,7 +97,8 @@ def has_several_runs(scenario: ScenarioHead) -> bool:
 def has_numbered_replications(scenario: ScenarioHead) -> bool:
     """Return whether a replication is determined by the scenario's seed and a number.
 
-    See `Kind.numbers_draws`.
+    This holds for kinds with `Kind.numbers_draws`, without section ``agents``. Otherwise, each replication has its own
+    seed.
     """
     return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
 
@@ -112,10 +114,13 @@ def draw_of(scenario: ScenarioHead, replication: int) -> int:
 def design_of(loaded: Scenario[ScenarioHead]) -> Design:
     """Return the points of a sweep, crossed with the samples of uncertain parameters.
 
+    Without either, there is one point, without keys.
+
     Raises
     ------
     InputError
-        If the correlations are not consistent, or a key of a one-at-a-time sweep has no value in the scenario.
+        If the correlations are not consistent, a key of a one-at-a-time sweep has no value in the scenario, or the
+        uncertain parameters include the choice among named adversaries.
     """
     scenario = loaded.scenario
     if who_may_come(scenario.uncertainty):
@@ -134,9 +139,9 @@ def design_of(loaded: Scenario[ScenarioHead]) -> Design:
 
 
 def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """Return the distinct points of a sweep, one column per key path.
+    """Return the points of a sweep, one row per point, one column per key path.
 
-    The last keys change fastest.
+    The last keys change fastest. In a one-at-a-time sweep, repeated points are left out.
 
     Parameters
     ----------
@@ -180,7 +185,10 @@ def _as_number(value: Any) -> Any:
 def _rows_of(
     sweep: SweepSection, axis: tuple[tuple[str, ...], ...], group: tuple[str, ...], own: Mapping[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of all keys of an axis where only the keys of one group change."""
+    """Yield the values of all keys of an axis, for each value of one of its groups.
+
+    Keys of the other groups have the scenario's own values, `own`.
+    """
     for values in zip(*(_values(sweep.values[key]) for key in group), strict=True):
         changed = dict(zip(group, values, strict=True))
         yield tuple(changed[key] if key in changed else own[key] for other in axis for key in other)
@@ -255,7 +263,7 @@ def check_points(loaded: Scenario[ScenarioHead], design: Design) -> None:
 def makers_of(loaded: Scenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
     """Import the adversaries and policies from users' modules that any point names.
 
-    Return their origins.
+    Return the origin of each by name: module, package and version.
 
     Raises
     ------

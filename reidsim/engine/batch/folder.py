@@ -1,6 +1,7 @@
 """The results folder of a batch.
 
-The folder first gets a manifest, and the tables at the end; it is readable in between.
+The folder gets a manifest when the batch begins, and the tables at the end. In between, finished runs can be read from
+its journal.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class _DesignPart(BaseModel):
 
 
 class _Manifest(BaseModel):
-    """The entries of a manifest that this module reads."""
+    """The entries of a manifest that must be present or well-formed for this module."""
 
     scenario: str
     scenario_file: str
@@ -69,7 +70,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is no manifest, the manifest does not describe a batch, or the folder contains links.
+        If there is no valid manifest, it does not describe a batch, its scenario was changed after the run, or the
+        folder contains links.
     """
     require_no_links(folder)
     path = folder / MANIFEST
@@ -146,6 +148,8 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Sce
 def read_runs(folder: Path) -> pd.DataFrame:
     """Return the finished runs of a batch, which may still be running.
 
+    While it is running, they are read from its journal.
+
     Returns
     -------
     DataFrame
@@ -178,7 +182,9 @@ def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool]) -> str:
-    """Check that a folder holds the batch of a manifest; return its state.
+    """Check that a folder holds the batch of a manifest; return the batch's state.
+
+    The state is `RUNNING`, `COMPLETE` or `INCOMPLETE` (ended, with failed runs).
 
     Parameters
     ----------

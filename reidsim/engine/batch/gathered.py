@@ -33,7 +33,9 @@ def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> d
     -------
     dict of str to DataFrame
         ``runs`` has one row per run and policy, sorted by point, replication and the scenario's order of policies, and
-        one row without measures for each failed run. The other tables of the runs have additional columns ``point`` and
+        one row without measures for each failed run. Its columns are ``scenario``, ``point``, ``replication``, the
+        group (such as ``policy``), the measures, ``state``, ``error``, ``seed``, ``run`` (key) and one column per key
+        path of the points. The other tables hold the rows of all successful runs, with additional columns ``point`` and
         ``replication``.
     """
     ordered = sorted(outcomes, key=lambda outcome: (outcome.task.point, outcome.task.replication))
@@ -59,7 +61,7 @@ def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> d
 def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, Any]:
     """Return one table with the rows of all runs, and the run of each row.
 
-    The run is an index in `outcomes`.
+    The run is an index in `outcomes`. In table ``runs``, a failed run has one row of missing values.
     """
     parts = [outcome.tables.get(table, {}) for outcome in outcomes]
     heights = [len(next(iter(part.values()), ())) for part in parts]
@@ -75,9 +77,9 @@ def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, 
 
 
 def _typed(values: list[Any]) -> pd.Series[Any]:
-    """Return a column with a type that depends only on its set of values.
+    """Return a column with a type that depends only on the types of its values.
 
-    The type is int64, float64, bool or text.
+    The type is int64, float64 (None becomes NaN), bool or text (None stays missing).
     """
     types = set(map(type, values))
     if types <= {int, float, type(None)}:

@@ -88,19 +88,21 @@ class Journal:
 
 
 def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> list[RunOutcome]:
-    """Return the last outcome of each run with a key in `tasks`.
+    """Return the last outcome of each run in a journal whose key is in `tasks`.
 
-    The journal may be read while it is being written: an incomplete last line is skipped.
+    `tasks` are tasks by key. Damaged lines are skipped. The journal may be read while it is being written: an
+    incomplete last line is skipped, too. A missing journal has no outcomes.
     """
     last = {entry["run"]: entry for entry in _entries(path) if entry is not None and entry["run"] in tasks}
     return [_outcome(tasks[key], entry) for key, entry in last.items()]
 
 
 def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
-    """Return the outcomes of the points and replications of `tasks`.
+    """Return the outcomes in a journal of the points and replications of `tasks`.
 
-    They may have been computed by any version of the program. Tasks with equal keys are written once, so an outcome
-    applies to all tasks with the same key.
+    They are matched by point and replication, not by key, because they may come from another version of the program.
+    Tasks with equal keys are run and written once, so their outcome applies to all of them. Tasks without an outcome
+    are left out.
     """
     by_place = {(task.point, task.replication): task for task in tasks}
     alike: dict[str, list[RunTask]] = {}

@@ -22,7 +22,7 @@ def only_writer(folder: Path) -> Iterator[None]:
     Raises
     ------
     InputError
-        If another process, or another batch of this process, holds the lock.
+        If another process, or another batch of this process, holds the lock, or the folder cannot be written.
     """
     path = folder / _NAME
     descriptor = _hold(path)

@@ -1,6 +1,6 @@
 """One run of a batch: solve the scenario at a point and return plain tables.
 
-This works in any process.
+The callables can be pickled, so that runs can be done in any process.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ GROUP_COLUMNS = ("policy", "records", "knowledge", "sample", "defender", "plans_
 _IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
 
 
+# Number of cached studies per thread. Tasks are ordered so that neighbours share a study; more studies take memory.
 _KEPT_STUDIES = 2
 
 
@@ -67,9 +68,10 @@ class Studies(threading.local):
 
 
 def data_key(loaded: Scenario[ScenarioHead]) -> str:
-    """Return the data key of a scenario.
+    """Return a text that identifies the data of a scenario's study.
 
-    Scenarios with equal keys differ only in payoff parameters and beliefs.
+    Scenarios with equal keys differ only in values on which no data depend, such as payoff parameters and beliefs; they
+    can share a study.
     """
     # Keys are not sorted, because the order of attributes determines the columns of the lattice.
     return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)
@@ -105,9 +107,9 @@ class ScenarioWork:
             return tables, tuple(kind.warnings(study, draw, outcomes))
 
     def fingerprint(self, task: RunTask) -> str | None:
-        """Check that all files of a task's run can be used.
+        """Check that all files of a task's run can be used; return a hash of the data.
 
-        Return a hash of the data, if known.
+        The result is None for scenarios without a decision maker.
 
         Raises
         ------
@@ -143,7 +145,8 @@ def _run_any(loaded: Scenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
 def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Any]:
     """Return the measures of policies, and quantiles of outcomes over records.
 
-    The result has plain columns by table.
+    The result holds plain columns of the tables ``runs`` (one row per policy) and ``distributions`` (one row per policy
+    and outcome).
     """
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)

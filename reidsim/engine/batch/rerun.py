@@ -35,7 +35,7 @@ class Repeated:
         Name of the scenario.
     task : RunTask
     runs : DataFrame
-        Rows of the repeated run; same columns as ``runs.parquet``.
+        Rows of the repeated run, one per policy; same columns as ``runs.parquet``.
     verdict : str
         Result of the comparison with the stored run, as a sentence.
     warnings : tuple of str
@@ -55,7 +55,10 @@ class Repeated:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Measures by policy; for assessments, by size of the release and adversary."""
+        """Measures by policy; for assessments, by size of the release and adversary.
+
+        They are averages over the releases that an assessment draws in the run.
+        """
         groups = [column for column in GROUP_COLUMNS if column in self.runs and column != "sample"]
         others = {"point", "replication", "seed", "sample", *groups}
         numeric = [column for column in self.runs.select_dtypes("number").columns if column not in others]

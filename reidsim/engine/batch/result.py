@@ -18,18 +18,24 @@ from reidsim.scenarios.study import AnalysisTables
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BatchAnalysis(AnalysisTables):
-    """Statistics of a batch, and tables of its runs other than ``runs``.
+    """Statistics of a batch, and tables of its runs other than their measures.
 
     Parameters
     ----------
     statistics : DataFrame
-        Means with confidence intervals, and quantiles over runs, of each measure.
+        Means with confidence intervals, and quantiles over runs, of each measure; see `statistics_table`.
     differences : DataFrame
-        Means with confidence intervals of differences between policies in the same run.
+        Means with confidence intervals of differences between policies in the same run; see `differences_table`.
     distributions : DataFrame
-        Quantiles of outcomes over the records of each run.
-    rounds, adversaries, through : DataFrame
-        Tables by round of scenarios with agents; see `reidsim.engine.rounds.AgentAnalysis`.
+        Quantiles of outcomes over the records of a run (with agents, over the records of all its rounds), one row per
+        run, policy and outcome.
+    rounds : DataFrame
+        With agents, measures by round: one row per run, draw, policy and round.
+    adversaries : DataFrame
+        With agents, measures of adversaries: one row per run, draw, policy, round and adversary.
+    through : DataFrame
+        With agents, numbers of records attacked and re-identified: one row per run, draw, policy, round, adversary and
+        combination of resources used to attack. See `reidsim.engine.rounds.AgentAnalysis` for the last three.
     """
 
     statistics: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -44,7 +50,7 @@ class BatchAnalysis(AnalysisTables):
 class BatchResult(RunResult):
     """The result of a batch.
 
-    It has quantiles over records instead of a table of records.
+    Its table of records is empty; `analysis` has quantiles over the records of each run instead.
 
     Parameters
     ----------
@@ -58,20 +64,25 @@ class BatchResult(RunResult):
     def statistics(self) -> pd.DataFrame:
         """Means with confidence intervals, and quantiles over runs.
 
-        One row per point of the sweep, policy and measure.
+        One row per point of the sweep, policy and measure; see `statistics_table`. The table is empty if no run is
+        complete.
         """
         return self.analysis.tables().get("statistics", pd.DataFrame())
 
     @property
     def differences(self) -> pd.DataFrame:
-        """Differences of measures between policies under the same random draws."""
+        """Differences of measures to the first policy in the same run.
+
+        See `differences_table`. The table is empty if there are no two policies to compare.
+        """
         return self.analysis.tables().get("differences", pd.DataFrame())
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Measures by point of the sweep (if any) and policy.
+        """Averages of measures over samples and replications.
 
-        They are averages over samples and replications.
+        One row per point of the sweep (if any) and policy, one column per measure. The table is empty if no run is
+        complete.
         """
         table = self.statistics
         if table.empty:
@@ -93,10 +104,7 @@ def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchA
 
 
 def analysis_among(tables: Mapping[str, pd.DataFrame]) -> BatchAnalysis:
-    """Return the statistics of a batch from its stored tables.
-
-    They are not computed again.
-    """
+    """Return those of the tables that belong to `BatchAnalysis`; nothing is computed."""
     known = {each.name for each in fields(BatchAnalysis)}
     found: dict[str, Any] = {name: table for name, table in tables.items() if name in known}
     return BatchAnalysis(**found)
@@ -104,6 +112,8 @@ def analysis_among(tables: Mapping[str, pd.DataFrame]) -> BatchAnalysis:
 
 def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:
     """Return warnings about failed runs, and the warnings of the successful runs.
+
+    A warning of several runs appears once. If there are several replications, a warning says whether all are equal.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Run the tasks of a batch that a folder does not hold yet.
+"""Run the tasks of a batch that are not in the journal of its folder yet.
 
 Each outcome is written to the journal at once. Points can also be run in memory, without a folder.
 """
@@ -140,7 +140,7 @@ def point_tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a scenario's runs at given points.
 
-    All points have the same random draws.
+    A replication has the same random draws at all points.
 
     Parameters
     ----------

@@ -57,9 +57,9 @@ def draw_points(section: UncertaintySection, seed: int) -> pd.DataFrame:
 
 
 def spread(method: str, n: int, n_parameters: int, rng: np.random.Generator) -> Floats:
-    """Return points in the unit cube, shape (n, n_parameters).
+    """Return `n` points strictly inside the unit cube, shape (n, n_parameters).
 
-    The method is ``latin-hypercube``, ``sobol`` or ``random``.
+    The method is ``latin-hypercube``, ``sobol`` (scrambled sequence) or ``random`` (independent uniform points).
     """
     from scipy.stats import qmc
 
@@ -85,7 +85,8 @@ def quantiles(distribution: Distribution, shares: Floats) -> NDArray[Any]:
     Returns
     -------
     ndarray
-        float64; int64 for distributions of integers; the listed values for a discrete distribution.
+        float64; int64 (rounded) for distributions of integers; the listed values, as objects, for a discrete
+        distribution.
     """
     if isinstance(distribution, Discrete):
         return _listed(distribution, shares)
@@ -153,7 +154,8 @@ def correlation_matrix(keys: list[str], correlations: tuple[CorrelationSection, 
 def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> Floats:
     """Reorder each column to get rank correlations (Iman & Conover 1982).
 
-    The set of values of each column is unchanged, so that a Latin hypercube stays one.
+    The correlations of the result approximate `correlation`; the approximation is better for more points. The set of
+    values of each column is unchanged, so that a Latin hypercube stays one.
 
     Parameters
     ----------

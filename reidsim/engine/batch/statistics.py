@@ -25,7 +25,7 @@ from reidsim.engine.batch.tasks import COMPLETE
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
-# Shares of the squared half-width that are allotted to points; replications get the rest.
+# Shares of the squared half-width that are allotted to points; replications get the rest. `required_runs` tries all.
 _SHARES = np.arange(0.05, 1, 0.05)
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
@@ -52,6 +52,8 @@ class MeanInterval(NamedTuple):
 
 def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     """Return the mean of runs with its confidence interval.
+
+    Standard error and bounds are NaN if there are fewer than two runs. See the module for the method.
 
     Parameters
     ----------
@@ -94,9 +96,10 @@ def paired_difference(first: Floats, second: Floats) -> MeanInterval:
 
 
 def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
-    """Return the required number of draws.
+    """Return the smallest number of independent draws for a given half-width.
 
-    It is computed from their variance and the present number of draws.
+    `variance` is the sample variance of the present `n` draws, and the interval is the t interval of their mean. NaN if
+    `n` is below 2 or the half-width is not positive; otherwise at least 2.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -117,11 +120,12 @@ def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats
 
 
 def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, Floats]:
-    """Return the smallest number of runs for a given half-width of an interval.
+    """Return the number of runs that gives an interval a certain half-width.
 
-    The second result is the number of points of these runs. The number of runs is points times replications. One
-    replication suffices if replications do not differ, and one point suffices if points do not differ. If both differ,
-    the squared half-width is divided between them in the way that needs the fewest runs.
+    The interval is that of `mean_interval` at level 0.95. The number of runs is points times replications. One
+    replication suffices if the means of replications do not differ, and one point suffices if the means of points do
+    not differ. If both differ, the squared half-width is divided between them in the way (of those in `_SHARES`) that
+    needs the fewest runs.
 
     Parameters
     ----------
@@ -133,7 +137,8 @@ def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, F
     Returns
     -------
     runs, points : ndarray of float64
-        NaN if there are fewer than two runs, or the half-width is not positive.
+        Number of runs, and number of points among these runs. NaN if there are fewer than two runs, or the half-width
+        is not positive.
     """
     # The means over replications vary with the points, and the means over points with the replications.
     points, replications = (_moments(np.moveaxis(values, axis, -1))[0] for axis in (-1, -2))
@@ -155,11 +160,11 @@ def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, F
 
 
 def error_of_estimates(errors: Floats) -> Floats:
-    """Return the standard error of a mean that comes from estimated runs.
+    """Return the standard error of a mean over runs whose values are estimates.
 
-    Each run's value is itself an estimate. Each replication is estimated from its own draws, so errors of replications
-    are independent. Points of the same replication share their draws, so their errors may be fully correlated: they are
-    added, which gives an upper bound.
+    Only the errors of these estimates count, not the differences between runs. Each replication is estimated from its
+    own draws, so errors of replications are independent. Points of the same replication share their draws, so their
+    errors may be fully correlated: they are added, which gives an upper bound.
 
     Parameters
     ----------
@@ -234,7 +239,8 @@ class Measured:
     swept : DataFrame
         One row per point of the sweep, one column per key path.
     groups : DataFrame
-        The compared groups, one per row: policies, or adversaries by size of the release.
+        The groups whose measures are compared, one per row: policies; in assessments, adversaries by size of the
+        release; in cross-play, defenders with the adversary planned against and the adversary met.
     """
 
     values: dict[str, Floats]
@@ -243,9 +249,9 @@ class Measured:
     groups: pd.DataFrame
 
     def columns(self, of_groups: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return the columns that identify the rows of a table.
+        """Return the columns that identify the rows of a table of statistics.
 
-        These are the point of the sweep and the group, which changes fastest.
+        There is one row per point of the sweep and group; the group changes fastest. `of_groups` replaces the groups.
         """
         return self.swept.merge(self.groups if of_groups is None else of_groups, how="cross")
 
@@ -256,8 +262,14 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     Parameters
     ----------
     runs : DataFrame
-        Table ``runs`` from `batch_tables`. Several independently drawn releases in one run are replaced by their mean.
+        Table ``runs`` from `batch_tables`; failed runs are ignored. Several independently drawn releases in one run
+        (column ``sample``) are replaced by their mean.
     design : Design
+
+    Returns
+    -------
+    Measured
+        Without measures and groups if no run is complete.
     """
     at_points = scenario_columns(design)
     swept = at_points.loc[:: design.samples, list(design.swept)].reset_index(drop=True)
@@ -302,9 +314,10 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
 
 
 def _error_columns(columns: Sequence[str]) -> dict[str, str]:
-    """Return the column with the standard error of each measure.
+    """Return the column with the standard error of each estimated measure.
 
-    For example, it is ``risk_standard_error`` for ``risk``.
+    ``risk_standard_error`` belongs to ``risk``. If there is no column ``x``, ``x_standard_error`` belongs to
+    ``x_risk``.
     """
     found = {}
     for error in columns:
@@ -321,10 +334,12 @@ def statistics_table(found: Measured) -> pd.DataFrame:
     -------
     DataFrame
         One row per point of the sweep, group and measure: the swept keys, the group, ``measure``, ``runs`` (number of
-        runs with a value), ``mean``, ``standard_error``, ``low``, ``high``, ``q05``, ``q25``, ``median``, ``q75``,
-        ``q95``, ``runs_for_1_percent`` (smallest number of runs, points times replications, with an interval of at most
-        1 % of the mean to either side) and ``points_for_1_percent`` (number of points in these runs). If runs estimate
-        measures, ``estimation_error`` is the part of the mean's standard error that comes from the estimation.
+        runs with a value), ``mean``, ``standard_error``, ``low``, ``high`` (95 % interval, see `mean_interval`), the
+        quantiles over runs ``q05``, ``q25``, ``median``, ``q75``, ``q95``, ``runs_for_1_percent`` (number of runs,
+        points times replications, that gives an interval of 1 % of the mean to either side; see `required_runs`) and
+        ``points_for_1_percent`` (number of points in these runs). If runs estimate some measures,
+        ``estimation_error`` is the part of the mean's standard error that comes from the estimation (missing for the
+        other measures). The table is empty if no run is complete.
     """
     parts = {}
     for measure, values in found.values.items():
@@ -344,15 +359,16 @@ def statistics_table(found: Measured) -> pd.DataFrame:
 def differences_table(found: Measured) -> pd.DataFrame:
     """Return the paired differences of each group to its reference group.
 
-    Both have the same random draws.
+    The values of a pair come from the same run, with the same random draws.
 
     Returns
     -------
     DataFrame
         One row per point of the sweep, group other than the reference, and measure: the swept keys, the group,
-        ``reference`` (the first policy, or the first adversary of the same release), ``measure``, ``runs``, ``mean``,
-        ``standard_error``, ``low``, ``high`` and ``share_above`` (share of runs in which the group's value exceeds the
-        reference).
+        ``reference`` (the first policy, or the first adversary of the same release), ``measure``, ``runs`` (number of
+        runs in which both have a value), ``mean`` (of the group's value minus the reference's), ``standard_error``,
+        ``low``, ``high`` (95 % interval) and ``share_above`` (share of these runs in which the group's value exceeds
+        the reference's). The table is empty if there is nothing to compare.
     """
     if found.groups.empty:
         return pd.DataFrame()

@@ -33,7 +33,8 @@ class RunTask:
     Parameters
     ----------
     key : str
-        Identifier of the run, unique among the runs of all batches.
+        Hash of everything that determines the outcome; see `run_keys`. Runs with equal keys, also in different batches,
+        have equal outcomes.
     point, replication : int
         Numbers of the point and of the replication, from 0.
     seed : int
@@ -62,9 +63,10 @@ class RunOutcome:
     tables : dict
         Columns of the run's tables, by name of the table, without identifiers of the run; empty unless complete.
     error : str
-        Error message, in one line.
+        Error message, in one line; empty if complete.
     warnings : tuple of str
     seconds : float
+        Duration of the run.
     """
 
     task: RunTask

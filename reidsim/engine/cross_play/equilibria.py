@@ -18,6 +18,8 @@ from reidsim.errors import InputError
 from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, exploitability, pure_exploitability, zero_sum
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
 
+# Solution concepts: the mixture with the highest guaranteed payoff, the mixture with the lowest largest regret, and the
+# Nash equilibria that are best and worst for the defender.
 MAXIMIN, MINIMAX_REGRET, BEST, WORST = "maximin", "minimax-regret", "nash-best", "nash-worst"
 CONCEPTS = (MAXIMIN, MINIMAX_REGRET, BEST, WORST)
 
@@ -34,17 +36,21 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
     Returns
     -------
     tables : dict of str to DataFrame
-        ``equilibria`` has one row per point of the sweep and solution concept: the swept keys, ``concept``,
-        ``publisher_payoff`` and ``adversary_payoff`` of the mixtures, ``value`` (the value of the concept: the payoff
-        that the mixture guarantees, its largest regret, or the defender's payoff) and ``exploitability`` (sum of the
-        gains of both players from a best reply). ``mixtures`` has one row per strategy with positive probability: the
-        swept keys, ``concept``, ``player``, ``strategy``, ``plans_against`` and ``probability``. ``exploitability`` has
-        one row per defender: the swept keys, ``defender``, ``plans_against``, ``least_payoff``, ``exploitability`` (the
-        value of ``maximin`` minus ``least_payoff``), ``best_reply`` (the adversary with the highest own payoff against
-        this defender), ``payoff_then`` (the defender's payoff against this adversary) and ``gain_then`` (the defender's
-        gain from its own best reply to this adversary).
+        Payoffs and regrets are in currency units per record. ``equilibria`` has one row per point of the sweep and
+        solution concept (`CONCEPTS`): the swept keys, ``concept``, ``publisher_payoff`` and ``adversary_payoff`` of the
+        mixtures, ``value`` (``maximin``: the payoff that the defender's mixture guarantees; ``minimax-regret``: its
+        largest expected regret; Nash equilibria: the defender's payoff) and ``exploitability`` (sum of the gains of
+        both players from a best reply; for the first two concepts, in the zero-sum game of payoff or regret).
+        ``mixtures`` has one row per strategy with positive probability: the swept keys, ``concept``, ``player``
+        (``defender`` or ``adversary``), ``strategy`` (name of the defender or adversary), ``plans_against`` (empty for
+        adversaries and for defenders that do not plan) and ``probability``. ``exploitability`` has one row per defender
+        and adversary planned against: the swept keys, ``defender``, ``plans_against``, ``least_payoff``,
+        ``exploitability`` (the value of ``maximin`` minus ``least_payoff``), ``best_reply`` (the adversary with the
+        highest own payoff against this defender; the first of ties), ``payoff_then`` (the defender's payoff against
+        this adversary) and ``gain_then`` (the defender's gain from its own best reply to this adversary).
     left_out : tuple of str
-        Warnings about omitted defenders (without a payoff against some adversary) and about concepts without solution.
+        Warnings about omitted defenders (without a payoff against some adversary) and about concepts for which no
+        solution was found.
     """
     swept = scenario_columns(design).loc[:: design.samples, list(design.swept)].reset_index(drop=True)
     parts: dict[str, list[pd.DataFrame]] = {"equilibria": [], "mixtures": [], "exploitability": []}
@@ -127,7 +133,10 @@ def _strategies(concept: str, player: str, names: list[tuple[str, str]], mixture
 def _pure(
     rows: pd.MultiIndex, adversaries: list[str], payoff: Floats, adversary_payoff: Floats, value: float
 ) -> pd.DataFrame:
-    """Return the outcome of each row if the adversary knows the row and replies."""
+    """Return the table ``exploitability`` of one point; see `equilibrium_tables`.
+
+    `value` is the value of ``maximin``.
+    """
     reply = adversary_payoff.argmax(axis=1)
     then = payoff[np.arange(len(payoff)), reply]
     return pd.DataFrame(
@@ -152,22 +161,24 @@ ROWS = ["defender", "plans_against"]
 def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
     """Return the least payoff and largest regret of each defender over all cases.
 
-    A case is an adversary and the swept values.
+    A case is an adversary met at a point of the sweep. Its payoff and regret are means over all draws.
 
     Parameters
     ----------
     runs : DataFrame
-        One row per run, defender, adversary planned against and adversary met.
+        One row per run, defender, adversary planned against and adversary met; failed runs are ignored.
     design : Design
 
     Returns
     -------
     DataFrame
-        One row per defender and adversary planned against: ``defender``, ``plans_against``; ``least_payoff`` (a mean
-        over all draws), its interval ``least_payoff_low`` and ``least_payoff_high``, and the case in which it occurs,
-        ``least_payoff_at``; the same columns for ``largest_regret``; ``worst_regret``, the largest regret in a single
-        run; ``maximin``, whether no other defender has a higher least payoff, and ``minimax_regret``, whether no other
-        defender has a lower largest regret. Values are missing if the defender cannot play in some case.
+        One row per defender and adversary planned against: ``defender``, ``plans_against``; ``least_payoff`` (currency
+        units per record), its 95 % interval ``least_payoff_low`` and ``least_payoff_high``, and the case in which it
+        occurs, ``least_payoff_at``; the same columns for ``largest_regret``; ``worst_regret``, the largest regret in a
+        single run; ``maximin``, whether no other row has a higher least payoff, and ``minimax_regret``, whether no
+        other row has a lower largest regret (several rows if they are equal). If a defender has no payoff in some run
+        in which another one has, its values are missing and the last two columns are False. Cases without any payoff
+        are ignored. The table is empty if no run succeeded.
 
     Notes
     -----
@@ -209,7 +220,8 @@ def _shown(value: Any) -> str:
 def _by_cell(found: Measured, measure: str) -> Floats:
     """Return a measure by row and case.
 
-    The result has shape (n_rows, n_cases, n_samples, n_replications).
+    The shape is (n_rows, n_cases, n_samples, n_replications). A row is a defender and the adversary planned against.
+    Cases are in the order of `_cells`. Missing values are NaN.
     """
     rows, row = np.unique(found.groups.groupby(ROWS, sort=False, observed=True).ngroup(), return_inverse=True)
     adversaries = found.groups["adversary"].drop_duplicates().tolist()
@@ -222,9 +234,10 @@ def _by_cell(found: Measured, measure: str) -> Floats:
 
 
 def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd.DataFrame:
-    """Return the largest mean over cases, its interval and its case.
+    """Return the largest mean of each row over cases, its interval and its case.
 
-    If `sign` is negative, it is the smallest mean.
+    If `sign` is -1, it is the smallest mean. Columns are `name` and, after it, ``_low``, ``_high`` and ``_at``. They
+    are missing for a row that lacks a value in some run in which another row has one.
     """
     played: Told = np.asarray(np.isfinite(by_cell).any(axis=(0, 2, 3)))
     values, names = sign * by_cell[:, played], [cell for cell, known in zip(cells, played, strict=True) if known]
@@ -240,7 +253,10 @@ def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd
 
 
 def _best(costs: Floats) -> Told:
-    """Return a mask of the lowest costs; missing costs never count as lowest."""
+    """Return a mask of the lowest costs, including all that are equal within `_EQUAL`.
+
+    Missing costs never count as lowest.
+    """
     known = costs[np.isfinite(costs)]
     if not len(known):
         return np.zeros(len(costs), dtype=bool)

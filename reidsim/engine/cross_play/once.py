@@ -110,7 +110,8 @@ def table_of(study: Any, options: CrossPlayOptions, draw: int = 0) -> Table:
     Raises
     ------
     InputError
-        If the scenario's own adversary cannot play, or an adversary whose recipe is in the options.
+        If the scenario has no policies, or if the scenario's own adversary, or an adversary whose recipe is in the
+        options, cannot play. Other adversaries that cannot play are listed in `Opponents.left_out`.
     """
     kind = kind_of(study.scenario)
     kind.policies_of(study.scenario)
@@ -144,12 +145,12 @@ class CrossPlayWork:
         return {name: columns_of_table(found) for name, found in tables.items()}, left_out
 
     def fingerprint(self, task: RunTask) -> str | None:
-        """Check that a task can be run, and return a hash of its data.
+        """Check that the players of a task can play; return the hash of its data.
 
         Raises
         ------
         InputError
-            If the task cannot be run.
+            If a file of the scenario, or a player that must play, cannot be used.
         """
         loaded = at_point(self.loaded, task.values, task.seed)
         with locating(loaded.path):

@@ -34,7 +34,8 @@ class CrossPlayResult(Result):
     name : str
         Scenario.
     table : DataFrame
-        One row per defender, adversary planned against and adversary met; and per run, if there are several runs.
+        One row per defender, adversary planned against and adversary met (see `reidsim.games.cross_play.CrossPlay`),
+        and per run, if there are several runs. A failed run has one row without measures.
     manifest : dict
         Scenario, versions and options that produced the result.
     warnings : tuple of str
@@ -57,7 +58,7 @@ class CrossPlayResult(Result):
 
     @property
     def runs(self) -> pd.DataFrame:
-        """The rows of `table` from successful runs."""
+        """The rows of `table` from successful runs; may be empty."""
         return self.table[self.table["state"] == COMPLETE] if "state" in self.table else self.table
 
     @property
@@ -70,9 +71,10 @@ class CrossPlayResult(Result):
 
     @cached_property
     def statistics(self) -> pd.DataFrame:
-        """Mean with interval and quantiles over runs, for each cell and measure.
+        """Means with intervals, and quantiles over runs; see `statistics_table`.
 
-        The result is empty for a single run.
+        One row per point of the sweep, defender, adversary planned against, adversary met and measure. The table is
+        empty for a single run, or if every run failed.
         """
         if self.design is None or self.runs.empty:
             return pd.DataFrame()
@@ -80,13 +82,16 @@ class CrossPlayResult(Result):
 
     @cached_property
     def worst_cases(self) -> pd.DataFrame:
-        """Least payoff and largest regret of each defender; see `worst_cases_table`."""
+        """Least payoff and largest regret of each defender; see `worst_cases_table`.
+
+        The table is empty if every run failed.
+        """
         return pd.DataFrame() if self.runs.empty else worst_cases_table(*self.arranged)
 
     def matrix(self, measure: str) -> pd.DataFrame:
-        """Return the mean of a measure over runs.
+        """Return the mean of a measure over successful runs, as a matrix.
 
-        Rows are defenders, columns adversaries; see `CrossPlay`.
+        It has one row per defender and adversary planned against, and one column per adversary met; see `matrix_of`.
         """
         return matrix_of(self.runs, measure)
 
@@ -100,9 +105,9 @@ class CrossPlayResult(Result):
         )
 
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return the tables of the results folder, by name.
+        """Return the tables of the results folder, by name, without empty ones.
 
-        They contain outcomes, statistics and equilibria.
+        They are ``cross_play``, ``statistics``, ``worst_cases``, and the tables of `equilibria` and `replies`.
         """
         tables = {"cross_play": self.table, "statistics": self.statistics, "worst_cases": self.worst_cases}
         tables |= {**self.equilibria, **self.replies}
@@ -110,7 +115,7 @@ class CrossPlayResult(Result):
 
     @property
     def arranged(self) -> tuple[pd.DataFrame, Design]:
-        """Return the runs with point and replication, and the design.
+        """The table with columns for point, replication and state, and the design.
 
         A single run is point 0, replication 0.
         """
@@ -120,9 +125,9 @@ class CrossPlayResult(Result):
 
 
 def with_equilibria(result: CrossPlayResult, options: CrossPlayOptions) -> CrossPlayResult:
-    """Return the result with equilibria, if requested.
+    """Return the result with equilibria, if they are requested and a run succeeded.
 
-    Warnings name omitted defenders and concepts.
+    Warnings name defenders that were left out and concepts without a solution; see `equilibrium_tables`.
     """
     if not options.equilibrium or result.runs.empty:
         return result
@@ -142,11 +147,11 @@ class CrossPlayOptions(OpponentOptions):
     equilibrium : bool
         Whether to compute optimal mixtures and equilibria of the payoffs.
     double_oracle : {"zero-sum", "general-sum"}, optional
-        Whether to run the double oracle, which adds best replies to mixtures until no player can gain more than the
-        tolerance. In the zero-sum game, the adversary minimizes the defender's payoff; in the general-sum game, it
-        maximizes its own payoff.
+        Game in which to run the double oracle; default: do not run it. It adds best replies to mixtures until the gains
+        of both players from further best replies sum to at most the tolerance. In the zero-sum game, the adversary
+        minimizes the defender's payoff; in the general-sum game, it maximizes its own payoff.
     tolerance : float
-        Tolerance of the double oracle, in currency units per record.
+        Tolerance of the double oracle, in currency units per record, above 0.
 
     Raises
     ------

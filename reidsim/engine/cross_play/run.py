@@ -21,7 +21,8 @@ from reidsim.scenarios.study import Progress
 def has_several_plays(scenario: ScenarioHead) -> bool:
     """Return whether cross-play of a scenario is a batch.
 
-    It is a batch if the scenario has replications, a sweep or uncertain parameters.
+    It is a batch if the scenario has several replications, a sweep, or uncertain parameters other than the choice among
+    named adversaries: in cross-play, all of these play.
     """
     drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
         (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()

@@ -1,6 +1,6 @@
-"""Checks of a stress test before the computation starts.
+"""Checks of the requested analyses of a stress test before the computation starts.
 
-They cover parts, outputs, policies, keys and points.
+They cover analyses, outputs, policies, keys and points.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySectio
 
 
 def wanted_parts(scenario: ScenarioHead) -> StressSection:
-    """Return the section `stress` of a scenario.
+    """Return the section ``stress`` of a scenario.
 
-    If it lists no part, request sensitivity and robustness.
+    If it requests no analysis, sensitivity and robustness with default options are added.
     """
     section = scenario.stress or StressSection()
     if section.has_parts:
@@ -59,7 +59,7 @@ def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
 
 
 def check_stress(loaded: Scenario[ScenarioHead]) -> None:
-    """Check every part and point of a stress test, without solving a game.
+    """Check every analysis and point of a stress test, without solving a game.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def check_stress(loaded: Scenario[ScenarioHead]) -> None:
 
 
 def check_section(loaded: Scenario[ScenarioHead], section: StressSection) -> None:
-    """Check that the game supports the policies, outputs and parts of a section.
+    """Check that the game supports the policies, outputs and analyses of a section.
 
     Raises
     ------
@@ -109,9 +109,9 @@ def check_section(loaded: Scenario[ScenarioHead], section: StressSection) -> Non
 
 
 def points_of_parts(scenario: ScenarioHead, section: StressSection) -> Iterator[tuple[pd.DataFrame, Planning]]:
-    """Yield the points of every part, and how the publisher plans at them.
+    """Yield the points of every analysis, and how the publisher plans at them.
 
-    The publisher plans informed or as believed. The points of belief curves include the believed values.
+    See `Evaluator.at` for planning. The points of belief curves include the believed values.
     """
     if section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)

@@ -37,9 +37,10 @@ def find_boxes(
     -------
     DataFrame
         Columns `COLUMNS`; one row per box and parameter that bounds it. Boxes are numbered from 1 by decreasing
-        coverage. ``low`` or ``high`` is missing if the box is not bounded on that side; a point is inside if
-        ``low < value <= high``. The table is empty if no point is bad or no box qualifies. If all points are bad,
-        there is one box without bounds, with an empty ``parameter``.
+        coverage, then density. ``low`` or ``high`` is missing if the box is not bounded on that side; a point is inside
+        if ``low < value <= high``. ``coverage`` and ``density`` are measures of the box, ``share_of_points`` is its
+        share of all points. The table is empty if no point is bad or no box qualifies. If the tree does not split the
+        points (for example, because all are bad), the only box has no bounds and one row with an empty ``parameter``.
     """
     from sklearn.tree import DecisionTreeClassifier
 

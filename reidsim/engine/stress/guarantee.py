@@ -1,8 +1,9 @@
 """Smallest errors about the adversary's cost or gain that expose a safe record.
 
-The publisher plans under its beliefs, and then considers a record safe if an attack on it would not pay. The safe
-record with the highest success probability determines the result: an attack on it pays if the true cost is below the
-breaking cost, or the true gain above the breaking gain.
+The publisher plans under its beliefs. A record is safe if, under these beliefs, the adversary would not attack it
+under the plan. The plan is kept while the true cost is lowered (to the breaking cost) or the true gain raised (to the
+breaking gain), until the first safe record is attacked. With one-shot attacks, this is the safe record with the highest
+success probability.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _DOUBLINGS, _HALVINGS = 64, 80
 def breaking_cost(success: float, believed: EconomicsSection) -> float:
     """Return the cost below which a one-shot attack on a safe record pays.
 
-    It is at most the believed cost. NaN if the attack would not even pay at cost 0.
+    `success` is the attack's success probability. The cost is in currency units per attack and at most the believed
+    cost. NaN in place of 0: the attack would not even pay at cost 0, or the believed cost is 0.
     """
     return min(believed.adversary_gain * success, believed.cost) or np.nan
 
@@ -34,7 +36,8 @@ def breaking_cost(success: float, believed: EconomicsSection) -> float:
 def breaking_gain(success: float, believed: EconomicsSection) -> float:
     """Return the gain above which a one-shot attack on a safe record pays.
 
-    It is at least the believed gain.
+    `success` is the attack's success probability, above 0. The gain is in currency units per re-identification and at
+    least the believed gain.
     """
     return max(believed.cost / success, believed.adversary_gain)
 
@@ -42,7 +45,7 @@ def breaking_gain(success: float, believed: EconomicsSection) -> float:
 def switch_point(attacked: Callable[[float], bool], safe: float, exposed: float) -> float:
     """Return the value between `safe` and `exposed` at which attacks begin.
 
-    It is found by bisection.
+    It is found by bisection, to the last digits. An attack occurs at the returned value.
 
     Parameters
     ----------
@@ -79,9 +82,10 @@ def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: E
     DataFrame
         Two rows per policy (``parameter`` is ``cost`` or ``gain``): ``believed``, the believed value; ``breaking``, the
         value beyond which (a lower cost, a higher gain) a safe record is attacked while the other parameter is as
-        believed; ``error``, breaking minus believed; ``relative_error``, the error divided by the believed value; and
-        ``share_safe``, the share of records that the publisher expects not to be attacked. ``breaking`` and both
-        errors are missing if no error exposes a record: no record is considered safe, or none could be attacked.
+        believed; ``error``, breaking minus believed; ``relative_error``, the error divided by the believed value
+        (missing if that is 0); and ``share_safe``, the share of records that the publisher expects not to be attacked.
+        ``breaking`` and both errors are missing if no error exposes a record: no record is considered safe, or none of
+        the safe records could be attacked. Amounts are in currency units.
     """
     rows, weights = [], points.study.world(0).weights
     for policy in policies:
@@ -100,7 +104,8 @@ def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: E
 def _of_one_shot(success: Floats, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain.
 
-    The adversary makes one-shot attacks.
+    The adversary makes one-shot attacks. `success` is the success probability of an attack on each row of the game,
+    `weights` its number of records.
     """
     safe = ~(believed.adversary_gain * success > believed.cost * (1 + INDIFFERENCE))
     share = float(np.average(safe, weights=weights))

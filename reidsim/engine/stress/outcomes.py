@@ -45,10 +45,10 @@ class Outcomes:
     Parameters
     ----------
     table : DataFrame
-        One row per point and policy: ``point``, ``policy`` and the outputs, averaged over replications. Outputs are
-        missing if a run failed or does not have them.
+        One row per point and policy: ``point`` (number, from 0), ``policy`` and the outputs, averaged over
+        replications. If one run of a point failed, all outputs of the point are missing, or its rows are.
     failures : DataFrame
-        One row per point with a failed run: ``point`` and ``error``.
+        One row per point with a failed run: ``point`` and ``error``, the message of its first failed run.
     """
 
     table: pd.DataFrame
@@ -56,6 +56,8 @@ class Outcomes:
 
     def matrix(self, output: str, policies: tuple[str, ...], n_points: int) -> Floats:
         """Return an output as an array, shape (n_policies, n_points).
+
+        Policies have the given order. Missing outputs are NaN.
 
         Raises
         ------
@@ -79,9 +81,9 @@ def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
 
 
 def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str, ...]:
-    """Return the outputs that the scenario lists.
+    """Return the outputs that the section lists.
 
-    If it lists none, return the default outputs that are available in its game.
+    If it lists none, return the default outputs that the kind of scenario has.
     """
     if "outputs" in section.model_fields_set:
         return section.outputs
@@ -105,7 +107,8 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
 def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool:
     """Return whether points that vary only these keys can share one study.
 
-    Such points take milliseconds each.
+    This needs a kind that solves one study again under other payoff parameters, only payoff parameters among `keys`,
+    and a single replication. Such points take milliseconds each.
     """
     return scenario.replications == 1 and kind_of(scenario).amounts_at_once(scenario, keys)
 
@@ -140,7 +143,7 @@ class Evaluator:
     loaded : Scenario
     policies : tuple of str
     risk_level : float
-        Level of ``risk_quantile``, in [0, 1].
+        Level of output ``risk_quantile``, the quantile of the risk over records, in [0, 1].
     people : bool
         Whether an output concerns the number of people re-identified.
     executor : Executor, optional
@@ -178,8 +181,11 @@ class Evaluator:
         points : DataFrame
             One row per point, one column per key path.
         planning : {"informed", "as-believed"}
-            ``informed``: the publisher plans with the true values of each point. ``as-believed``: it plans once, with
-            the scenario's own values.
+            ``informed``: the publisher plans anew at each point, with the values of the point (for a key about which
+            the scenario or the point states a belief, with this belief). ``as-believed``: its beliefs at every point
+            are those at the scenario's own values. If keys have no belief (see `known_keys`), it plans with their true
+            values in `by_batch`, and with the scenario's own values in `at_once`. Outputs always hold under the true
+            values of the point.
         task : str
             Name of the task in progress reports.
 
@@ -209,9 +215,9 @@ class Evaluator:
     def by_batch(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
         """Return the outputs at points of any keys, computed as runs of the batch engine.
 
-        See `at`. With planning ``as-believed``, the publisher plans with the scenario's own values and against the
-        scenario's own adversary. A risk level is available only if the batch engine keeps this quantile; see
-        `quantile_column`.
+        See `at`. If points name the adversary that policies meet, the publisher plans against this adversary
+        (``informed``) or against the scenario's own (``as-believed``). Output ``risk_quantile`` is available only if
+        the batch engine keeps the quantile at this level; see `quantile_column`.
 
         Raises
         ------
@@ -251,7 +257,10 @@ class Evaluator:
         return Outcomes(table, failures)
 
     def measures(self, plan: Plan, truth: EconomicsSection, point: int) -> dict[str, float]:
-        """Return the outputs of a plan under the true parameters of a point, by column."""
+        """Return the outputs of a plan under the true parameters of a point, by column.
+
+        The number of the point selects the random draws, which are needed only if `people`.
+        """
         equilibrium: Equilibrium = plan.equilibrium(truth)
         weights = self.plans.study.world(0).weights
         quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), self.risk_level))

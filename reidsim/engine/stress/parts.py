@@ -40,7 +40,8 @@ def sensitivity_table(
 ) -> pd.DataFrame:
     """Return the sensitivity indices of every output under every policy.
 
-    See `analyse`.
+    One row per output, policy, index and parameter: ``policy``, ``output``, and the columns of `analyse`. `seed` is the
+    seed of the bootstrap.
     """
     parts = []
     for output in outputs:
@@ -56,7 +57,8 @@ def sensitivity_table(
 def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
     """Return warnings about omitted blocks and uncertain Sobol indices.
 
-    Such indices are too uncertain to rank parameters.
+    There is one warning per policy and output with omitted blocks (see `analyse`), and one for all Sobol indices whose
+    intervals are too wide to rank parameters.
     """
     blocks, warnings = "Sobol samples" if design.method == "sobol" else "Morris trajectories", []
     for row in table.drop_duplicates(["policy", "output"]).to_dict("records"):
@@ -80,7 +82,8 @@ def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
 def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]) -> pd.DataFrame:
     """Return the outputs of each policy at each point.
 
-    Columns are ``point``, key paths, ``policy`` and outputs.
+    There is one row per point and policy: ``point`` (row number in `points`, from 0), the point's value of each key
+    path, ``policy`` and the outputs `columns`, which are missing if a run failed.
     """
     table = outcomes.table[["point", "policy", *columns]]
     values = scenario_columns(BatchDesign(points)).iloc[table["point"].to_numpy()].reset_index(drop=True)
@@ -90,13 +93,20 @@ def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str
 def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats) -> pd.DataFrame:
     """Return payoff and regret of each policy at each point.
 
-    Columns: the point's values, ``publisher_payoff``, ``regret`` and ``best``.
-
     Parameters
     ----------
     points : DataFrame
     policies : tuple of str
     payoffs : ndarray of float64, shape (n_policies, n_points)
+        Publisher's payoff per record; NaN if a run failed.
+
+    Returns
+    -------
+    DataFrame
+        One row per point and policy: ``point`` (row number in `points`, from 0), the point's value of each key path,
+        ``policy``, ``publisher_payoff``, ``regret`` (the highest payoff at the point minus the policy's) and ``best``
+        (whether the policy has the highest payoff; of ties, only the first policy). At points where a payoff is
+        missing, ``regret`` is missing and ``best`` False for all policies.
     """
     best, _ = best_policies(payoffs)
     at = np.repeat(np.arange(len(points)), len(policies))
@@ -116,8 +126,9 @@ def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, Ro
     Returns
     -------
     DataFrame
-        One row per criterion and record: ``record``, ``criterion``, ``strategy`` (``withheld`` if the record is not
-        shared) and ``value``, the payoff that the criterion guarantees, or the regret for ``minimax-regret``.
+        One row per criterion and record: ``record`` (number, from 0), ``criterion``, ``strategy`` (its description;
+        ``withheld`` if the record is not shared) and ``value``, the value of the criterion in currency units: the worst
+        payoff over the points, their quantile, or the largest regret; see `RobustChoice`.
     """
     parts, space, rows = [], study.world(0).truth.space, kind.row_of_record(study, 0)
     for criterion, robust in choices.items():
@@ -144,15 +155,17 @@ def box_table(
     policies: tuple[str, ...],
     section: DiscoverySection,
 ) -> pd.DataFrame:
-    """Return each policy's boxes of parameter values in which an outcome is bad.
+    """Return each policy's boxes of parameter values in which an output is bad.
 
-    See `find_boxes`.
+    A point is bad if the output is below `section.below` or, if that is not set, above `section.above`. Points without
+    the output are ignored.
 
     Returns
     -------
     DataFrame
-        ``policy``, ``output``, ``share_bad`` (share of bad points among the points that have the output), and the
-        columns of `find_boxes`. A policy without a box has one row, with box 0.
+        One row per policy, box and parameter that bounds the box: ``policy``, ``output``, ``share_bad`` (share of bad
+        points among the points that have the output), and the columns of `find_boxes`. A policy without a box has one
+        row, with box 0, an empty ``parameter`` and missing numbers.
     """
     names, numbers = numeric_columns(points, uncertainty)
     parts = []
@@ -176,13 +189,15 @@ def box_table(
 def curve_table(
     key: str, believed_key: str | None, points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the outputs of policies planned with a wrong belief about one parameter.
+    """Return the outputs of policies by true and believed value of one parameter.
+
+    Policies are planned with the believed value; outputs hold under the true one. The two may be equal.
 
     Returns
     -------
     DataFrame
-        One row per true value, believed value and policy: ``key``, ``true``, ``believed``, ``error`` (believed minus
-        true; missing if the values are not numbers), ``policy`` and `columns`.
+        One row per true value, believed value and policy: ``key`` (key path of the parameter), ``true``, ``believed``,
+        ``error`` (believed minus true; missing if one of them is not a number), ``policy`` and the outputs `columns`.
     """
     table = outcomes.table
     at = table["point"].to_numpy()
@@ -218,8 +233,10 @@ def map_table(
     Returns
     -------
     DataFrame
-        One row per point: ``x`` and ``y`` (the values of the parameters), ``best`` (the policy; empty if a run
-        failed), its ``publisher_payoff``, and ``margin``, the difference to the payoff of the second-best policy.
+        One row per point: ``x`` and ``y`` (the values of the parameters), ``best`` (the policy; the first of ties), its
+        ``publisher_payoff`` per record, and ``margin``, the difference to the payoff of the second-best policy (0 for
+        ties, missing with a single policy). If a payoff is missing at a point, ``best`` is empty and the last two
+        columns are missing.
     """
     best, margin = best_policies(payoffs)
     return pd.DataFrame(

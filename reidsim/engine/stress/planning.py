@@ -1,9 +1,9 @@
 """Beliefs of the publisher at a parameter point, and their keys.
 
-With planning ``as-believed``, the publisher plans with the scenario's own values even if other values are true at a
-point. The section ``beliefs`` of a scenario holds the believed values: ``beliefs.cost`` is the belief about
-``economics.cost``, and ``beliefs.sizes.genealogy`` about ``resources.genealogy.size``. The publisher always knows the
-true value of a key that has no belief key.
+With planning ``as-believed``, the publisher plans with the beliefs that it has at the scenario's own values, even if
+other values are true at a point. The section ``beliefs`` of a scenario holds the believed values: ``beliefs.cost`` is
+the belief about ``economics.cost``, and ``beliefs.sizes.genealogy`` about ``resources.genealogy.size``. The publisher
+always knows the true value of a key that has no belief key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Planning = Literal["informed", "as-believed"]
 def belief_key(scenario: ScenarioHead, key: str) -> str | None:
     """Return the key path of the publisher's belief about `key`.
 
-    The result is None if the publisher knows the true value.
+    None if the kind of scenario has no such belief, so that the publisher always knows the true value.
     """
     beliefs = getattr(scenario, "beliefs", None)
     if beliefs is None:
@@ -68,10 +68,12 @@ def own_value(scenario: ScenarioHead, key: str) -> Any:
 
 
 def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the publisher's beliefs about `keys` in the scenario itself.
+    """Return beliefs fixed at the scenario's own values, by key path of ``beliefs``.
 
-    The result is by key path of ``beliefs``. A belief that the scenario does not state equals the scenario's own value.
-    If neither the gain nor the belief about it is stated, the believed gain equals the believed loss.
+    Setting them at a point keeps the publisher's beliefs while the true values change. `keys` are key paths of true
+    values or of beliefs; keys without a belief key are left out. A belief that the scenario does not state equals the
+    scenario's own value. If the loss is among `keys` and neither the gain nor the belief about it is stated, the
+    believed gain is added; it equals the believed loss.
     """
     pinned = {}
     for key in keys:
@@ -94,9 +96,9 @@ def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
 def belief_points(
     scenario: ScenarioHead, key: str, true: Iterable[Any] | None, believed: Iterable[Any] | None
 ) -> pd.DataFrame:
-    """Return the points of a belief curve.
+    """Return the points of a belief curve: every true with every believed value.
 
-    Every true value is combined with every believed value.
+    True values change fastest.
 
     Parameters
     ----------
@@ -104,12 +106,13 @@ def belief_points(
     key : str
         Key path of the true value, such as ``economics.cost``.
     true, believed : iterable, optional
-        True and believed values; default: the scenario's own value.
+        True and believed values; default: the scenario's own value, and its own belief.
 
     Returns
     -------
     DataFrame
-        One row per point. Columns: `key`, its belief key, and ``beliefs.gain`` if the gain is set equal to the loss.
+        One row per point. Columns: `key` (true value), its belief key (believed value), and ``beliefs.gain`` if `key`
+        is the loss and the gain follows it.
 
     Raises
     ------
@@ -136,9 +139,9 @@ def belief_points(
 
 
 def _with_gain(scenario: ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any]:
-    """Add the believed gain if it is not stated.
+    """Add the believed gain, equal to the believed loss, if the gain follows the loss.
 
-    It then equals the believed loss.
+    This is the case if the loss is among `beliefs` and the scenario states neither the gain nor a belief about it.
     """
     economics = getattr(scenario, "economics", None)
     follows = isinstance(economics, EconomicsSection) and economics.gain is None

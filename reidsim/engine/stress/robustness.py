@@ -1,8 +1,8 @@
-"""Robustness of policies over a set of parameter points.
+"""Robustness of policies over parameter points: worst case, quantile and regret.
 
-Criteria are regret and worst case; the best policy at each point is shown, too. Payoffs are arrays of shape
-(n_policies, n_points), one column per point of the uncertainty set, with equal weights. If a payoff is missing at a
-point (a failed run), the point is ignored for all policies, so that policies are compared on the same points.
+Payoffs are arrays of shape (n_policies, n_points), one column per point of the uncertainty set, with equal weights. If
+a payoff is missing at a point (a failed run), the point is ignored for all policies, so that policies are compared on
+the same points. Points with all payoffs are called complete.
 """
 
 from __future__ import annotations

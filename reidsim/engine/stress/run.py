@@ -55,6 +55,9 @@ from reidsim.scenarios.study import Progress
 def with_method(loaded: Scenario[ScenarioHead], method: str | None, samples: int | None) -> Scenario[ScenarioHead]:
     """Return the scenario with another sensitivity method or number of samples.
 
+    The result requests a sensitivity analysis, even if the scenario did not. If both options are None, the scenario is
+    returned unchanged.
+
     Raises
     ------
     InputError
@@ -83,7 +86,7 @@ def stress_loaded(
 
 
 class _Stress:
-    """A running stress test; each part adds its tables, warnings and manifest entries."""
+    """A running stress test; each analysis adds tables, warnings and manifest entries."""
 
     def __init__(
         self, loaded: Scenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
@@ -99,7 +102,7 @@ class _Stress:
         self._facts: dict[str, Any] = {"points": {}, "failed_points": {}}
 
     def run(self) -> StressResult:
-        """Compute every part."""
+        """Perform every requested analysis."""
         section, clock = self._section, Clock()
         self._report(f"reading {self._loaded.name}", 0, 1)
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
@@ -127,12 +130,12 @@ class _Stress:
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
 
     def _columns(self, outcomes: pd.DataFrame) -> list[str]:
-        """Return the columns of the chosen outputs, with the payoff first."""
+        """Return the columns of the chosen outputs that exist, with the payoff first."""
         wanted = dict.fromkeys((PAYOFF, *chosen_outputs(self._scenario, self._section)))
         return [name for name in wanted if name in outcomes]
 
     def _note(self, part: str, n_points: int, failures: pd.DataFrame) -> None:
-        """Record the number of points of a part, and add a warning about failed points."""
+        """Record the number of points of an analysis; add a warning about failed points."""
         self._facts["points"][part] = n_points
         self._facts["failed_points"][part] = len(failures)
         if len(failures):
@@ -191,9 +194,10 @@ class _Stress:
     def _robust_strategies(
         self, points: pd.DataFrame, outcomes: Outcomes, section: RobustnessSection
     ) -> tuple[Outcomes, tuple[str, ...]]:
-        """Add the outcomes of robust strategies as further policies.
+        """Return the outcomes with robust strategies as further policies, and their names.
 
-        An example is ``robust-maximin``.
+        A robust strategy is chosen for each record by a criterion over all points; the policy is named ``robust-`` plus
+        the criterion. Also stores table ``robust_strategies``.
         """
         truths = [truth for truth, _ in self._evaluator.economics(points)]
         plans = self._evaluator.plans
@@ -257,7 +261,11 @@ class StressResult(Result):
     name : str
         Scenario.
     tables : dict of str to DataFrame
-        The requested tables of `TABLES`.
+        The requested tables of `TABLES`: ``sensitivity`` (see `sensitivity_table`), ``samples`` (its points, see
+        `sample_table`), ``robustness`` (see `robustness_table`; additional column ``informed_payoff``: mean payoff if
+        the policy is planned anew with the values of each point; missing if points need separate runs), ``regrets``,
+        ``robust_strategies``, ``boxes``, ``belief_curves``, ``policy_map`` and ``guarantee`` (see `regret_table`,
+        `strategy_table`, `box_table`, `curve_table`, `map_table` and `guarantee_table`).
     manifest : dict
         Scenario, versions and options behind the result.
     warnings : tuple of str

@@ -132,8 +132,10 @@ def analyse(
         interactions) and ``second-order`` (of the pair of the parameter and ``other``; ``other`` is empty for the other
         indices). Morris indices: ``mu_star`` (mean absolute elementary effect, in the output's unit over the whole
         range of the parameter), ``mu`` (mean elementary effect) and ``sigma`` (standard deviation of elementary
-        effects, which shows interactions or curvature). ``low`` and ``high`` are the bounds of the interval, if the
-        method has one. All indices of a constant output are 0; indices are missing if too few blocks remain.
+        effects, which shows interactions or curvature). ``low`` and ``high`` are the bounds of the interval (missing
+        for ``mu`` and ``sigma``). ``blocks`` and ``blocks_left_out`` are the numbers of usable and of omitted blocks.
+        All indices of a constant output are 0; indices are missing if fewer than half of the blocks, or fewer than 2,
+        are usable.
     """
     runs = output.reshape(design.blocks, design.block_size)
     whole = np.isfinite(runs).all(axis=1)
@@ -221,7 +223,8 @@ def sensitivity_design(uncertainty: UncertaintySection, section: SensitivitySect
 def design_points(uncertainty: UncertaintySection, design: Design) -> pd.DataFrame:
     """Return the values of the parameters at each point of a design.
 
-    There is one column per key path.
+    There is one row per run of the design, and one column per key path. For a Morris design, tails of unbounded
+    distributions are cut off; see `_without_tails`.
     """
     columns = {}
     for number, (key, distribution) in enumerate(uncertainty.parameters.items()):
@@ -254,7 +257,8 @@ def are_numbers(values: Iterable[object]) -> bool:
 def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tuple[list[str], Floats]:
     """Return points as numbers.
 
-    Each non-numeric value becomes an indicator column ``key = value``.
+    The result is a list of column names and an array of shape (n_points, n_columns). A parameter with non-numeric
+    values has one indicator column (0 or 1) per possible value, named ``key = value``.
     """
     names: list[str] = []
     columns: list[Floats] = []
@@ -273,9 +277,10 @@ def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tu
 
 
 def _without_tails(distribution: Distribution, shares: Floats) -> Floats:
-    """Map levels in [0, 1] to levels without the tails of a distribution.
+    """Map levels in [0, 1] linearly to levels without the tails of a distribution.
 
-    A tail is excluded on each unbounded side.
+    A tail with probability `_TAIL` is excluded on each unbounded side. Only normal and lognormal distributions have
+    unbounded sides.
     """
     if not isinstance(distribution, Normal | LogNormal):
         return shares

@@ -1,4 +1,4 @@
-"""Stress points with an uncertain adversary.
+"""Stress-test points that differ in the adversary that the policies meet.
 
 They are runs of the batch engine, each against the adversary of its point.
 """
@@ -28,9 +28,9 @@ _WHERE = f"uncertainty.parameters.{WHO_COMES}"
 
 
 def says_who_comes(points: pd.DataFrame) -> bool:
-    """Return whether the points name the adversary.
+    """Return whether the points name the adversary that policies meet.
 
-    Names are those of adversaries of cross-play.
+    True if a column of the points holds names of adversaries in cross-play.
     """
     return WHO_COMES in points and names_adversaries(points[WHO_COMES])
 
@@ -61,7 +61,8 @@ class OpponentWork:
         The scenario without the values of a point.
     policies : tuple of str
     informed : bool
-        Whether policies plan against the named adversary; if False, against the scenario's own adversary.
+        Whether policies plan against the named adversary; if False, against the scenario's own adversary. Policies that
+        do not plan against an adversary are unaffected.
     """
 
     loaded: Scenario[ScenarioHead]

@@ -34,11 +34,11 @@ class PlannedAt:
     amount : float
         Value of the payoff parameter, in currency units.
     plans : mapping of str to object
-        Plan of each policy, by policy name; used by `Amounts.paid_at`.
+        Plan of each policy, by policy name; made under the publisher's beliefs, and used by `Amounts.paid_at`.
     payoffs : mapping of str to float
-        Publisher's payoff per record, by policy name.
+        Publisher's payoff per record under the true parameters, in currency units, by policy name.
     risks : mapping of str to float
-        Re-identification risk, by policy name.
+        Mean probability that a record is attacked and re-identified, by policy name.
     """
 
     amount: float
@@ -56,13 +56,23 @@ class Amounts:
     key : str
         Key path of the payoff parameter; one of `KEYS`.
     link_gain : bool
-        Whether the adversary's gain is set equal to the loss. If False, the gain keeps the scenario's value. Only
-        allowed if `key` is the loss.
+        Whether the adversary's gain is set equal to the loss at each value; only allowed if `key` is the loss. If
+        False, the gain keeps the scenario's value, which is the scenario's own loss if the gain is not stated.
+
+    Attributes
+    ----------
+    policies : tuple of str
+        Policies of the scenario.
+    own : float
+        The scenario's value of the parameter, in currency units.
+    evaluations : int
+        Number of calls of `at` so far.
 
     Raises
     ------
     InputError
-        If the scenario has no such payoff parameter, or the parameter differs between records.
+        If the scenario has no such payoff parameter, the parameter differs between records, or `link_gain` is set for
+        another parameter than the loss.
     """
 
     def __init__(self, study: Study[Any], key: str, *, link_gain: bool = False) -> None:
@@ -93,7 +103,8 @@ class Amounts:
     def at(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
         """Return plans and outcomes at a value of the payoff parameter.
 
-        `policies` selects some policies; the default is all.
+        Plans are made under the publisher's beliefs at this value, outcomes hold under the true parameters. `policies`
+        selects some policies; the default is all.
         """
         loaded = self.scenario_at(amount)
         plans = self._plan(loaded, self.policies if policies is None else policies)
@@ -105,28 +116,31 @@ class Amounts:
         return PlannedAt(amount, plans, payoffs, risks)
 
     def paid_at(self, planned: PlannedAt, amount: float) -> dict[str, float]:
-        """Return the payoffs at `amount` of plans made at another value.
+        """Return the payoffs at `amount` of plans made at `planned.amount`.
 
-        They are the publisher's payoffs per record, by policy.
+        They are the publisher's payoffs per record under the true parameters, in currency units, by policy.
         """
         outcomes = self._outcomes(self.scenario_at(amount), planned.plans)
         return {policy: measures["publisher_payoff"] for policy, measures in outcomes.items()}
 
     def measures(self, amount: float, policy: str) -> dict[str, float]:
-        """Return the measures per record of a policy at a value of the payoff parameter."""
+        """Return the measures per record of a policy that is planned at `amount`.
+
+        They hold under the true parameters at this value; see `averages`.
+        """
         loaded = self.scenario_at(amount)
         return self._outcomes(loaded, self._plan(loaded, (policy,)))[policy]
 
     def scale(self, amount: float) -> float:
-        """Return the largest benefit plus loss of a record.
+        """Return the scenario's benefit plus loss at a value of the payoff parameter.
 
-        This is the scale of payoff differences; it is never 0.
+        This is the scale of payoff differences between policies, in currency units per record; it is never 0.
         """
         economics, _ = economics_of(self.scenario_at(amount).scenario)
         return max(economics.benefit + economics.loss, 1e-300)
 
     def gain_and_cost(self, amount: float) -> tuple[float, float]:
-        """Return the adversary's gain and cost at a value of the payoff parameter."""
+        """Return the adversary's true gain and cost at a value of the payoff parameter."""
         economics, _ = economics_of(self.scenario_at(amount).scenario)
         return economics.adversary_gain, economics.cost
 
@@ -136,9 +150,10 @@ class Amounts:
         return at_point(self._loaded, {**self._fixed, **linked, self.key: amount})
 
     def _plan(self, loaded: Scenario[ScenarioHead], policies: Sequence[str]) -> dict[str, Any]:
-        """Return the plan of each policy.
+        """Return the plan of each policy under the publisher's beliefs in `loaded`.
 
-        For kinds that solve each value anew, the plan is its choice in each draw.
+        If the kind computes linkage once for all values, it is a `Plan`. Otherwise it is a list with the policy's
+        choice in each draw of the study.
         """
         if self._points is not None:
             _, believed = economics_of(loaded.scenario)
@@ -148,9 +163,10 @@ class Amounts:
         return {policy: [outcomes[policy].choice for outcomes in draws] for policy in policies}
 
     def _outcomes(self, loaded: Scenario[ScenarioHead], plans: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return the measures per record of each plan, by policy.
+        """Return the mean measures per record of each plan, by policy and measure.
 
-        They hold under the payoff parameters of `loaded`. The plans may have been made under other payoff parameters.
+        Plans are evaluated under the true payoff parameters of `loaded`; they may have been made at another value of
+        the varied parameter. Means are over records, then over the draws of the study.
         """
         if self._points is not None:
             (truth, _), weights = economics_of(loaded.scenario), self._study.world(0).weights.astype(np.int64)

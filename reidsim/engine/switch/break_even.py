@@ -30,7 +30,8 @@ PRECISION = 1.02
 class BestAt(NamedTuple):
     """A range of losses in which one policy has the highest payoff.
 
-    The first range begins at 0, the last one ends at infinity.
+    Losses are in currency units. The first range begins at 0 and the last one ends at infinity, although no game was
+    solved beyond `BreakEven.tried`.
     """
 
     low: float
@@ -47,12 +48,12 @@ class BreakEven:
     own : float
         The scenario's loss per re-identified record, in currency units.
     gain : float or None
-        The adversary's gain; None if the gain is set equal to the loss.
+        The adversary's gain at all losses, in currency units; None if the gain is set equal to each loss.
     payoffs : mapping of float to mapping of str to float
-        Publisher's payoff per record by loss (ascending) and policy. Policies are optimised again at each loss.
+        Publisher's payoff per record by loss (ascending) and policy. Policies are planned again at each loss.
     best : tuple of BestAt
         Ranges in ascending order of the loss. If several policies have the same payoff, the policy with the lowest
-        risk counts as best.
+        risk counts as best; if risks are equal, too, the first one in the scenario.
     """
 
     own: float
@@ -73,8 +74,10 @@ class BreakEven:
 def break_even(loaded: Scenario[ScenarioHead], *, progress: Progress | None = None) -> BreakEven:
     """Return the best policy at losses from 0.1 to 50 times the scenario's loss.
 
-    Changes of the best policy are located by bisection. If the scenario does not state the adversary's gain, the gain
-    is set equal to the loss, as in a run.
+    The game is solved at the losses `TIMES_OWN`. Changes of the best policy between neighbouring losses are located by
+    bisection; a policy that is best only in between may be missed. If the scenario does not state the adversary's gain,
+    the gain is set equal to the loss, as in a run. Policies whose payoffs belong to another game
+    (`Policy.in_another_game`) are not compared.
 
     Parameters
     ----------
@@ -126,9 +129,10 @@ def break_even(loaded: Scenario[ScenarioHead], *, progress: Progress | None = No
 
 
 def _stretches(best: Sequence[tuple[float, str]]) -> tuple[BestAt, ...]:
-    """Merge neighbouring losses with the same best policy.
+    """Merge neighbouring losses with the same best policy into ranges.
 
-    A change lies at the geometric mean of its bracket.
+    `best` holds pairs of loss and best policy, in ascending order. A change of the policy is placed at the geometric
+    mean of the two losses around it.
     """
     groups = [list(each) for _, each in itertools.groupby(best, key=lambda point: point[1])]
     ends = [0.0, *(math.sqrt(one[-1][0] * two[0][0]) for one, two in itertools.pairwise(groups)), math.inf]

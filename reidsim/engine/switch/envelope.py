@@ -22,7 +22,8 @@ import numpy as np
 
 from reidsim.engine.switch.amounts import Amounts, PlannedAt
 
-# Payoffs that differ by less than this fraction of benefit plus loss count as equal.
+# Payoffs of policies that differ by less than this fraction of benefit plus loss count as equal. It is larger than the
+# tolerance of solvers (_KINK), so that equally good plans are not ranked by rounding errors.
 SAME = 1e-10
 # Solvers treat plans as equally good if their payoffs differ by less than this fraction of benefit plus loss.
 _KINK = 1e-11
@@ -60,18 +61,25 @@ class NotConvexError(Exception):
 
 
 class Cells:
-    """A range of a payoff parameter, divided at the thresholds of attacks.
+    """A range of a payoff parameter, divided into cells at the thresholds of attacks.
 
     At the threshold of a group size, attacks on groups of this size become profitable, or stop being profitable.
+    Within a cell, the group sizes that are attacked do not change.
 
     Parameters
     ----------
     low, high : float
         Ends of the whole range.
     sizes : range
-        Group sizes, in ascending order of their thresholds.
+        Group sizes whose thresholds lie in the range, in ascending order of the thresholds. Default: none, so that the
+        range is a single cell.
     at : callable
-        Returns the threshold of a group size.
+        Returns the threshold of a group size, as a value of the payoff parameter.
+
+    Attributes
+    ----------
+    last : int
+        Number of the last cell.
     """
 
     def __init__(self, low: float, high: float, sizes: range = range(0), at: Callable[[int], float] = float) -> None:
@@ -101,8 +109,7 @@ class Envelope:
     narrowest : float
         Ranges narrower than this are not divided further; their best policy may stay undetermined.
     most : int
-        Maximum number of evaluated values. When it is reached, the best policy of the remaining ranges stays
-        undetermined.
+        Maximum of `Amounts.evaluations`. When it is reached, the best policy of remaining ranges stays undetermined.
     on_value : callable, optional
         Called with the `PlannedAt` of every evaluated value.
     """
@@ -122,9 +129,9 @@ class Envelope:
         self._scale = max(amounts.scale(low), amounts.scale(high))
 
     def exactly(self, cells: Cells) -> Iterator[Stretch]:
-        """Yield stretches with exact ends.
+        """Yield the stretches of the whole range with exact ends, in ascending order.
 
-        Every policy must always choose its best plan.
+        Every policy must always choose its best plan. Neighbouring stretches may have the same best policies.
 
         Parameters
         ----------
@@ -142,7 +149,8 @@ class Envelope:
     def by_bisection(self, tried: int) -> Iterator[Stretch]:
         """Yield stretches found on a grid of `tried` equidistant values.
 
-        Ranges with different best policies at their ends are bisected.
+        Stretches are in ascending order. Ranges with different best policies at their ends are bisected. Ranges with
+        the same best policies at both ends are not, so that two changes within such a range are missed.
         """
         grid = np.linspace(self._low, self._high, tried)
         before = self._try(float(grid[0]))
@@ -177,7 +185,8 @@ class Envelope:
     ) -> Iterator[Stretch]:
         """Yield the stretches of the cells from `first` to `last`.
 
-        Every payoff is monotone across these cells.
+        Every payoff is monotone across these cells, so that its values at `left` (just inside the first cell) and
+        `right` (just inside the last cell) bound it in between. Only `policies` can be the best here.
         """
         low, high = cells.of(first)[0], cells.of(last)[1]
         bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}
@@ -202,7 +211,7 @@ class Envelope:
     ) -> Iterator[Stretch]:
         """Yield the stretches of a range in which attacks on each plan do not change.
 
-        `left` and `right` are its ends, already evaluated.
+        `left` and `right` are evaluated values at or just inside its ends. Only `policies` can be the best here.
         """
         on_right, on_left = self._amounts.paid_at(left, right.amount), self._amounts.paid_at(right, left.amount)
         curves = {
@@ -229,9 +238,9 @@ class Envelope:
     def _by_lines(
         self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
     ) -> Iterator[Stretch]:
-        """Yield the stretches of a range in which payoffs are linear.
+        """Yield the stretches of a range, given that payoffs are linear in it.
 
-        Alternatively, only one policy can be the best in it.
+        They need not be linear if `policies` holds only one policy.
         """
         begin, width = left.amount, right.amount - left.amount
         lines = {name: (left.payoffs[name], right.payoffs[name] - left.payoffs[name]) for name in policies}
@@ -251,9 +260,18 @@ class Envelope:
 
 
 class _Curve(NamedTuple):
-    """Bounds of a convex function on [0, 1].
+    """Bounds of a convex function on [0, 1], given values and tangents at its ends.
 
-    Its values and tangents at both ends are known.
+    Attributes
+    ----------
+    left, right : float
+        Values of the function at 0 and 1.
+    kink : float
+        Place at which the two tangents intersect; 0.5 if the function is linear.
+    lowest : float
+        Value of the tangents at `kink`, a lower bound of the function there.
+    gap : float
+        Height of the chord above the tangents at `kink`; 0 if the function is linear.
     """
 
     left: float
@@ -266,7 +284,13 @@ class _Curve(NamedTuple):
     def of(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
         """Return the curve whose tangents reach given values at the other end.
 
-        The left tangent is `on_right` at 1, the right tangent is `on_left` at 0.
+        The tangent at 0 has the value `on_right` at 1, the tangent at 1 has the value `on_left` at 0. `scale` is the
+        unit of tolerances.
+
+        Raises
+        ------
+        NotConvexError
+            If a tangent lies above the function at the other end; the error names the policy `name`.
         """
         drop_left, drop_right = left - on_left, right - on_right
         if min(drop_left, drop_right) < -SAME * scale:
@@ -278,9 +302,9 @@ class _Curve(NamedTuple):
         return cls(left, right, kink, lowest, left + kink * (right - left) - lowest)
 
     def is_above(self, other: _Curve, by: float) -> bool:
-        """Return whether this curve surely exceeds the other everywhere by `by`.
+        """Return whether this curve exceeds the other by more than `by` at every place.
 
-        The bounds must imply it for any curves with these tangents.
+        True only if the known values and tangents imply it.
         """
         chord = other.left + self.kink * (other.right - other.left)
         return self.left > other.left + by and self.right > other.right + by and self.lowest > chord + by

@@ -1,7 +1,4 @@
-"""The switch points of a scenario.
-
-They are values of a payoff parameter at which the publisher's best policy changes.
-"""
+"""Switch points: values of a payoff parameter where the best policy changes."""
 
 from __future__ import annotations
 
@@ -25,9 +22,12 @@ from reidsim.scenarios.study import Progress
 
 # The default range goes from 0 to this multiple of the scenario's value.
 TIMES_OWN = 4.0
+# Maximum number of evaluated values, which limits the computing time; remaining ranges are reported as undetermined.
 MOST_VALUES = 2_000
-# Size of the grid of equidistant values that replaces the exact search where that is impossible.
+# Size of the grid of equidistant values that replaces the exact search where that is impossible. A finer grid misses
+# fewer pairs of nearby switches, and takes longer.
 TRIED = 65
+# Width, as a fraction of the range, below which ranges are not divided further by the exact search and by bisection.
 _EXACT, _HALVED = 1e-9, 1e-6
 # Number of equidistant values at which payoffs are always computed, for the figure.
 _DRAWN = 25
@@ -42,10 +42,13 @@ def switch_loaded(
     link_gain: bool = False,
     progress: Progress | None = None,
 ) -> SwitchResult:
-    """Return the parameter values at which the publisher's best policy changes.
+    """Return the values of a payoff parameter at which the best policy changes.
 
-    The parameter is one of the payoff parameters. The values are exact if every policy always chooses its best plan and
-    the payoff of a plan is linear in the parameter. Otherwise they are found by bisection, to a millionth of the range.
+    The best policy is the one with the highest publisher's payoff, after every policy is planned again at the value.
+    The values are exact if every policy always chooses its best plan, the publisher's beliefs agree with the truth and,
+    if gain or cost varies, the values at which attacks begin are known. Otherwise they are found by bisection, to a
+    millionth of the range, and pairs of nearby switches may be missed; a warning gives the reason. Sections ``sweep``,
+    ``uncertainty`` and ``agents`` are ignored.
 
     Parameters
     ----------
@@ -56,7 +59,8 @@ def switch_loaded(
     low, high : float, optional
         Range of the parameter, in currency units. Default: from 0 to four times the scenario's value.
     link_gain : bool
-        Whether the adversary's gain is set equal to the loss; if False, the gain keeps the scenario's value.
+        Whether the adversary's gain is set equal to the loss at each value; only for key ``economics.loss``. If False,
+        the gain keeps the scenario's value, which is the scenario's own loss if the gain is not stated.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
 
@@ -67,7 +71,8 @@ def switch_loaded(
     Raises
     ------
     InputError
-        If a file that the scenario names cannot be used, or the scenario has no such payoff parameter.
+        If a file that the scenario names cannot be used, the scenario has no such payoff parameter, the parameter
+        differs between records, or the range is invalid.
 
     Examples
     --------
@@ -138,9 +143,15 @@ def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[flo
 def _stretches(
     amounts: Amounts, study: Any, kind: Kind, low: float, high: float, on_value: Any
 ) -> tuple[list[Stretch], float, str | None]:
-    """Return the stretches, their smallest width, and why they are not exact.
+    """Return the stretches from `low` to `high`, and how they were found.
 
-    Ranges below this width were not divided. The reason is None if they are exact.
+    Returns
+    -------
+    list of Stretch
+    float
+        Width below which ranges were not divided.
+    str or None
+        Reason why the stretches come from bisection; None if they are exact.
     """
     width = high - low
     reason = _why_not_exact(amounts, study, kind)
@@ -175,9 +186,10 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
 
 
 def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
-    """Return the cells between thresholds of attacks on 1, 2, ... people.
+    """Return the cells between the thresholds of one-shot attacks on groups of people.
 
-    At a threshold, one-shot attacks on groups of this size begin to pay off.
+    As the gain rises, attacks on ever larger groups, up to `largest` people, begin to pay off; as the cost rises,
+    attacks on the largest groups end first. If neither depends on the parameter, there is one cell.
     """
     gain, cost = amounts.gain_and_cost(high)
     beyond = 1 + INDIFFERENCE
@@ -197,13 +209,14 @@ def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
 def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretch], list[float]]:
     """Merge neighbouring stretches with the same best policies.
 
-    A narrow stretch whose best policy was not determined is split in the middle between its neighbours.
+    A stretch of at most twice `narrowest` whose best policy was not determined is divided between its neighbours, in
+    the middle. Wider ones are kept.
 
     Returns
     -------
     list of Stretch
     list of float
-        Largest error of each switch point between two neighbouring stretches.
+        Largest error of the boundary between each stretch and the next one; 0 if it is exact.
     """
     joined: list[Stretch] = []
     precisions: list[float] = []
@@ -271,15 +284,21 @@ class SwitchResult(Result):
     link_gain : bool
         Whether the adversary's gain was set equal to the loss.
     intervals : DataFrame
-        One row per interval of the parameter; columns `INTERVAL_COLUMNS`. ``best`` lists the policies with the highest
-        payoff; ``policy`` is the one of them with the lowest risk, empty if the best policy was not determined.
-        ``publisher_payoff_low`` and ``publisher_payoff_high`` are the payoffs of ``policy`` at both ends; utility,
-        share attacked and risk are its values at the middle of the interval.
+        One row per interval of the parameter, from ``low`` to ``high`` (ascending); columns `INTERVAL_COLUMNS`.
+        ``best`` lists the policies with the highest payoff, separated by `TOGETHER`. ``policy`` is the one of them with
+        the lowest risk; if risks are equal, a policy that rules out attacks, then the first in the scenario.
+        ``gain_low`` and ``gain_high`` are the adversary's gain at both ends. ``publisher_payoff_low`` and
+        ``publisher_payoff_high`` are payoffs per record of ``policy`` just inside both ends. ``utility``,
+        ``share_attacked`` and ``risk`` are its averages over records at the middle of the interval. If the best policy
+        was not determined, ``policy`` and ``best`` are empty and the other columns missing.
     switches : DataFrame
-        One row per value at which the best policies change; columns `SWITCH_COLUMNS`. ``precision`` is the largest
-        error of the value, 0 if it is exact; ``times_own`` is the ratio of the value to the scenario's value.
+        One row per value at which the best policies change; columns `SWITCH_COLUMNS`: ``value``; ``precision``, the
+        largest error of the value, 0 if it is exact; ``policy`` and ``best`` of the intervals below and above it, in
+        columns ``below``, ``above``, ``best_below`` and ``best_above``; ``times_own``, the ratio of the value to the
+        scenario's value, missing if that is 0. Ends of intervals without a determined policy have no row.
     lines : DataFrame
-        Payoffs at the evaluated values: ``value``, ``policy``, ``publisher_payoff``.
+        Payoffs at the evaluated values, one row per value and policy: ``value``, ``policy``, ``publisher_payoff`` (per
+        record). At some values, only policies that could be the best were evaluated.
     manifest : dict
     warnings : tuple of str
     """
@@ -299,9 +318,9 @@ class SwitchResult(Result):
 
     @property
     def best_now(self) -> str:
-        """The best policy at the scenario's own value.
+        """The best policy at the scenario's own value; at a switch, the one below it.
 
-        The result is empty if the value is out of range or undetermined.
+        Empty if the value is outside the range, or its best policy was not determined.
         """
         inside = (self.intervals["low"] <= self.own) & (self.own <= self.intervals["high"])
         found = self.intervals.loc[inside, "policy"]

@@ -24,14 +24,16 @@ _SAME = 1e-6
 
 
 def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven | None:
-    """Solve the game of a run at other losses.
+    """Solve the game of a run at other losses; see `break_even`.
 
-    The result is None for runs of more than one game, or without a file of records.
+    The result is None for batches, runs with several rounds, scenarios without policies or payoff parameters, and runs
+    whose records are not from a file.
 
     Raises
     ------
     InputError
-        If the scenario or its files cannot be used, or the payoffs at the scenario's loss differ from the run.
+        If the scenario or its files cannot be used, or the payoffs at the scenario's loss differ from the run by more
+        than rounding.
     """
     path = run.manifest.get("scenario_file")
     if "design" in run.manifest or path is None or not {"policy", "publisher_payoff"} <= set(run.runs):
@@ -55,7 +57,8 @@ def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven
 def break_even_context(even: BreakEven | None, unit: str, *, table: bool = False) -> dict[str, Any]:
     """Return the values of the template `break_even`.
 
-    If `table` is true, they include the payoffs at each loss tried.
+    If `table` is true, they include a table of payoffs at the losses `TIMES_OWN`. `unit` is the unit of counts, such as
+    record.
     """
     if even is None:
         return {"even": None}

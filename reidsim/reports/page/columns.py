@@ -34,6 +34,7 @@ class Columns(NamedTuple):
     others : Table or None
         Other columns of a file with many columns; else None.
     has_samples : bool
+        Whether sample rows are shown.
     """
 
     shown: Table
@@ -103,9 +104,10 @@ def _name(row: list[Cell]) -> str:
 
 
 def sample_rows(release: Release) -> list[int]:
-    """Return sample positions in the table of released rows.
+    """Return the positions of sample rows in the table of released rows.
 
-    They are the first rows of the released value combinations that match most people.
+    There are at most `SAMPLES`. Each is the first row with its combination of released quasi-identifiers. The
+    combinations that match the true values of most people come first. Counterfeit rows are no samples.
     """
     shared = release.shared
     real = np.flatnonzero(shared.is_real)

@@ -40,6 +40,7 @@ class Extras(NamedTuple):
     releases : Releases or None
         None if the records of the run are not from a file, or not found.
     break_even : BreakEven or None
+        None if it was not computed or cannot be; see `break_even_of`.
     samples : bool
         Whether to show values of sample rows.
     """
@@ -51,7 +52,7 @@ class Extras(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """Payoff and exposure of a policy; means over rounds and points.
+    """Payoff and exposure of a policy; averages are over records, rounds and points.
 
     Parameters
     ----------
@@ -61,12 +62,14 @@ class Row:
     attacked, risk : float
         Share of the records attacked, and mean probability of re-identification.
     utility : float or None
+        Mean share of the full benefit that the release keeps; None if the run does not have it.
     expected : float or None
         Expected number of people re-identified; None if the number of people is unknown.
     high : int or None
         95th percentile of the number of people re-identified; None if the run keeps no distribution.
     highest : float or None
-        Highest probability, over released records, that an attack would identify the person.
+        Highest probability, over records, that an attack would identify the person, whether or not it is made; 0 for
+        withheld records. None if the run keeps no records.
     """
 
     name: str
@@ -121,7 +124,11 @@ def decision(run: StoredRun, extras: Extras) -> dict[str, Any]:
 
 
 def mean_payoffs(run: StoredRun) -> dict[str, float]:
-    """Return the publisher's payoff of each compared policy, highest first."""
+    """Return the publisher's mean payoff per record of each compared policy.
+
+    The highest payoff comes first. Policies whose payoffs belong to another game are not compared, unless there is no
+    other policy.
+    """
     payoffs = _compared(_means(run), run)["publisher_payoff"]
     return {str(name): float(payoff) for name, payoff in payoffs.items()}
 
@@ -232,7 +239,10 @@ def _comparison(run: StoredRun, rows: list[Row], even: BreakEven | None, n_point
 
 
 def _prices(economics: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the payoff parameters as text, and whether all are the paper's defaults."""
+    """Return the payoff parameters as text, and whether all are defaults.
+
+    The defaults are those of Wan et al. 2015. The text is empty if a parameter other than the gain is missing.
+    """
     if not {"benefit", "loss", "cost"} <= set(economics):
         return "", False
     prices = {name: economics.get(name, economics["loss"]) for name in ("benefit", "loss", "gain", "cost")}
@@ -248,7 +258,8 @@ def _prices(economics: Mapping[str, Any]) -> tuple[str, bool]:
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
     """Return the lead of the best policy over the second, with standard error.
 
-    Both are computed from differences within replications.
+    Both are computed from differences within replications; the lead is clear if it exceeds two standard errors. None if
+    there are fewer than two policies, or fewer than two replications with both.
     """
     if len(order) < 2 or not {"point", "replication"} <= set(runs.columns):
         return None
@@ -265,7 +276,11 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
 
 
 def _points(run: StoredRun) -> dict[str, Any]:
-    """Return the number of points at which each policy is best, and a table of points."""
+    """Return the number of points at which each policy is best, and a table of points.
+
+    Payoffs and risks are means over the replications of a point; of equally good policies, the first counts. The table
+    shows the first `_POINTS_SHOWN` points and is None if no key is varied.
+    """
     runs = run.runs[[run.compares(str(name)) for name in run.runs["policy"]]]
     means = runs.groupby(["point", "policy"], sort=False, observed=True)[["publisher_payoff", "risk"]].mean()
     payoffs, risks = means["publisher_payoff"].unstack(), means["risk"].unstack()
@@ -302,7 +317,7 @@ def _amount(value: float) -> str:
 
 
 def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
-    """Return the main result of a stress test or of cross-play."""
+    """Return the values of the template `decision` for a stress test or cross-play."""
     tables = {name: run.table(name) for name in ("robustness", "sensitivity", "guarantee") if name in run.tables}
     if "robustness" in tables and set(tables["robustness"].columns) >= _ROBUSTNESS and len(tables["robustness"]):
         return {"message": stress_verdict(tables, run.units[0]), "message_kind": "answer"}
@@ -314,7 +329,11 @@ def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
 
 
 def _cross_play(run: StoredRun, table: pd.DataFrame) -> dict[str, Any]:
-    """Return the best defenders: against the own adversary, and in the worst case."""
+    """Return the best defenders of cross-play, each as a row of a table or None.
+
+    ``own``: highest payoff against the scenario's own adversary. ``safest``: highest least payoff over all adversaries.
+    ``least_regret``: lowest largest regret. ``runs`` is the number of successful runs, 0 for a single run.
+    """
     n_runs = 0
     if "state" in table:
         ended = table[table["state"] == "complete"]

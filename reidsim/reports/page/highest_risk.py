@@ -23,7 +23,8 @@ MOST_CELLS = 8
 def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Return the values of the template `highest_risk`.
 
-    For each policy, they contain the cells with the highest success probability of an attack.
+    For each policy, they contain the `MOST_CELLS` cells (combinations of released values) with the highest success
+    probability of an attack; among equals, cells with more people come first.
 
     Parameters
     ----------

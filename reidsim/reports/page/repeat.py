@@ -22,9 +22,8 @@ _FILES = (".csv", ".csv.gz", ".csv.bz2", ".parquet", ".toml", ".data", ".test", 
 def repeating_command(run: StoredRun) -> str | None:
     """Return the command that repeats a run of a bundled scenario with its changes.
 
-    The result is None for other scenarios.
-
-    The command is returned only if it changes the bundled scenario into exactly the scenario as run.
+    None for other scenarios, or if options of a command cannot change the bundled scenario into exactly the scenario as
+    run.
     """
     if run.name not in bundled_names("scenarios"):
         return None
@@ -46,7 +45,7 @@ def repeating_command(run: StoredRun) -> str | None:
 
 
 def command_of(run: StoredRun) -> list[str]:
-    """Return the command and its options that wrote a results folder."""
+    """Return the command that wrote a results folder, with the options it recorded."""
     played = run.manifest.get("cross_play")
     if isinstance(played, Mapping):
         known, rate = played.get("knowledge"), played.get("attack_rate", 0.5)

@@ -240,7 +240,10 @@ def _releases(run: StoredRun, shared_file: Path | None, problems: list[str]) -> 
 def _break_even(
     run: StoredRun, wanted: bool | None, problems: list[str], progress: Progress | None
 ) -> BreakEven | None:
-    """Solve the game at other losses if wanted or quick; else record the problem."""
+    """Solve the game at other losses, if wanted or, by default, if the run was quick.
+
+    If it is not done because the run took long, or fails, the reason is added to `problems`.
+    """
     seconds = float(run.manifest.get("timings_seconds", {}).get("play", 0.0))
     if wanted is None and seconds > _MOST_SECONDS:
         problems.append(
@@ -263,7 +266,10 @@ def _warnings(run: StoredRun, problems: Sequence[str]) -> Iterator[str]:
 
 
 def _measures(run: StoredRun) -> Iterator[Table]:
-    """Yield tables with one row per measure and one column per policy or knowledge."""
+    """Yield tables with one row per measure and one column per policy.
+
+    In assessments, there is one column per background knowledge, and separate tables for each size of the release.
+    """
     measures = run.measures
     group = next((name for name in ("policy", "knowledge") if name in run.runs), None)
     if group is None or not measures:

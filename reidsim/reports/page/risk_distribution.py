@@ -29,7 +29,8 @@ _RISKS = ("marketer", "overall")
 def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the share of probabilities in each class, shape (8,).
 
-    The first class is exactly 0; the others end at each of `UPPER_ENDS`.
+    The first class is exactly 0; each other class ends at one of `UPPER_ENDS`, inclusive, and begins where the previous
+    one ends. All shares are 0 without probabilities.
     """
     # The tolerance keeps a computed 1/20 in the class up to 1 in 20.
     ends = np.array([0.0, *UPPER_ENDS]) * (1 + 1e-9)

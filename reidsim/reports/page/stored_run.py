@@ -123,7 +123,7 @@ class StoredRun:
 
     @property
     def attributes(self) -> list[str]:
-        """Attributes of the scenario, or of its subjects."""
+        """Names of the attributes in the scenario, or in its section ``subjects``."""
         given, subjects = self.content.get("attributes"), self.content.get("subjects")
         if not isinstance(given, Mapping | list | tuple):
             given = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
@@ -131,7 +131,7 @@ class StoredRun:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds of agents or waves of releases; 1 for a one-shot game."""
+        """Number of rounds in a scenario with agents, or of waves of releases; else 1."""
         waves = self.manifest.get("waves")
         if isinstance(waves, list):
             return len(waves)
@@ -141,9 +141,9 @@ class StoredRun:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """Finished runs: one row per point, replication and policy.
+        """Successful runs: one row per point, replication and policy.
 
-        The table is empty if the results have other tables in place of runs.
+        The table is empty if no run succeeded, or the results have other tables in place of runs.
 
         Raises
         ------

@@ -19,7 +19,7 @@ from reidsim.reports.shared.records import SharedRecords
 from reidsim.reports.writer import render
 from reidsim.wording import counted
 
-# Upper ends of the classes of numbers of matching rows; k = 11 and k = 20 are thresholds in use.
+# Upper ends of the classes of numbers of people in `by_fitting_rows`; k = 11 and k = 20 are thresholds in use.
 _UP_TO = (0, 1, 2, 4, 10, 19)
 DEFINITION = (
     "counted in the written file for an adversary who knows its people and all true quasi-identifiers: for each "
@@ -82,9 +82,12 @@ def _coded(codes: NDArray[np.intp]) -> NDArray[np.str_]:
 def file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> FileRisk:
     """Return the highest risk of a file after it was read back.
 
-    The risk is counted in the file for an adversary who knows who is in the file, all quasi-identifiers, and every kept
-    column that is not declared unknown to outsiders. Other adversaries cannot determine whether a person is in the
-    file. For them, looking up a person succeeds no more often than attacking the matching record.
+    If the scenario's adversary knows who is in the file and all quasi-identifiers, risks are counted in the file; the
+    adversary is assumed to know also every kept column that is not declared unknown to outsiders. The risk of a record
+    is at least the highest success probability in the game, if the game counts re-identifications.
+
+    Other adversaries cannot determine whether a person is in the file. For them, both risks are the highest success
+    probability in the game, because looking up a person succeeds no more often than attacking the matching record.
 
     Parameters
     ----------
@@ -118,7 +121,10 @@ def _classes_of(shared: SharedRecords, written: pd.DataFrame) -> NDArray[np.int6
 
 
 def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, Any]:
-    """Return the diversity of the protected column in each class, as plain data.
+    """Return the diversity of the protected column over all classes, as plain data.
+
+    Entries: name of the column, `m` (see `SensitiveColumn`), the fewest distinct values of a class, and the largest
+    share of a value in the rows of a class. It is empty if the policy protects no column, or the file has no rows.
 
     Raises
     ------
@@ -163,7 +169,10 @@ def more_exposed(shared: SharedRecords, audit: ReleaseAudit) -> int | None:
 
 
 def audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
-    """Return an audit as plain data."""
+    """Return an audit as plain data; see `DEFINITION` for the counts.
+
+    Minima are None if there is no row; ``people_more_exposed_than_promised`` is None if `more_exposed` is.
+    """
     shown = audit.rows_of_person[audit.is_shared]
     numbers, people = np.unique(audit.rows_of_person, return_counts=True)
     return {
@@ -206,7 +215,11 @@ def summary_of(sidecar: Mapping[str, Any]) -> str:
 
 
 def by_fitting_rows(facts: Mapping[str, Any]) -> str:
-    """Return the number of people by number of matching rows, as text."""
+    """Return, as text, how many people have rows of how many people that fit them.
+
+    `facts` are those of `audit_facts`. A class such as ``2: 14`` means that the true values of 14 people fit the shared
+    rows of 2 people. Classes without people are left out.
+    """
     numbers = np.array([int(number) for number in facts["people_by_fitting_rows"]])
     people = np.array(list(facts["people_by_fitting_rows"].values()))
     place = np.searchsorted(_UP_TO, numbers)

@@ -230,7 +230,10 @@ def _counterfeits(shared: SharedRecords) -> dict[str, Any]:
 
 
 def _last_round(run: StoredRun) -> dict[str, Any] | None:
-    """Return the round or wave of the released records; None for a one-shot game."""
+    """Return the last round or wave, from which records are released.
+
+    None for a one-shot game.
+    """
     agents, releases = run.content.get("agents"), run.content.get("releases")
     if agents is None and releases is None:
         return None
@@ -240,7 +243,11 @@ def _last_round(run: StoredRun) -> dict[str, Any] | None:
 
 
 def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
-    """Return the measures of a policy with definitions, for the last round or wave."""
+    """Return the measures of a policy with definitions.
+
+    In scenarios with rounds or waves, they are those of the last one in the first draw. Missing and infinite values are
+    None.
+    """
     table, last = run.runs, _last_round(run)
     drawn = ""
     if last is not None:

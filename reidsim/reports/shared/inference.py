@@ -51,7 +51,7 @@ class Inference:
     people_beyond: int
 
     def facts(self) -> dict[str, Any]:
-        """Return the inference as plain data."""
+        """Return the fields as plain data with their definition; limits that are set only."""
         limits = {key: limit for key, limit in vars(self.limits).items() if limit is not None}
         return {"definition": DEFINITION, **vars(self), "limits": limits}
 

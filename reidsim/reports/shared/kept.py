@@ -89,10 +89,10 @@ class SingledOut:
     by_declared : dict of str to int
         Number of people singled out by the quasi-identifiers and one declared column.
     sets : tuple of tuple of str
-        Smallest sets of kept columns, not all declared, that single out more people than the quasi-identifiers do by
-        more than the allowed share.
+        Smallest sets of kept columns, at least one of them not declared, that single out too many people: together with
+        the quasi-identifiers, more people than the quasi-identifiers alone, by more than the allowed share of people.
     by_set : int
-        Number of people singled out by the quasi-identifiers and the first of these sets.
+        Number of people singled out by the quasi-identifiers and the first of these sets; 0 if there is none.
     """
 
     people: int

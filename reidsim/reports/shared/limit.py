@@ -1,6 +1,6 @@
-"""Limit the risk of a file, by default to one in eleven.
+"""Limit the re-identification risk of a file, by default to one in eleven.
 
-The limit applies to the risk of a record, and to the risk of a person who is looked up.
+The limit applies to both risks of `FileRisk`: of a record, and of a person who is looked up.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ class FileRisk:
         return max(self.record, self.person)
 
     def facts(self, limit: Limit) -> dict[str, Any]:
-        """Return the risk and its limit as plain data."""
+        """Return the risk and its limit as plain data, for sidecars.
+
+        Entries: both probabilities, their definition, the kept columns that the adversary knows, the limit with its
+        origin, and whether the risk is above the limit.
+        """
         return {
             "definition": self.basis,
             "record": self.record,
@@ -68,7 +72,7 @@ class Limit:
     value : float
         Maximum probability.
     reason : str
-        Origin of the value.
+        Origin of the value, such as the default or the user's option.
     """
 
     value: float

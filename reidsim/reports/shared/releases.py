@@ -22,7 +22,15 @@ from reidsim.wording import counted
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Released rows of a policy, and their audit."""
+    """Released rows of a policy, and their audit.
+
+    Parameters
+    ----------
+    shared : SharedRecords
+        Released rows with the kept columns.
+    counted : ReadBack
+        Audit of these rows.
+    """
 
     shared: SharedRecords
     counted: ReadBack
@@ -81,7 +89,9 @@ class Releases:
         return " and ".join(parts)
 
     def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
-        """Return the policies within the limit by payoff, then the others by risk.
+        """Return the policies within the limits by payoff, then the others by risk.
+
+        The highest payoff and the lowest risk come first. Policies without a release are left out.
 
         Parameters
         ----------
@@ -97,7 +107,10 @@ class Releases:
         return sorted(names, key=place)
 
     def to_sign(self, payoffs: Mapping[str, float]) -> str:
-        """Return the policy to sign: that of the written file, else the best-ranked one."""
+        """Return the policy whose release is to be signed.
+
+        It is the policy of the written file; without a file, the first one of `ranked`.
+        """
         return str(self.sidecar["policy"]) if self.sidecar else self.ranked(payoffs)[0]
 
 

@@ -27,9 +27,10 @@ def share_run(
     rulebook: Path | None = None,
     allow_code: bool = False,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Write the records that a policy releases, if the risk is within the limit.
+    """Write the records that a policy releases, if their risk is within a limit.
 
-    The file is read back and audited.
+    The file is read back and audited; the limit (`max_risk`) applies to the audited risk of a record, and of a person
+    who is looked up.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ class Pace:
     def chunk(self, left: deque[RunTask], workers: int) -> list[RunTask]:
         """Remove and return the next chunk of tasks.
 
-        A chunk is about `HAND_OVER_SECONDS` of work, less near the end. At most 1/(2 `workers`) of the remaining tasks
-        are taken, so that every worker stays busy.
+        A chunk is about `HAND_OVER_SECONDS` of work, less near the end: at most 1/(2 `workers`) of the remaining tasks,
+        so that every worker stays busy, but at least one. Before the first outcome, it is one task.
         """
         size = 1
         if self._ended:

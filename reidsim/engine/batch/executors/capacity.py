@@ -33,7 +33,7 @@ def default_workers() -> int:
 def require_carried(workers: int) -> None:
     """Check that cores and free memory suffice for a number of processes.
 
-    Up to four processes are allowed on a computer with fewer cores.
+    Up to four processes are allowed on a computer with fewer cores, if memory suffices.
 
     Raises
     ------

@@ -33,12 +33,12 @@ def executor_named(
     scheduler : str, optional
         Address of a dask cluster's scheduler; default: start a cluster on this computer.
     timeout : float, optional
-        Seconds after which a run is stopped.
+        Seconds after which a run is stopped; needs separate processes, which executor ``auto`` then always starts.
 
     Raises
     ------
     InputError
-        If there is no such executor, or it does not support an option.
+        If there is no such executor, it does not support an option, or cores or memory do not suffice for `workers`.
     """
     require_among("unknown executor", (name,), EXECUTORS, where="executor")
     if workers is not None and workers < 1:
@@ -119,7 +119,7 @@ def one_by_one(
 ) -> Generator[list[RunOutcome], None, None]:
     """Run tasks in this process until `goes_on` returns False for an outcome.
 
-    Yield groups of outcomes.
+    Yield groups of outcomes, in the order of tasks, about every `HAND_OVER_SECONDS`.
     """
     group: list[RunOutcome] = []
     since = time.monotonic()

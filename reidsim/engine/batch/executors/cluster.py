@@ -27,8 +27,11 @@ from reidsim.errors import InputError, listed
 from reidsim.threads import in_one_thread
 
 _LOOPBACK = "127.0.0.1"
+# Longest waits for a connection and for the first worker of a scheduler. Longer ones report a wrong address or a
+# scheduler without workers later, shorter ones fail on slow networks and computers.
 _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
+# A run is reported as killed after workers have died this often while it ran alone; one death may have another cause.
 _DEATHS_ALONE = 2
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Packages that log every failed attempt to reach a scheduler.
@@ -186,7 +189,10 @@ class _Sent:
         self.chunks: dict[Any, list[RunTask]] = {}
 
     def more(self) -> list[Any]:
-        """Send as many tasks as keep all cores busy for a while; return their futures."""
+        """Send as many tasks as keep all cores busy for a while; return their futures.
+
+        After all other tasks have ended, tasks of workers that died are sent again, one at a time.
+        """
         futures = []
         while self._left and len(self.chunks) < 2 * self._cores:
             futures.append(self._send(self._pace.chunk(self._left, self._cores)))

@@ -19,6 +19,7 @@ from typing import IO
 READY = "ready"
 # Constant from <sys/prctl.h>.
 _PR_SET_PDEATHSIG = 1
+# Interval at which a worker checks that its parent exists, where the system sends no signal at the parent's end.
 _LOOK_SECONDS = 0.2
 
 
