@@ -127,9 +127,7 @@ class _ListOfRecords:
         self._said: Codes = np.where((own >= 0)[:, None], codes[own], UNKNOWN)
         self._parts = list(_by_missing(lattice, codes, listed.name))
 
-    def candidates(
-        self, levels: Sequence[int], rows: Rows | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:  # fmt: skip
+    def candidates(self, levels: Sequence[int], rows: Rows | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the number of matching people and whether the record's person is one.
 
         Both arrays have one entry per record.

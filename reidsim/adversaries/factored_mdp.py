@@ -262,8 +262,10 @@ class FactoredMDP:
             if table.discount == 1 and table.order is None:
                 raise InputError(
                     "the process can return to a state, so it has no finite value without discounting",
-                    where="discount", found=1.0, expected="a discount below 1, or a horizon",
-                )  # fmt: skip
+                    where="discount",
+                    found=1.0,
+                    expected="a discount below 1, or a horizon",
+                )
             values = table.fixed.copy()
             for members in _clusters(table) if method == "two-level" else []:
                 _solve_program(table, members, values)
@@ -431,9 +433,11 @@ class _Function:
                 self.parents.append(name)
             elif known or parameter.default is parameter.empty:
                 raise InputError(
-                    "a parameter of the function is not a variable", where=where, found=name,
+                    "a parameter of the function is not a variable",
+                    where=where,
+                    found=name,
                     expected=f"an ordinary parameter with the name of a variable: {', '.join(position)}",
-                )  # fmt: skip
+                )
         self.call: Callable[..., Any] = term if callable(term) else lambda: term
         self.where = where
         self._at = [position.get(name, -1) for name in self.parents]
@@ -541,9 +545,11 @@ class _Network:
             total = fsum(shares.values())
             if not (all(share >= 0 for share in shares.values()) and abs(total - 1) <= _ROUNDING):
                 raise InputError(
-                    "not a probability distribution", where=node.where, found=shares,
+                    "not a probability distribution",
+                    where=node.where,
+                    found=shares,
                     expected="probabilities of 0 or more that sum to 1",
-                )  # fmt: skip
+                )
             canonical = self._process._canonical[variable]
             kept[parents] = [(canonical[value], float(share)) for value, share in shares.items() if share > 0]
         return kept[parents]
@@ -665,9 +671,11 @@ def _backward_induction(table: _Table) -> tuple[Floats, NDArray[np.intp]]:
     """Return the value of each state, and the best choice of each state with choices."""
     if table.order is None:
         raise InputError(
-            "backward induction needs a process that never returns to a state", where="method",
-            found="backward-induction", expected="method linear-program or two-level, or a horizon",
-        )  # fmt: skip
+            "backward induction needs a process that never returns to a state",
+            where="method",
+            found="backward-induction",
+            expected="method linear-program or two-level, or a horizon",
+        )
     values = table.fixed.tolist()
     columns, shares = table.transition.indices.tolist(), table.transition.data.tolist()
     ends, reward = table.transition.indptr.tolist(), table.reward.tolist()
@@ -739,9 +747,11 @@ def _solve_program(table: _Table, members: NDArray[np.bool_], values: Floats) ->
     )
     if result.status != 0:
         raise InputError(
-            "the linear program was not solved", where="method", found=result.message,
+            "the linear program was not solved",
+            where="method",
+            found=result.message,
             expected="another method, or amounts of similar size",
-        )  # fmt: skip
+        )
     values[members] = unit * result.x
 
 

@@ -137,9 +137,11 @@ class FactoredMDPAdversary:
                 process = self._process(true)
                 if process.start not in policy:
                     raise InputError(
-                        "the start state depends on the group size", where="attack",
-                        found=process.named(process.start), expected="a start state independent of the group size",
-                    )  # fmt: skip
+                        "the start state depends on the group size",
+                        where="attack",
+                        found=process.named(process.start),
+                        expected="a start state independent of the group size",
+                    )
             hoped, success = (each.probability(self.success, policy) for each in (plan.process, process))
             followed = process.follow(policy)
             exploits = sum(followed.uses.get(name, 0.0) for name in self.exploit)

@@ -75,21 +75,28 @@ def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit
     against = int((margin < 0).sum())
     if not (worth != 0).any():
         raise InputError(
-            "no precision can be estimated from these decisions", found=f"{len(worth)} decisions",
+            "no precision can be estimated from these decisions",
+            found=f"{len(worth)} decisions",
             expected="decisions with a positive or negative payoff",
-        )  # fmt: skip
+        )
     if not against:
         raise InputError(
-            "every decision follows the payoff, so the likelihood has no maximum", found=f"{len(worth)} "
-            "decisions without an error", expected="some decisions against the payoff, or rationality = \"perfect\"",
-        )  # fmt: skip
+            "every decision follows the payoff, so the likelihood has no maximum",
+            found=f"{len(worth)} decisions without an error",
+            expected='some decisions against the payoff, or rationality = "perfect"',
+        )
     precision = _highest(margin) if margin.sum() > 0 else 0.0
     chance = logit_choice(worth, precision)
     error = float(1.0 / np.sqrt((worth**2 * chance * (1.0 - chance)).sum())) if precision > 0 else np.nan
     return PrecisionFit(
-        precision, error, max(precision - _NORMAL_95 * error, 0.0) if precision > 0 else np.nan,
-        precision + _NORMAL_95 * error, float(-np.logaddexp(0.0, -precision * margin).sum()), len(worth), against,
-    )  # fmt: skip
+        precision,
+        error,
+        max(precision - _NORMAL_95 * error, 0.0) if precision > 0 else np.nan,
+        precision + _NORMAL_95 * error,
+        float(-np.logaddexp(0.0, -precision * margin).sum()),
+        len(worth),
+        against,
+    )
 
 
 def _highest(margin: Floats) -> float:

@@ -156,9 +156,7 @@ def _has_past(linker: Linker) -> NDArray[np.bool_] | bool:
 
 def _of_response(profile: AdversaryProfile, response: Response) -> Replies:
     worth, outlay = worth_and_outlay(profile, response)
-    return Replies(
-        response.attacks, response.success, response.adversary_payoff, response.exploits, worth, outlay
-    )  # fmt: skip
+    return Replies(response.attacks, response.success, response.adversary_payoff, response.exploits, worth, outlay)
 
 
 def _spread(response: Response, rows: Rows, n: int) -> Response:

@@ -64,9 +64,11 @@ class Memory:
     def __init__(self, world: Setting) -> None:
         if world.meet is None:
             raise InputError(
-                "two releases of a record cannot be combined", where="agents.remembers", found=True,
+                "two releases of a record cannot be combined",
+                where="agents.remembers",
+                found=True,
                 expected="false",
-            )  # fmt: skip
+            )
         self._world, self._meet = world, world.meet
         self.form: Strategies = np.full(world.n_subjects, WITHHELD, dtype=np.int64)
         # Distinct sets of participants; the number of each combination of such sets; the combination of each subject.
@@ -165,9 +167,14 @@ class Memory:
             )
         space, solve = world.split(cells, participants)
         return replace(
-            world, space=space, solve=solve, cell_of_subject=row, benefit=world.benefit[cells], loss=world.loss[cells],
+            world,
+            space=space,
+            solve=solve,
+            cell_of_subject=row,
+            benefit=world.benefit[cells],
+            loss=world.loss[cells],
             believed_loss=world.believed_loss[cells],
-        )  # fmt: skip
+        )
 
     def _with_round(self, taking_part: Bools) -> Counts:
         """Return, for each set of rounds, the number of the set with this round added.
@@ -236,15 +243,24 @@ def part_of(setting: Setting, rows: Rows) -> Setting:
     known = setting.known
     assert known is not None and known.alone.split is not None  # noqa: S101, PT018 # as rows were told apart
     part = replace(
-        known, cells=known.cells[rows], past=known.past[rows], gone=known.gone[rows],
+        known,
+        cells=known.cells[rows],
+        past=known.past[rows],
+        gone=known.gone[rows],
         planned=None if known.planned is None else known.planned[rows],
-    )  # fmt: skip
+    )
     space, solve = known.alone.split(part.cells, np.ones(len(rows), dtype=np.int64))
     return replace(
-        setting, space=space, solve=solve, cell_of_subject=np.arange(len(rows)), known=part,
-        benefit=setting.benefit[rows], loss=setting.loss[rows], believed_loss=setting.believed_loss[rows],
+        setting,
+        space=space,
+        solve=solve,
+        cell_of_subject=np.arange(len(rows)),
+        known=part,
+        benefit=setting.benefit[rows],
+        loss=setting.loss[rows],
+        believed_loss=setting.believed_loss[rows],
         profiles=tuple(_of_rows(each, part, rows) for each in setting.profiles),
-    )  # fmt: skip
+    )
 
 
 def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryProfile:
@@ -252,9 +268,10 @@ def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryPro
     assert isinstance(equip, _Equip)  # noqa: S101 # of an adversary who remembers
     believed = profile.believed
     return replace(
-        profile, equip=replace(equip, known=part, which=equip.which[rows], unreleased=equip.unreleased[rows]),
+        profile,
+        equip=replace(equip, known=part, which=equip.which[rows], unreleased=equip.unreleased[rows]),
         believed=None if believed is None else _of_rows(believed, part, rows),
-    )  # fmt: skip
+    )
 
 
 def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows, unreleased: Rows) -> AdversaryProfile:

@@ -100,8 +100,14 @@ def describe(
         from reidsim.reports.description_table import description_tables
 
         description = describe_file(
-            file, columns=columns, count=count, weight=weight, person=person, population_size=population_size,
-            level=level, encoding=encoding,
-        )  # fmt: skip
+            file,
+            columns=columns,
+            count=count,
+            weight=weight,
+            person=person,
+            population_size=population_size,
+            level=level,
+            encoding=encoding,
+        )
     print_tables(description_tables(description), always=True)
     print_warnings(description.warnings)

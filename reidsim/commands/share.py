@@ -100,9 +100,17 @@ def share(
 
     if verify is not None:
         options = (
-            folder, output, policy, keep, keep_identifier, unknown_to_outsiders, max_singled_out, data, max_risk,
+            folder,
+            output,
+            policy,
+            keep,
+            keep_identifier,
+            unknown_to_outsiders,
+            max_singled_out,
+            data,
+            max_risk,
             rulebook,
-        )  # fmt: skip
+        )
         if any(given not in (None, []) for given in options) or accept_risk or keep_free_text:
             raise InputError(
                 "the option cannot be combined with other options",

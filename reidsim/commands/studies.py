@@ -180,7 +180,7 @@ def score(
     Example: reidsim score released.csv --scenario my.toml
 
     Example: reidsim score released.csv --scenario my.toml -o results/scored
-    """  # fmt: skip
+    """
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.score import score_loaded

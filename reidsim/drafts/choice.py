@@ -362,10 +362,13 @@ def _require_values(profile: ColumnProfile, source: Path) -> ColumnProfile:
     if profile.kind == "set":
         example = next(value for value in profile.values if profile.separator in value)
         raise InputError(
-            "cells hold several values, so each combination would be a separate category", source=source,
-            where=f"column {profile.name!r}", found=example[:40], expected="one value in each cell",
+            "cells hold several values, so each combination would be a separate category",
+            source=source,
+            where=f"column {profile.name!r}",
+            found=example[:40],
+            expected="one value in each cell",
             hint=SET_ADVICE,
-        )  # fmt: skip
+        )
     return profile
 
 

@@ -238,9 +238,10 @@ class UndecidedPersonError(InputError):
         shown = listed(columns, 3)
         super().__init__(
             "the values of an identifier repeat, so a person may have several rows",
-            source=source, where=f"{'columns' if len(columns) > 1 else 'column'} {shown}",
+            source=source,
+            where=f"{'columns' if len(columns) > 1 else 'column'} {shown}",
             expected=f"--person {shlex.quote(columns[0])} if each value is one person, or --one-row-per-person",
-        )  # fmt: skip
+        )
 
 
 def _people_keys(
@@ -447,8 +448,11 @@ def columns_by_use(draft: Draft) -> Mapping[str, list[ColumnProfile]]:
     """
     chosen = {column.profile.name for column in draft.choice.chosen}
     found: dict[str, list[ColumnProfile]] = {
-        "quasi-identifier": [], "direct identifier": [], "possible": [], "other": []
-    }  # fmt: skip
+        "quasi-identifier": [],
+        "direct identifier": [],
+        "possible": [],
+        "other": [],
+    }
     for profile in draft.profiles:
         if profile.name in chosen:
             found["quasi-identifier"].append(profile)

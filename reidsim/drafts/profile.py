@@ -193,9 +193,17 @@ def _profile(
     if separator is not None:
         kind, reason = "set", ""
     return ColumnProfile(
-        name, kind, missing, tuple(read), tuple(read.values()), hint, reason, found, merged=merged,
+        name,
+        kind,
+        missing,
+        tuple(read),
+        tuple(read.values()),
+        hint,
+        reason,
+        found,
+        merged=merged,
         separator=separator or "",
-    )  # fmt: skip
+    )
 
 
 def _read(rows: Mapping[str, int], found: FoundReading) -> Counter[str]:

@@ -214,9 +214,12 @@ def _date_reading(
         notes.append(f"{many:,} of {total:,} dates have years of two digits, read as {century} to {century + 99}")
     born = hint is not None and hint.concept == "birth date"
     reading = DateReading(
-        type="date", missing=missing, order=order, two_digit_years_from=century,
+        type="date",
+        missing=missing,
+        order=order,
+        two_digit_years_from=century,
         age_on=age_on.isoformat() if born and age_on is not None else None,
-    )  # fmt: skip
+    )
     return reading, tuple(notes), certain
 
 

@@ -151,11 +151,19 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     outcomes = {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]}
     through, adversaries = found_through(adversaries), adversaries.drop(columns=THROUGH)
     played = PlayedPolicy(
-        policy, rounds, adversaries, through, counterfeits, model.equilibrium(), model.shared_in_last_round,
-        evenly_mixed(model.reidentified), outcomes, np.concatenate(model.shared),
+        policy,
+        rounds,
+        adversaries,
+        through,
+        counterfeits,
+        model.equilibrium(),
+        model.shared_in_last_round,
+        evenly_mixed(model.reidentified),
+        outcomes,
+        np.concatenate(model.shared),
         {each.name: each.holds - each.profile.holds for each in model.adversaries},
         None if rows is setting.cell_of_subject else rows,
-    )  # fmt: skip
+    )
     model.release()
     return played
 

@@ -191,9 +191,11 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
         for number, finder in enumerate(finders):
             here = np.array([found.get((policy, finder, each), 0.0) for each in places.tolist()])
             drawn: dict[str, Any] = {
-                "facecolor": look[finder].colour, "edgecolor": "white", "linewidth": 0.4,
+                "facecolor": look[finder].colour,
+                "edgecolor": "white",
+                "linewidth": 0.4,
                 "hatch": _HATCHES[number % len(_HATCHES)],
-            }  # fmt: skip
+            }
             upper.bar(places, here, bottom=bottom, **drawn)
             handles.append(Patch(**drawn, label=style.given_name(finder) + unseen.get(finder, "")))
             bottom += here
@@ -201,9 +203,13 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
         lower.plot(so_far.index, so_far, color=BLACK, marker="o", markersize=4)
         lower.axhline(subjects, color=GREY, linestyle="--", linewidth=1)
         lower.annotate(
-            f"{so_far.iloc[-1]:,.1f} of {subjects:,}", (so_far.index[-1], so_far.iloc[-1]), xytext=(0, 6),
-            textcoords="offset points", ha="right", fontsize=9,
-        )  # fmt: skip
+            f"{so_far.iloc[-1]:,.1f} of {subjects:,}",
+            (so_far.index[-1], so_far.iloc[-1]),
+            xytext=(0, 6),
+            textcoords="offset points",
+            ha="right",
+            fontsize=9,
+        )
         style.label_axes(upper, title=style.policy_name(policy))
         style.label_axes(lower, x="round")
     tops = max(axes.get_ylim()[1] for axes in above), 1.1 * subjects

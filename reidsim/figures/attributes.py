@@ -38,9 +38,12 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
             rows = rows.set_index("attribute").loc[attributes]
             errors = 2 * rows["standard_error"].to_numpy()
             axes.barh(
-                places + (place - (len(policies) - 1) / 2) * height, rows["share"].to_numpy(), height=height,
-                color=look[policy].colour, xerr=errors if errors.any() else None,
-            )  # fmt: skip
+                places + (place - (len(policies) - 1) / 2) * height,
+                rows["share"].to_numpy(),
+                height=height,
+                color=look[policy].colour,
+                xerr=errors if errors.any() else None,
+            )
         axes.axvline(0, color=GREY, linewidth=0.8)
         axes.set_yticks(places, attributes if number == 0 else [""] * len(attributes), fontsize=9, parse_math=False)
         axes.invert_yaxis()

@@ -66,9 +66,13 @@ def _label_bars(axes: Axes, bars: BarContainer, texts: list[str]) -> None:
     for bar, text in zip(bars, texts, strict=True):
         end = max(0.0, bar.get_x() + bar.get_width())
         axes.annotate(
-            text.replace("-", "\N{MINUS SIGN}"), (end, bar.get_y() + bar.get_height() / 2), xytext=(3, 0),
-            textcoords="offset points", va="center", fontsize=9,
-        )  # fmt: skip
+            text.replace("-", "\N{MINUS SIGN}"),
+            (end, bar.get_y() + bar.get_height() / 2),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+        )
     axes.margins(x=0.2)
     if any(bar.get_width() < 0 for bar in bars):
         axes.axvline(0, color=GREY, linewidth=0.8)
@@ -93,9 +97,13 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
         risk, share = -found, np.cumsum(numbers) / numbers.sum()
         highest = max(highest, float(share[risk > 0].max(initial=0.0)))
         lines += axes.step(
-            [1.0, *risk, 0.0], [0.0, *share, 1.0], where="post", color=own.colour, linestyle=own.dashes,
+            [1.0, *risk, 0.0],
+            [0.0, *share, 1.0],
+            where="post",
+            color=own.colour,
+            linestyle=own.dashes,
             label=style.policy_name(policy),
-        )  # fmt: skip
+        )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, min(1.0, 1.1 * highest) or 1.0)
     style.label_axes(
@@ -131,9 +139,13 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
         )
         people, at_most = chosen["people"].tolist(), chosen["at_most"].tolist()
         lines += axes.step(
-            [0.0, *people, 1.1 * last], [0.0, *at_most, at_most[-1]], where="post", color=own.colour,
-            linestyle=own.dashes, label=policy_name(policy),
-        )  # fmt: skip
+            [0.0, *people, 1.1 * last],
+            [0.0, *at_most, at_most[-1]],
+            where="post",
+            color=own.colour,
+            linestyle=own.dashes,
+            label=policy_name(policy),
+        )
     if last > _MANY:
         axes.set_xscale("symlog", linthresh=1.0)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))

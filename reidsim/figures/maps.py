@@ -89,17 +89,24 @@ def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
     # Round up to tenths, so that averages far below 1 are distinguishable.
     brightest = min(1.0, max(0.1, float(np.ceil(10 * table["generalization_intensity"].max())) / 10))
     intensity = _Panel(
-        GENERALIZATION_INTENSITY.column, "(a) Publisher's strategy", GENERALIZATION_INTENSITY.label, "gray",
+        GENERALIZATION_INTENSITY.column,
+        "(a) Publisher's strategy",
+        GENERALIZATION_INTENSITY.label,
+        "gray",
         (0.0, brightest),
-    )  # fmt: skip
+    )
     share = _Panel(
         SHARE_ATTACKED.column, "(b) Adversary's strategy", f"{SHARE_ATTACKED.label} (share)", "gray", (0.0, 1.0)
     )
     if record != ALL_RECORDS:
         share = _Panel(
-            "share_attacked", "(b) Adversary's strategy", "", ListedColormap(["black", "white"]), (0.0, 1.0),
+            "share_attacked",
+            "(b) Adversary's strategy",
+            "",
+            ListedColormap(["black", "white"]),
+            (0.0, 1.0),
             ("no attack", "attack"),
-        )  # fmt: skip
+        )
     return (
         intensity,
         share,
@@ -134,6 +141,14 @@ def _cross(x: list[float], y: list[float], label: str = "") -> Line2D:
     # Black with a white rim is visible on black, white and grey, and is not clipped at the map's border.
     rim = [withStroke(linewidth=5, foreground="white")]
     return Line2D(
-        x, y, linestyle="none", marker="x", markersize=9, markeredgewidth=2, color="black", path_effects=rim,
-        clip_on=False, label=label,
-    )  # fmt: skip
+        x,
+        y,
+        linestyle="none",
+        marker="x",
+        markersize=9,
+        markeredgewidth=2,
+        color="black",
+        path_effects=rim,
+        clip_on=False,
+        label=label,
+    )

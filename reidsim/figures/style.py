@@ -41,8 +41,14 @@ _MARKERS = ("s", "o", "^", "D", "v", "P", "X")
 
 Dashes = Literal["-", "--", "-.", ":"] | tuple[float, Sequence[float]]
 _DASHES: tuple[Dashes, ...] = (
-    "-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (10, 4)), (0, (3, 3)),
-)  # fmt: skip
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (8, 2, 1, 2, 1, 2)),
+    (0, (10, 4)),
+    (0, (3, 3)),
+)
 
 # Parameter name in figures in which the gain equals the loss.
 LOSS_AND_GAIN = "loss and gain"

@@ -40,9 +40,13 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     for policy, each in look.items():
         points = lines[lines["policy"] == policy].sort_values("value")
         handles += axes.plot(
-            points["value"], points["publisher_payoff"], color=each.colour, linestyle=each.dashes, linewidth=1.6,
+            points["value"],
+            points["publisher_payoff"],
+            color=each.colour,
+            linestyle=each.dashes,
+            linewidth=1.6,
             label=style.policy_name(policy),
-        )  # fmt: skip
+        )
     for band in bands.to_dict("records"):
         low, high, policy = float(band["low"]), float(band["high"]), str(band["policy"])
         if policy in look:
@@ -54,9 +58,14 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
         if value - named > _APART * (high - low):
             named = value
             axes.annotate(
-                loss_text(value), (value, 1.0), xycoords=("data", "axes fraction"),
-                xytext=(0, 3), textcoords="offset points", ha="center", fontsize=9,
-            )  # fmt: skip
+                loss_text(value),
+                (value, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
+                fontsize=9,
+            )
     if low <= own <= high:
         handles.append(axes.axvline(own, color=GREY, linewidth=1.2, linestyle=":", label="as in the scenario"))
     axes.set_xlim(low, high)

@@ -113,9 +113,12 @@ def hierarchy_content(given: HierarchyLike, key: str) -> dict[str, Any]:
         costless = {"costless_levels": sorted(given.costless_levels)} if given.costless_levels else {}
         return {"rule": "table", "file": _table_of(given), **costless}
     raise InputError(
-        "not a hierarchy", source="Scenario", where=key, found=given,
+        "not a hierarchy",
+        source="Scenario",
+        where=key,
+        found=given,
         expected='intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file',
-    )  # fmt: skip
+    )
 
 
 def _shared(suppress: bool, costless_levels: Sequence[int]) -> dict[str, Any]:

@@ -174,9 +174,12 @@ class Scenario(load.Scenario[ScenarioHead]):
             _require_columns(records, hierarchies or {}, sections.get("attributes", {}))
         elif records is not None:
             raise InputError(
-                "not a table", source=SOURCE, where="records", found=type(records).__name__,
+                "not a table",
+                source=SOURCE,
+                where="records",
+                found=type(records).__name__,
                 expected="a DataFrame, or the path of a file",
-            )  # fmt: skip
+            )
         if population is not None and not isinstance(population, Mapping):
             population = {"recipe": population}
         given: list[tuple[str, Any]] = [
@@ -382,9 +385,11 @@ class Scenario(load.Scenario[ScenarioHead]):
         if not section["values"]:
             raise InputError("nothing to sweep", source=SOURCE, expected="values, such as loss=range(0, 500, 50)")
         if one_at_a_time:
-            section["one_at_a_time"] = list(section["values"]) if one_at_a_time is True else [
-                self._key(name) if name in named else name for name in one_at_a_time
-            ]  # fmt: skip
+            section["one_at_a_time"] = (
+                list(section["values"])
+                if one_at_a_time is True
+                else [self._key(name) if name in named else name for name in one_at_a_time]
+            )
         return self.with_(sweep=section).batch(progress=progress)
 
     @_method
@@ -550,9 +555,12 @@ class Scenario(load.Scenario[ScenarioHead]):
             return name.replace("__", ".")
         if name not in type(self.scenario).model_fields:
             raise InputError(
-                "no such parameter", source=SOURCE, where=name, hint=nearest(name, _AMOUNTS),
+                "no such parameter",
+                source=SOURCE,
+                where=name,
+                hint=nearest(name, _AMOUNTS),
                 expected=f"{listed(_AMOUNTS)}, a section, or a key of a scenario with __ in place of dots",
-            )  # fmt: skip
+            )
         return name
 
     def _uncertain(self, ranges: Mapping[str, Any]) -> Self:
@@ -707,8 +715,7 @@ def _refuse_twice(before: Any, plain: Any, key: str) -> None:
 
 def _several(name: str, values: Any) -> Any:
     if isinstance(values, str | Mapping) or not hasattr(values, "__iter__"):
-        raise InputError("not values", source=SOURCE, where=name, found=values,
-                         expected="a list, a range or an array")  # fmt: skip
+        raise InputError("not values", source=SOURCE, where=name, found=values, expected="a list, a range or an array")
     return values
 
 
@@ -720,8 +727,13 @@ def _distribution(key: str, given: Any) -> Any:
     try:
         low, high = given
     except (TypeError, ValueError):
-        raise InputError("not a range", source=SOURCE, where=key, found=given,
-                         expected="the lowest and the highest value, such as (100, 500)") from None  # fmt: skip
+        raise InputError(
+            "not a range",
+            source=SOURCE,
+            where=key,
+            found=given,
+            expected="the lowest and the highest value, such as (100, 500)",
+        ) from None
     return {"distribution": "uniform", "low": low, "high": high}
 
 

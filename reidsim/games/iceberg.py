@@ -163,9 +163,24 @@ def _search(
         fixed = np.full(len(rollup.shape), -1, dtype=np.int64)
         fixed[: len(first_levels)] = first_levels
         _walk(
-            0, 0, len(records), int(rollup.people.sum()), 0.0, 0, fixed, rollup, records, amounts, lowest, least,
-            constraint.no_attack, buffers, counts, np.zeros(len(rollup.shape), dtype=np.int64), held,
-        )  # fmt: skip
+            0,
+            0,
+            len(records),
+            int(rollup.people.sum()),
+            0.0,
+            0,
+            fixed,
+            rollup,
+            records,
+            amounts,
+            lowest,
+            least,
+            constraint.no_attack,
+            buffers,
+            counts,
+            np.zeros(len(rollup.shape), dtype=np.int64),
+            held,
+        )
         progress(done, len(parts))
     return held
 
@@ -276,9 +291,19 @@ def _walk(
         levels[depth] = level
         number = strategy + level * rollup.strides[depth]
         starts, sizes = split(
-            buffers[depth], begin, end, buffers[depth + 1], column, rollup.groups[depth, level],
-            rollup.people, records, 0, 1, least, counts,
-        )  # fmt: skip
+            buffers[depth],
+            begin,
+            end,
+            buffers[depth + 1],
+            column,
+            rollup.groups[depth, level],
+            rollup.people,
+            records,
+            0,
+            1,
+            least,
+            counts,
+        )
         for group in range(len(sizes)):
             people = max(sizes[group], 1)
             some = column[buffers[depth + 1, starts[group]]]
@@ -298,6 +323,21 @@ def _walk(
                     break
             if found:
                 _walk(
-                    depth + 1, starts[group], starts[group + 1], people, loses, number, fixed, rollup, records, amounts,
-                    lowest, least, no_attack, buffers, counts, levels, held,
-                )  # fmt: skip
+                    depth + 1,
+                    starts[group],
+                    starts[group + 1],
+                    people,
+                    loses,
+                    number,
+                    fixed,
+                    rollup,
+                    records,
+                    amounts,
+                    lowest,
+                    least,
+                    no_attack,
+                    buffers,
+                    counts,
+                    levels,
+                    held,
+                )

@@ -132,9 +132,13 @@ class RememberingLinker:
         if len(parts) == 1:
             linked = parts[0][2]
             return RememberedLinkage(
-                linked.group_sizes, linked.believed_group_sizes, linked.match_probability, by_chance=linked.by_chance,
-                cells=cells, parts=parts,
-            )  # fmt: skip
+                linked.group_sizes,
+                linked.believed_group_sizes,
+                linked.match_probability,
+                by_chance=linked.by_chance,
+                cells=cells,
+                parts=parts,
+            )
         true = believed = np.empty(len(cells))
         for places, _, linked in parts:
             true[places] = linked.group_sizes

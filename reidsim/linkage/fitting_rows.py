@@ -150,9 +150,10 @@ class FittingRows:
         look_ups = int(np.count_nonzero(forms >= 0)) * len(self.cells)
         if look_ups > MOST_LOOK_UPS:
             raise InputError(
-                "too many generalizations in use", found=look_ups,
+                "too many generalizations in use",
+                found=look_ups,
                 expected=f"at most {MOST_LOOK_UPS:,} generalizations times distinct records",
-            )  # fmt: skip
+            )
         form_of_entry = form_of_row[self.record_of_entry]
         order = np.argsort(form_of_entry, kind="stable")
         starts = np.searchsorted(form_of_entry[order], np.arange(len(forms) + 1))

@@ -86,9 +86,7 @@ def rollup_of(lattice: GeneralizationLattice, others: NDArray[np.int32], people:
             least[place, level, :values] = of_group[hierarchies[at].groups[level]]
     codes = np.concatenate([lattice.codes, others]).T[order]
     shape, strides = (np.array(each, dtype=np.int64)[order] for each in (lattice.shape, lattice.strides))
-    return Rollup(
-        np.ascontiguousarray(codes, dtype=np.int32), people, groups, lost, least, n_groups, shape, strides
-    )  # fmt: skip
+    return Rollup(np.ascontiguousarray(codes, dtype=np.int32), people, groups, lost, least, n_groups, shape, strides)
 
 
 def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts:
@@ -234,9 +232,19 @@ def _count_on_paths(
             continue
         low = first + level * width
         starts, people = split(
-            buffers[depth], begin, end, buffers[depth + 1], rollup.codes[depth], rollup.groups[depth, level],
-            rollup.people, path, low, low + width, 0, counts,
-        )  # fmt: skip
+            buffers[depth],
+            begin,
+            end,
+            buffers[depth + 1],
+            rollup.codes[depth],
+            rollup.groups[depth, level],
+            rollup.people,
+            path,
+            low,
+            low + width,
+            0,
+            counts,
+        )
         for number in range(len(people)):
             if depth + 1 < len(rollup.shape):
                 _count_on_paths(

@@ -215,9 +215,7 @@ def _log_around_mean(chance: Floats, each: NDArray[np.int64], frequency: Floats)
     return total
 
 
-def _those(
-    chosen: NDArray[np.bool_], chance: Floats, each: NDArray[np.int64]
-) -> tuple[Floats, NDArray[np.int64]]:  # fmt: skip
+def _those(chosen: NDArray[np.bool_], chance: Floats, each: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
     # Avoid a copy if all attempts are chosen.
     return (chance, each) if chosen.all() else (chance[chosen], each[chosen])
 

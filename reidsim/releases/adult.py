@@ -10,9 +10,22 @@ from reidsim.errors import InputError, listed, refuse_rows
 from reidsim.tables import read_table
 
 COLUMNS = (
-    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
-    "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
-)  # fmt: skip
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+)
 
 # Label of each race of the file, in census terms: Asian and Pacific Islander are one race, as in the file.
 RACES = {

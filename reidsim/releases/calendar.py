@@ -31,10 +31,19 @@ _YEAR = re.compile(r"(\d{4})(?:[.,]0+)?")
 
 # Names of months in English and German; abbreviations need at least three letters.
 _MONTHS = (
-    ("january", "januar", "jänner"), ("february", "februar"), ("march", "märz", "maerz", "mrz"), ("april",),
-    ("may", "mai"), ("june", "juni"), ("july", "juli"), ("august",), ("september",), ("october", "oktober"),
-    ("november",), ("december", "dezember"),
-)  # fmt: skip
+    ("january", "januar", "jänner"),
+    ("february", "februar"),
+    ("march", "märz", "maerz", "mrz"),
+    ("april",),
+    ("may", "mai"),
+    ("june", "juni"),
+    ("july", "juli"),
+    ("august",),
+    ("september",),
+    ("october", "oktober"),
+    ("november",),
+    ("december", "dezember"),
+)
 
 # Names of levels in a hierarchy of dates: a month, a year, or a number of years.
 _LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")

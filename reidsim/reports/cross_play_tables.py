@@ -140,9 +140,10 @@ def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
     if result.design is not None:
         last = found.groupby(["point", "replication"], sort=False, observed=True).last()
         told = {
-            "iteration": "iterations", "publisher_payoff": "publisher's payoff",
+            "iteration": "iterations",
+            "publisher_payoff": "publisher's payoff",
             "best_exploitability": "remaining exploitability",
-        }  # fmt: skip
+        }
         over = last[list(told)].agg(["mean", "min", "max"])
         rows = [[words, *(f"{value + 0.0:,.4g}" for value in over[column])] for column, words in told.items()]
         title = f"{result.name}: best responses added, payoffs per {one}"
@@ -187,8 +188,13 @@ def _exploitability(table: pd.DataFrame, title: str) -> Table:
     columns = ("defender", "least", "below maximin", "best reply", "pays then")
     caption = "below maximin: difference from the maximin mixture; best reply: adversary with the largest gain"
     rows = [
-        [row_name(row["defender"], row["plans_against"]), _money(row["least_payoff"]), _money(row["exploitability"]),
-         row["best_reply"], _money(row["payoff_then"])]
+        [
+            row_name(row["defender"], row["plans_against"]),
+            _money(row["least_payoff"]),
+            _money(row["exploitability"]),
+            row["best_reply"],
+            _money(row["payoff_then"]),
+        ]
         for row in table.to_dict("records")
-    ]  # fmt: skip
+    ]
     return titled_table(title, columns, caption, ("best reply",), rows)

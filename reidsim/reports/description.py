@@ -157,14 +157,20 @@ def describe_file(
         raise InputError("confidence level out of range", source="--level", found=level, expected="above 0 and below 1")
     if count is not None and may_name_weight(count):
         raise InputError(
-            "sampling weights are not counts of records", source=path, where="--count", found=count,
+            "sampling weights are not counts of records",
+            source=path,
+            where="--count",
+            found=count,
             hint=f"use --weight {count}",
-        )  # fmt: skip
+        )
     if weight is not None and (count is not None or population_size is not None or person is not None):
         raise InputError(
-            "sampling weights exclude other numbers of people", source=path, where="--weight", found=weight,
+            "sampling weights exclude other numbers of people",
+            source=path,
+            where="--weight",
+            found=weight,
             expected="--weight without --count, --population-size and --person",
-        )  # fmt: skip
+        )
     if columns is not None and person is not None and person not in columns:
         columns = [*columns, person]
     file = read_coded_file(Path(path), columns=columns, count=count, weight=weight, encoding=encoding)

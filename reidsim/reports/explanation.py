@@ -30,22 +30,30 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
     kind = kind_of(scenario)
     if not kind.decides or not hasattr(scenario, "economics"):
         raise InputError(
-            "this kind of scenario does not support rounds of agents", source=loaded.path, where="game",
+            "this kind of scenario does not support rounds of agents",
+            source=loaded.path,
+            where="game",
             found=getattr(scenario, "game", None),
             expected=listed([name for name in kind_names() if "agents" in kind_named(name).schema.model_fields]),
-        )  # fmt: skip
+        )
     agents = kind.agents_of(scenario)
     types = []
     for name, section in types_of(scenario).items():
         planner, knowledge = kind.attacker(scenario, name)
         gain, cost = (_amount(price, getattr(section, price), kind, scenario) for price in _PRICES)
-        types.append({"name": name, "section": section, "planner": planner, "knowledge": knowledge, "gain": gain,
-                      "cost": cost})  # fmt: skip
+        types.append(
+            {"name": name, "section": section, "planner": planner, "knowledge": knowledge, "gain": gain, "cost": cost}
+        )
     context = {
-        "name": loaded.name, "agents": agents, "decides": kind.decides, "policies": kind.policies_of(scenario),
-        "types": types, "phases": list(_phases(kind, scenario, agents)), "first_streams": FIRST_STREAMS,
+        "name": loaded.name,
+        "agents": agents,
+        "decides": kind.decides,
+        "policies": kind.policies_of(scenario),
+        "types": types,
+        "phases": list(_phases(kind, scenario, agents)),
+        "first_streams": FIRST_STREAMS,
         "sampled": agents.mode == "sampling",
-    }  # fmt: skip
+    }
     return str(render("explanation", context, "text"))
 
 

@@ -56,11 +56,13 @@ def switch_text(result: SwitchResult) -> list[str]:
     # A policy that only ties with the chosen policy does not replace it.
     changes = result.switches[result.switches["below"] != result.switches["above"]]
     context = {
-        "result": result, "facts": facts, "amount": amount_text,
+        "result": result,
+        "facts": facts,
+        "amount": amount_text,
         "throughout": "" if len(changes) or facts["unsettled"] else result.intervals["policy"].iloc[0],
         "below": changes[changes["value"] <= result.own].tail(1).to_dict("records"),
         "above": changes[changes["value"] > result.own].head(1).to_dict("records"),
-    }  # fmt: skip
+    }
     return str(render("switch", context, "text")).strip().splitlines()
 
 

@@ -114,12 +114,18 @@ def verdict(
         ]
     return said(
         "verdict",
-        words=words, units=counted_units(content), single=len(compared) == 1, of_rounds=of_rounds,
-        best={"name": name(best), **compared.loc[best]}, safest={"name": name(safest), **compared.loc[safest]},
-        most=most, share=own / most if most > 0 else 0.0, pays=words["publisher_payoff"].text(most),
+        words=words,
+        units=counted_units(content),
+        single=len(compared) == 1,
+        of_rounds=of_rounds,
+        best={"name": name(best), **compared.loc[best]},
+        safest={"name": name(safest), **compared.loc[safest]},
+        most=most,
+        share=own / most if most > 0 else 0.0,
+        pays=words["publisher_payoff"].text(most),
         safe_harbor=name(_SAFE_HARBOR),
         ahead=own / harbor - 1 if harbor > 0 and _SAFE_HARBOR not in (safest, best) else None,
-    )  # fmt: skip
+    )
 
 
 def assessment_verdict(
@@ -247,9 +253,14 @@ def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> dic
         when = f"from {accepted[0]:,} people on" if len(accepted) else "at no size"
         growth.setdefault(when, []).append(name(str(each)))
     return {
-        "threshold": threshold, "percentile": real["percentile"].iloc[0], "size": largest, "knowledge": knowledge,
-        "growth": growth, "smallest": cohorts["records"].min(), "largest": cohorts["records"].max(),
-    }  # fmt: skip
+        "threshold": threshold,
+        "percentile": real["percentile"].iloc[0],
+        "size": largest,
+        "knowledge": knowledge,
+        "growth": growth,
+        "smallest": cohorts["records"].min(),
+        "largest": cohorts["records"].max(),
+    }
 
 
 def _over_rounds(

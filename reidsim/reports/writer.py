@@ -97,9 +97,14 @@ def environment(file_format: AnyFormat) -> Environment:
         return value if isinstance(value, Markup) else safe(str(value))
 
     made = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True, finalize=escaped,
-    )  # fmt: skip
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=escaped,
+    )
     filters: dict[str, Callable[..., Any]] = {
         "amount": lambda value: f"{value:,.2f}",
         "base64": lambda data: base64.b64encode(data).decode("ascii"),

@@ -152,14 +152,18 @@ class PlannerSection(RationalitySection):
             raise InputError("unconfirmed success needs known group sizes", where="sequential.belief", found="unknown")
         if self.sequential.unconfirmed is not None and self.sequential.solver != "backward-induction":
             raise InputError(
-                "unconfirmed success needs backward induction", where="sequential.solver",
-                found=self.sequential.solver, expected="backward-induction",
-            )  # fmt: skip
+                "unconfirmed success needs backward induction",
+                where="sequential.solver",
+                found=self.sequential.solver,
+                expected="backward-induction",
+            )
         if self.parameters and self.planner in planners:
             raise InputError(
-                "a built-in planner has no parameters", where="parameters", found=self.planner,
+                "a built-in planner has no parameters",
+                where="parameters",
+                found=self.planner,
                 expected='planner = "package.module:factory"',
-            )  # fmt: skip
+            )
         return self
 
     @property
@@ -215,30 +219,38 @@ class AdversarySection(PlannerSection):
             self._holds_consistently()
         if self.knowledge is not None and self.stages is not None:
             raise InputError(
-                "a knowledge recipe and a multi-stage attack exclude each other", where="stages",
-                found=self.stages, expected="either adversary.knowledge or adversary.stages",
-            )  # fmt: skip
+                "a knowledge recipe and a multi-stage attack exclude each other",
+                where="stages",
+                found=self.stages,
+                expected="either adversary.knowledge or adversary.stages",
+            )
         if self.risk != "journalist" and self.sequential.registry is not None:
             raise InputError(f"a registry is not supported with {self.risk} risk", where="sequential.registry")
         if self.risk == "sample" and self.plans_sequentially and self.sequential.belief == "unknown":
             raise InputError(
-                "belief \"unknown\" needs a counted population", where="sequential.belief",
-                found="unknown", expected="known",
-            )  # fmt: skip
+                'belief "unknown" needs a counted population',
+                where="sequential.belief",
+                found="unknown",
+                expected="known",
+            )
         self._infers_consistently()
         linked = "knowledge" if self.knowledge is not None else "stages" if self.stages is not None else None
         self._looks_up_consistently(linked)
         if linked is not None and self.plans_sequentially:
             if self.sequential.registry is not None:
                 raise InputError(
-                    f"adversary.{linked} and a registry exclude each other", where="sequential.registry",
-                    found=self.sequential.registry, expected=f"either adversary.{linked} or a registry",
-                )  # fmt: skip
+                    f"adversary.{linked} and a registry exclude each other",
+                    where="sequential.registry",
+                    found=self.sequential.registry,
+                    expected=f"either adversary.{linked} or a registry",
+                )
             if self.sequential.belief == "unknown":
                 raise InputError(
-                    f"belief \"unknown\" is not supported with adversary.{linked}", where="sequential.belief",
-                    found="unknown", expected="known",
-                )  # fmt: skip
+                    f'belief "unknown" is not supported with adversary.{linked}',
+                    where="sequential.belief",
+                    found="unknown",
+                    expected="known",
+                )
         return self
 
     def _infers_consistently(self) -> None:
@@ -249,9 +261,12 @@ class AdversarySection(PlannerSection):
         if self.gains_from == "identity":
             return
         require_provided(
-            {INFERENCES}, provided_by(self.planner), needed_by=f"gains_from {self.gains_from!r}",
-            provider=f"planner {self.planner!r}", where="planner",
-        )  # fmt: skip
+            {INFERENCES},
+            provided_by(self.planner),
+            needed_by=f"gains_from {self.gains_from!r}",
+            provider=f"planner {self.planner!r}",
+            where="planner",
+        )
         for key, other, expected in (
             ("risk", self.risk != "prosecutor", '"prosecutor", because sensitive values of other people are unknown'),
             ("direction", self.looks_up, '"record"'),
@@ -261,9 +276,11 @@ class AdversarySection(PlannerSection):
         ):
             if other:
                 raise InputError(
-                    f'not supported with gains_from = "{self.gains_from}"', where=key, found=getattr(self, key),
+                    f'not supported with gains_from = "{self.gains_from}"',
+                    where=key,
+                    found=getattr(self, key),
                     expected=expected,
-                )  # fmt: skip
+                )
 
     def _holds_consistently(self) -> None:
         for key, given in (
@@ -300,8 +317,10 @@ class AdversarySection(PlannerSection):
         if self.looks_up and found is not None:
             raise InputError(
                 f"this direction is not supported together with {found}",
-                where="direction", found=self.direction, expected="record",
-            )  # fmt: skip
+                where="direction",
+                found=self.direction,
+                expected="record",
+            )
 
 
 class WeightedSection(EquipmentSection):
@@ -328,9 +347,11 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
         refuse_knowledge_held(self, self.knowledge)
         if self.stages is not None and self.needs_resources:
             raise InputError(
-                "a multi-stage attack and resources exclude each other", where="stages", found=self.stages,
+                "a multi-stage attack and resources exclude each other",
+                where="stages",
+                found=self.stages,
                 expected="either stages, or holds and buys",
-            )  # fmt: skip
+            )
         return self
 
 

@@ -307,9 +307,7 @@ class ToldByShares(Protocol):
         ...
 
 
-def knowledge_held(
-    resources: Mapping[str, ToldByShares], holds: Holdings, names: Sequence[str], n: int
-) -> Knowledge:  # fmt: skip
+def knowledge_held(resources: Mapping[str, ToldByShares], holds: Holdings, names: Sequence[str], n: int) -> Knowledge:
     """Return the combined background knowledge from resources about n people.
 
     Each resource contains its attributes for a share of the people, independently of the other resources.
@@ -353,9 +351,11 @@ def check_has_resource(section: WeightedSection, where: str) -> None:
     """
     if section.needs_resources and not (section.holds or section.buys):
         raise InputError(
-            "the adversary has no resource to attack with", where=f"{where}.holds", found=[],
+            "the adversary has no resource to attack with",
+            where=f"{where}.holds",
+            found=[],
             expected="at least one resource in holds or buys",
-        )  # fmt: skip
+        )
 
 
 def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -> None:

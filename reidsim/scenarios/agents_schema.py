@@ -68,9 +68,11 @@ class LearningSection(Section):
             for name in prior:
                 if name not in names:
                     raise InputError(
-                        "no such adversary", where=f"{where}.{name}", expected=f"one of {listed(names)}",
+                        "no such adversary",
+                        where=f"{where}.{name}",
+                        expected=f"one of {listed(names)}",
                         hint=nearest(name, names),
-                    )  # fmt: skip
+                    )
             lacking = [name for name in names if prior and name not in prior]
             if lacking:
                 raise InputError(
@@ -183,5 +185,7 @@ class AgentsSection(Section):
         if self.together != "all" and learning.prior_absent:
             raise InputError(
                 "prior_absent has no effect if an adversary attacks in every round",
-                where="learning.prior_absent", found=listed(learning.prior_absent), expected='together = "all"',
-            )  # fmt: skip
+                where="learning.prior_absent",
+                found=listed(learning.prior_absent),
+                expected='together = "all"',
+            )

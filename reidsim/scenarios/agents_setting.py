@@ -81,10 +81,11 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
     for name, section in types_of(scenario).items():
         if section.needs_resources:
             raise InputError(
-                "this kind of scenario has no resources", source=study.loaded.path,
+                "this kind of scenario has no resources",
+                source=study.loaded.path,
                 where=f"{section_of(scenario, name)}.{'buys' if section.buys else 'holds'}",
                 expected="no keys holds and buys",
-            )  # fmt: skip
+            )
 
     def setting(policy: str, replication: int, draw: int) -> Setting:
         played, world = kind.policy(policy), study.world(replication)

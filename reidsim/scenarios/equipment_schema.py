@@ -68,9 +68,11 @@ class EquipmentSection(Section):
             raise InputError("resource both held and bought", where="buys", found=both[0])
         if self.selection == "random" and self.budget is None:
             raise InputError(
-                "random selection needs a budget", where="selection", found="random",
-                expected="selection = \"random\" only with a budget",
-            )  # fmt: skip
+                "random selection needs a budget",
+                where="selection",
+                found="random",
+                expected='selection = "random" only with a budget',
+            )
         if len(self.buys) > _MOST_PURCHASES:
             raise InputError(
                 "too many resources to buy", where="buys", found=len(self.buys), expected=f"at most {_MOST_PURCHASES}"

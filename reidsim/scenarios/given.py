@@ -162,15 +162,21 @@ class GivenPolicy:
         n, size = game.n_records, record_game_of(game).space.size
         if strategies.shape != (n,) or strategies.dtype.kind not in "iu":
             raise InputError(
-                "not a release for each record", source=f"policy {self.name!r}", where="choose",
-                found=f"{strategies.dtype} of shape {strategies.shape}", expected=f"whole numbers of shape ({n},)",
-            )  # fmt: skip
+                "not a release for each record",
+                source=f"policy {self.name!r}",
+                where="choose",
+                found=f"{strategies.dtype} of shape {strategies.shape}",
+                expected=f"whole numbers of shape ({n},)",
+            )
         wrong = (strategies < WITHHELD) | (strategies >= size)
         if wrong.any():
             raise InputError(
-                "no such release", source=f"policy {self.name!r}", where="choose", found=int(strategies[wrong][0]),
+                "no such release",
+                source=f"policy {self.name!r}",
+                where="choose",
+                found=int(strategies[wrong][0]),
                 expected=f"0 to {size - 1}, or {WITHHELD} to withhold a record",
-            )  # fmt: skip
+            )
         if isinstance(chosen, Choice):
             return chosen
         return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)

@@ -398,9 +398,12 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
             If the kind shares no table, or no policy can be played without them.
         """
         raise InputError(
-            "this kind of scenario cannot drop columns", source=study.loaded.path, where="game", found=self.name,
+            "this kind of scenario cannot drop columns",
+            source=study.loaded.path,
+            where="game",
+            found=self.name,
             expected="tables",
-        )  # fmt: skip
+        )
 
     # Released files
 

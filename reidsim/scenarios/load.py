@@ -207,10 +207,13 @@ class Scenario(Generic[S_co]):
         found = reference(part)
         if found is None and required:
             raise InputError(
-                "a scenario file cannot name this", source="Scenario", where=key, found=part,
+                "a scenario file cannot name this",
+                source="Scenario",
+                where=key,
+                found=part,
                 expected="a class, function or object that is defined in a module",
                 hint="define it in a module, and import it",
-            )  # fmt: skip
+            )
         return found or (content, id(part))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -43,10 +43,12 @@ def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> Non
     if allow_code or ":" not in name or name in installed(f"reidsim.{group}"):
         return
     raise InputError(
-        "code that a scenario names is not run unless that is allowed", where=where, found=name,
+        "code that a scenario names is not run unless that is allowed",
+        where=where,
+        found=name,
         expected="the option --allow-code, or allow_code=True in Python",
         hint="allow it only if you trust whoever wrote the module",
-    )  # fmt: skip
+    )
 
 
 def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
@@ -76,9 +78,12 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
     module, separator, attribute = name.partition(":")
     if not separator:
         raise InputError(
-            "no such part is installed", where=where, found=name,
-            expected=f"one of {listed(known)}" if known else "package.module:factory", hint=nearest(name, known),
-        )  # fmt: skip
+            "no such part is installed",
+            where=where,
+            found=name,
+            expected=f"one of {listed(known)}" if known else "package.module:factory",
+            hint=nearest(name, known),
+        )
     refuse_code(group, name, where=where, allow_code=allow_code)
     found = _module(module, name, where=where, folder=folder)
     if not hasattr(found, attribute):
@@ -122,9 +127,10 @@ def fault_of_parts(error: Exception) -> InputError | None:
         return None
     others = f"unexpected error, with parts in use that are not of the package: {', '.join(_IN_USE)}"
     return InputError(
-        f"{type(error).__name__}: {error}", where=raised_by or others,
+        f"{type(error).__name__}: {error}",
+        where=raised_by or others,
         hint="reidsim.run in Python shows the whole traceback",
-    )  # fmt: skip
+    )
 
 
 def module_files(name: str, folder: Path) -> tuple[Path, ...]:
@@ -181,9 +187,11 @@ def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
     if beside is not None and known is not None and not _is_of(known, beside):
         if top not in _BESIDE_SCENARIOS:
             raise InputError(
-                "another module of this name is in use", where=where, found=name,
+                "another module of this name is in use",
+                where=where,
+                found=name,
                 expected=f"another name for {beside}",
-            )  # fmt: skip
+            )
         # The imported module belongs to a scenario in another folder.
         for other in [other for other in sys.modules if other == top or other.startswith(f"{top}.")]:
             del sys.modules[other]

@@ -212,9 +212,12 @@ def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, sourc
     if not policy.by_agents:
         playable = [each.name for each in among if each.by_agents]
         raise InputError(
-            "the policy is not supported in rounds of agents", source=source, where=where, found=policy.name,
+            "the policy is not supported in rounds of agents",
+            source=source,
+            where=where,
+            found=policy.name,
             expected=f"one of {listed(playable, 20)}",
-        )  # fmt: skip
+        )
 
 
 def _has_k(section: Any, scenario: Any) -> bool:

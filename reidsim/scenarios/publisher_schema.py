@@ -58,9 +58,11 @@ class PublisherScenario(ScenarioHead):
     def _holds_nothing(self) -> PublisherScenario:
         if self.adversary.holds:
             raise InputError(
-                "this kind of scenario has no resources", where="adversary.holds",
-                found=list(self.adversary.holds), expected="no key holds",
-            )  # fmt: skip
+                "this kind of scenario has no resources",
+                where="adversary.holds",
+                found=list(self.adversary.holds),
+                expected="no key holds",
+            )
         return self
 
     @model_validator(mode="after")
@@ -68,9 +70,10 @@ class PublisherScenario(ScenarioHead):
         check_adversaries(self.adversaries, self.agents)
         if self.adversaries and self.agents is None:
             raise InputError(
-                "this kind of scenario supports several adversaries only in rounds", where="adversaries",
+                "this kind of scenario supports several adversaries only in rounds",
+                where="adversaries",
                 expected="[adversary], or [adversaries] with a section agents",
-            )  # fmt: skip
+            )
         return self
 
     @model_validator(mode="after")
@@ -82,12 +85,16 @@ class PublisherScenario(ScenarioHead):
         for where, section in {"adversary": self.adversary, **self.every_adversary}.items():
             if section.looks_up:
                 raise InputError(
-                    "this direction needs game = \"tables\"", where=f"{where}.direction", found=section.direction,
+                    'this direction needs game = "tables"',
+                    where=f"{where}.direction",
+                    found=section.direction,
                     expected="record",
-                )  # fmt: skip
+                )
             if section.gains_from != "identity":
                 raise InputError(
-                    "sensitive values need game = \"tables\"", where=f"{where}.gains_from",
-                    found=section.gains_from, expected="identity",
-                )  # fmt: skip
+                    'sensitive values need game = "tables"',
+                    where=f"{where}.gains_from",
+                    found=section.gains_from,
+                    expected="identity",
+                )
         return self

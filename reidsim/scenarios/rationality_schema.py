@@ -78,19 +78,23 @@ class RationalitySection(Section):
         noisy, weighs = self.rationality in ("logit", "prospect-logit"), self.rationality.startswith("prospect")
         if noisy and self.precision is None:
             raise InputError(
-                "key missing", where="precision",
+                "key missing",
+                where="precision",
                 expected=f'a number of 0 or more with rationality = "{self.rationality}"',
-            )  # fmt: skip
+            )
         if not noisy and self.precision is not None:
             raise InputError(
-                "a precision needs logit noise", where="precision", found=self.precision,
+                "a precision needs logit noise",
+                where="precision",
+                found=self.precision,
                 expected='this key only with rationality = "logit" or "prospect-logit"',
-            )  # fmt: skip
+            )
         if not weighs and self.prospect != ProspectSection():
             raise InputError(
-                "the section needs prospect theory", where="prospect",
+                "the section needs prospect theory",
+                where="prospect",
                 expected='this section only with rationality = "prospect" or "prospect-logit"',
-            )  # fmt: skip
+            )
         needs = [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * weighs
         require_provided(
             needs,
@@ -114,9 +118,11 @@ class RationalitySection(Section):
             return adversary
         if not isinstance(adversary, Weighing):
             raise InputError(
-                "an adversary without an expected payoff of an attack cannot make errors", where=where,
-                found=self.rationality, expected="an adversary with a method weigh(linkage, rows)",
-            )  # fmt: skip
+                "an adversary without an expected payoff of an attack cannot make errors",
+                where=where,
+                found=self.rationality,
+                expected="an adversary with a method weigh(linkage, rows)",
+            )
         weighs = self.rationality.startswith("prospect")
         return ErringAdversary(adversary, self.precision, self.prospect.theory() if weighs else None)
 

@@ -51,9 +51,11 @@ class SensitivitySection(Section):
         if self.method == "sobol" and self.samples & (self.samples - 1):
             below = 1 << (self.samples.bit_length() - 1)
             raise InputError(
-                "the number of samples is not a power of 2", where="samples", found=self.samples,
+                "the number of samples is not a power of 2",
+                where="samples",
+                found=self.samples,
                 expected=f"{below} or {2 * below}",
-            )  # fmt: skip
+            )
         return self
 
 

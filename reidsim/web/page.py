@@ -83,9 +83,14 @@ def _control(control: Control, values: Mapping[str, Value], change: Callable[[st
     solara.InputFloat(f"{label}, changes with the loss" if linked else label, amount, set_value, disabled=linked)
     # Larger numbers than the end of the slider can be typed.
     solara.SliderFloat(
-        "", value=min(max(amount, 0.0), control.high), min=0.0, max=control.high, step=control.step,
-        on_value=set_value, disabled=linked,
-    )  # fmt: skip
+        "",
+        value=min(max(amount, 0.0), control.high),
+        min=0.0,
+        max=control.high,
+        step=control.step,
+        on_value=set_value,
+        disabled=linked,
+    )
     if control.follows:
         solara.Checkbox(
             label="Gain changes with the loss (gain = loss)",

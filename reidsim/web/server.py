@@ -46,9 +46,11 @@ def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], No
         raise InputError("the web page is not installed", hint="run pip install 'reidsim[web]'")
     if not any(kind_of(loaded.scenario).controls(loaded.scenario)):
         raise InputError(
-            "the web page needs a scenario with payoff parameters", source=loaded.path, where="economics",
+            "the web page needs a scenario with payoff parameters",
+            source=loaded.path,
+            where="economics",
             expected="a kind of scenario with policies",
-        )  # fmt: skip
+        )
     served.offer(loaded)
     listener = _listen(port)
     with contextlib.closing(listener):

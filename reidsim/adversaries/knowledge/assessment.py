@@ -155,9 +155,11 @@ def assess(
     if person is not None:
         if sets.drawn is not None:
             raise InputError(
-                "Monte Carlo needs one record per person", where="expectation.method", found="monte-carlo",
+                "Monte Carlo needs one record per person",
+                where="expectation.method",
+                found="monte-carlo",
                 expected="fewer knowledge sets, all of which can be listed",
-            )  # fmt: skip
+            )
         _require_alike(rows, person, by_position)
         row_sets, _ = RowSets.of(record_of, person)
     used = {position: by_position[position] for position in relevant if position in by_position}
@@ -254,10 +256,11 @@ def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int
         if differs.any():
             row = int(differs.argmax())
             raise InputError(
-                "records of the same person are generalized to different levels", where=f"row {row + 1}",
+                "records of the same person are generalized to different levels",
+                where=f"row {row + 1}",
                 found=tree.labels[released[row, position]],
                 expected=f"a value at the level used in row {int(first[row]) + 1}, which belongs to the same person",
-            )  # fmt: skip
+            )
 
 
 def _of_persons(risks: Risks, cell: NDArray[np.intp], trials: int | None) -> Risks:

@@ -238,10 +238,24 @@ class _Tree:
         below = np.ascontiguousarray(self._below[:, :, last] - self._below[:, :, first])
         here = np.ascontiguousarray(self._p[:, first]) if ends_here else np.zeros(len(self._p))
         persons, met = _add_up(
-            split.order, split.starts, split.persons, elements.asks, elements.records, elements.holders, self._kinds,
-            here, below,
-            self._wanted, self._matches, self.sums, self._loads, self._steps, self._shares, first, last,
-        )  # fmt: skip
+            split.order,
+            split.starts,
+            split.persons,
+            elements.asks,
+            elements.records,
+            elements.holders,
+            self._kinds,
+            here,
+            below,
+            self._wanted,
+            self._matches,
+            self.sums,
+            self._loads,
+            self._steps,
+            self._shares,
+            first,
+            last,
+        )
         if not met:
             require_matches(np.zeros(1, dtype=np.int64))
         if self._progress is not None and ends_here:

@@ -225,9 +225,13 @@ def _lists_of_states(
             lists.append(voter_profile(domain[attribute].categories[code]))
         except InputError as error:
             raise _ValueOfPersonError(
-                error.problem, int((column == code).argmax()), attribute,
-                found=error.found, expected=str(error.expected), hint=error.hint,
-            ) from None  # fmt: skip
+                error.problem,
+                int((column == code).argmax()),
+                attribute,
+                found=error.found,
+                expected=str(error.expected),
+                hint=error.hint,
+            ) from None
     return tuple(lists), list_of_person
 
 

@@ -68,9 +68,11 @@ class MaskedRecordLinker:
         for position, name in zip(self._linked, knowledge.attributes, strict=True):
             if name in register.missing:
                 raise InputError(
-                    "value missing in an attribute that the adversary knows", source=register.name,
-                    where=name, expected="a value for each person",
-                )  # fmt: skip
+                    "value missing in an attribute that the adversary knows",
+                    source=register.name,
+                    where=name,
+                    expected="a value for each person",
+                )
             both = np.concatenate([targets.column(name), register.column(name)])
             values, codes = np.unique(both, return_inverse=True)
             attributes.append(Attribute(name, tuple(map(str, values.tolist()))))
@@ -88,10 +90,13 @@ class MaskedRecordLinker:
         people = Population.from_records(domain, _codes(theirs), name=register.name)
         everybody = listed is None and (registered is None or bool(registered.all()))
         self._linker = KnowledgeLinker(
-            lattice, people, knowledge, registered=None if everybody else registered,
+            lattice,
+            people,
+            knowledge,
+            registered=None if everybody else registered,
             own=None if listed is None else _codes(theirs)[listed.row],
             coverage=1.0 if listed is None else listed.coverage,
-        )  # fmt: skip
+        )
         self._kept: OrderedDict[int, Linkage] = OrderedDict()
         self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
 

@@ -357,9 +357,17 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
     """Return the adversary's reply to a strategy of a target."""
     surname, confidence = surname_of(arrays, memory, target, strategy)
     return reply_given(
-        arrays, memory, target, strategy >> arrays.target_alleles.shape[1], surname, confidence,
-        arrays.gain[target], arrays.cost[target], arrays.threshold, arrays.overconfident,
-    )  # fmt: skip
+        arrays,
+        memory,
+        target,
+        strategy >> arrays.target_alleles.shape[1],
+        surname,
+        confidence,
+        arrays.gain[target],
+        arrays.cost[target],
+        arrays.threshold,
+        arrays.overconfident,
+    )
 
 
 @borrowing()

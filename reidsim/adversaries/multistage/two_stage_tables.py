@@ -83,9 +83,10 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         )
     if any(table.counts is not None for table in world.resources.values()):
         raise InputError(
-            "a row represents several people", expected="one row per person",
+            "a row represents several people",
+            expected="one row per person",
             hint="use best-first search for tables with counts",
-        )  # fmt: skip
+        )
     attack.check_attributes(space.attributes)
     n, identify = world.n_targets, attack.identify
     n_loci = count_bits(attack, space)

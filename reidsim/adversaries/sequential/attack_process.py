@@ -81,14 +81,24 @@ def attack_process(
 
     return FactoredMDP(
         {
-            "x_t": binary, "x_d": binary, "x_p": range(counted + 1), "x_s": binary, "x_a": binary, "x_l": binary,
-            "x_g": range(largest + 1), "x_r": range(largest + 1), "x_b": range(max(len(beliefs), 1)),
+            "x_t": binary,
+            "x_d": binary,
+            "x_p": range(counted + 1),
+            "x_s": binary,
+            "x_a": binary,
+            "x_l": binary,
+            "x_g": range(largest + 1),
+            "x_r": range(largest + 1),
+            "x_b": range(max(len(beliefs), 1)),
         },
         {
             TERMINATE: Action({"x_t": True}),
             ACCESS: Action(
                 {
-                    "x_a": True, "x_g": lambda x_b: beliefs[x_b], "x_r": lambda next_x_g: next_x_g, "x_b": 0,
+                    "x_a": True,
+                    "x_g": lambda x_b: beliefs[x_b],
+                    "x_r": lambda next_x_g: next_x_g,
+                    "x_b": 0,
                     "x_t": terminates,
                 },
                 reward=-attack.access_cost,
@@ -101,8 +111,11 @@ def attack_process(
             ),
             EXPLOIT: Action(
                 {
-                    "x_s": succeed, "x_d": detect, "x_p": count_later if later else count_at_once,
-                    "x_r": lambda x_r: x_r - 1, "x_t": terminates,
+                    "x_s": succeed,
+                    "x_d": detect,
+                    "x_p": count_later if later else count_at_once,
+                    "x_r": lambda x_r: x_r - 1,
+                    "x_t": terminates,
                 },
                 reward=(-attack.exploit_cost, expected_penalty),
                 allowed=lambda x_s, x_l, x_r, x_d: x_l and x_r > 0 and not (x_s or (x_d and ends)),
@@ -111,7 +124,7 @@ def attack_process(
         rewards=(lambda x_s: attack.gain if x_s else 0.0, penalty),
         terminal=lambda x_t: x_t,
         discount=attack.discount,
-    )  # fmt: skip
+    )
 
 
 def linked_state(group_size: int) -> State:

@@ -151,8 +151,10 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
     measures = [
-        kind.summarise(study, draw, equilibria), measures_table(found), kind.further_measures(study, equilibria)
-    ]  # fmt: skip
+        kind.summarise(study, draw, equilibria),
+        measures_table(found),
+        kind.further_measures(study, equilibria),
+    ]
     policies = pd.Index([*equilibria], name="policy")
     runs: dict[str, list[Any]] = {"policy": [*equilibria]}
     for table in measures:

@@ -176,14 +176,17 @@ def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> 
     of_scores = 2 * np.sin(np.pi * correlation / 6)
     if np.linalg.eigvalsh(of_scores).min() < 1e-9:
         raise InputError(
-            "correlations are inconsistent", where="uncertainty.correlations",
+            "correlations are inconsistent",
+            where="uncertainty.correlations",
             expected="a positive definite matrix",
-        )  # fmt: skip
+        )
     if n <= 2 * n_parameters:
         raise InputError(
-            "too few samples for correlated parameters", where="uncertainty.samples", found=n,
+            "too few samples for correlated parameters",
+            where="uncertainty.samples",
+            found=n,
             expected=f"more than {2 * n_parameters} samples",
-        )  # fmt: skip
+        )
     scores = np.asarray(ndtri(np.arange(1, n + 1) / (n + 1)))
     shuffled = np.column_stack([rng.permutation(scores) for _ in range(n_parameters)])
     found = np.linalg.cholesky(np.corrcoef(shuffled, rowvar=False))

@@ -99,9 +99,11 @@ def check_section(loaded: Scenario[ScenarioHead], section: StressSection) -> Non
         if output == RISK_QUANTILE.column and not at_once and quantile_column(section.risk_level) is None:
             kept = listed(level for level in LEVELS.values() if 0 < level < 1)
             raise InputError(
-                "the batch engine does not keep this quantile", where="stress.risk_level",
-                found=section.risk_level, expected=f"one of {kept}",
-            )  # fmt: skip
+                "the batch engine does not keep this quantile",
+                where="stress.risk_level",
+                found=section.risk_level,
+                expected=f"one of {kept}",
+            )
         problem = f"not an output of game {kind_of(scenario).name!r}"
         require_among(problem, (output,), sorted(has), where=where, shown=20)
     if section.guarantee and not kind_of(scenario).plans_under_amounts(scenario):

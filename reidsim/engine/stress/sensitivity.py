@@ -210,9 +210,11 @@ def sensitivity_design(uncertainty: UncertaintySection, section: SensitivitySect
     if uncertainty.correlations:
         keys = " and ".join(uncertainty.correlations[0].keys)
         raise InputError(
-            "sensitivity indices need independent parameters", where="uncertainty.correlations", found=keys,
+            "sensitivity indices need independent parameters",
+            where="uncertainty.correlations",
+            found=keys,
             expected="no correlations; only robustness supports correlations",
-        )  # fmt: skip
+        )
     parameters = tuple(uncertainty.parameters)
     design_seed, _ = stress_seeds(seed)
     if section.method == "sobol":

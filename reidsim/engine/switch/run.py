@@ -102,12 +102,18 @@ def switch_loaded(
     gain, _ = amounts.gain_and_cost(amounts.own)
     facts = {
         "switch": {
-            "key": key, "low": begin, "high": end, "link_gain": link_gain, "own": amounts.own,
-            "gain": None if link_gain or key == GAIN else gain, "exact": reason is None,
-            "unsettled": bool((table["policy"] == "").any()), "values_tried": amounts.evaluations,
+            "key": key,
+            "low": begin,
+            "high": end,
+            "link_gain": link_gain,
+            "own": amounts.own,
+            "gain": None if link_gain or key == GAIN else gain,
+            "exact": reason is None,
+            "unsettled": bool((table["policy"] == "").any()),
+            "values_tried": amounts.evaluations,
         },
         **kind.facts(study),
-    }  # fmt: skip
+    }
     lines = pd.DataFrame(
         [(value, policy, paid) for (value, policy), paid in sorted(seen.items())],
         columns=["value", "policy", "publisher_payoff"],
@@ -123,9 +129,16 @@ def switch_loaded(
     for at, until, _ in table.loc[table["policy"] == "", ["low", "high", "policy"]].itertuples(index=False):
         warnings.append(f"the best policy between {at:g} and {until:g} was not determined after {MOST_VALUES:,} values")
     return SwitchResult(
-        loaded.name, key, amounts.own, link_gain, table, switches, lines, make_manifest(loaded, clock.laps, facts),
+        loaded.name,
+        key,
+        amounts.own,
+        link_gain,
+        table,
+        switches,
+        lines,
+        make_manifest(loaded, clock.laps, facts),
         tuple(warnings),
-    )  # fmt: skip
+    )
 
 
 def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[float, float]:
@@ -261,9 +274,18 @@ def _switches(own: float, table: pd.DataFrame, precisions: Sequence[float]) -> I
 
 
 INTERVAL_COLUMNS = (
-    "low", "high", "policy", "best", "gain_low", "gain_high", "publisher_payoff_low", "publisher_payoff_high",
-    "utility", "share_attacked", "risk",
-)  # fmt: skip
+    "low",
+    "high",
+    "policy",
+    "best",
+    "gain_low",
+    "gain_high",
+    "publisher_payoff_low",
+    "publisher_payoff_high",
+    "utility",
+    "share_attacked",
+    "risk",
+)
 SWITCH_COLUMNS = ("value", "precision", "below", "above", "best_below", "best_above", "times_own")
 # Separator of the names of policies with equal payoffs.
 TOGETHER = ", "

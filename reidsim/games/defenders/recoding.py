@@ -212,9 +212,14 @@ class _Regions:
         """
         rule = self._defender
         form = SameForm(
-            rule.name, rule.weights, rule.limit, rule.no_attack, rule.minimum,
-            admissible=rule.admissible, suppresses=True,
-        )  # fmt: skip
+            rule.name,
+            rule.weights,
+            rule.limit,
+            rule.no_attack,
+            rule.minimum,
+            admissible=rule.admissible,
+            suppresses=True,
+        )
         found = form.best_of(self._game, np.arange(self._lattice.n_records))
         if found.form == WITHHELD:
             return None

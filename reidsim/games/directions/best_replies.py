@@ -254,10 +254,16 @@ class _Search:
         release, loss, margins, work = self._begin(strategies, self._replies.loss, 0.0)
         need, tie = self._need(release, loss, margins), self._game.tie()
         self._exchange(
-            release, loss, margins, need, self._allowed, work, lambda records: _pay_more(
-                release, loss, margins, need, self._allowed, tie, may_withhold, work, records
-            ), finer=False, may_withhold=may_withhold,
-        )  # fmt: skip
+            release,
+            loss,
+            margins,
+            need,
+            self._allowed,
+            work,
+            lambda records: _pay_more(release, loss, margins, need, self._allowed, tie, may_withhold, work, records),
+            finer=False,
+            may_withhold=may_withhold,
+        )
         return release.strategies
 
     def exchanged_safely(self, strategies: Strategies) -> Strategies:
@@ -273,10 +279,16 @@ class _Search:
         release, shortage, margins, work = self._begin(strategies, shortage, dear)
         need, safe = self._need(release, shortage, margins), self._allowed & self._replies.unattacked
         self._exchange(
-            release, shortage, margins, need, safe, work,
+            release,
+            shortage,
+            margins,
+            need,
+            safe,
+            work,
             lambda records: _share_more(release, shortage, margins, safe, needed, tie, work, records),
-            finer=True, may_withhold=True,
-        )  # fmt: skip
+            finer=True,
+            may_withhold=True,
+        )
         return release.strategies
 
     def _exchange(

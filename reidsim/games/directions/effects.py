@@ -152,11 +152,20 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
     for position, table in enumerate(lattice.record_losses):
         losses[:, position, : len(table)] = table.T
     return Release(
-        rows.cells, rows.groups, begin, own, start, alone[order].astype(np.int64),
-        np.flatnonzero(np.diff(begin) > 1).astype(np.int64), np.array(lattice.shape, dtype=np.int64),
-        np.array(lattice.strides, dtype=np.int64), losses, np.array(benefit, dtype=np.float64),
-        strategies.astype(np.int64).copy(), rows.of_cells(strategies).astype(np.int64),
-    )  # fmt: skip
+        rows.cells,
+        rows.groups,
+        begin,
+        own,
+        start,
+        alone[order].astype(np.int64),
+        np.flatnonzero(np.diff(begin) > 1).astype(np.int64),
+        np.array(lattice.shape, dtype=np.int64),
+        np.array(lattice.strides, dtype=np.int64),
+        losses,
+        np.array(benefit, dtype=np.float64),
+        strategies.astype(np.int64).copy(),
+        rows.of_cells(strategies).astype(np.int64),
+    )
 
 
 def work_for(release: Release, n_forms: int) -> Work:
@@ -164,11 +173,17 @@ def work_for(release: Release, n_forms: int) -> Work:
     n_attributes, _, widest = release.groups.shape
     shape = (int(np.diff(release.begin).max(initial=1)), n_attributes, widest)
     return Work(
-        np.zeros(shape, dtype=np.int16), np.zeros(shape, dtype=np.int64), np.zeros(n_forms),
-        np.zeros(len(release.cells), dtype=np.int64), np.zeros(n_attributes, dtype=np.int64),
-        np.zeros(n_attributes, dtype=np.int64), np.zeros((4, n_forms), dtype=np.int64), np.zeros((4, n_forms)),
-        np.full(n_forms, -1, dtype=np.int64), np.zeros(len(release.cells), dtype=np.bool_),
-    )  # fmt: skip
+        np.zeros(shape, dtype=np.int16),
+        np.zeros(shape, dtype=np.int64),
+        np.zeros(n_forms),
+        np.zeros(len(release.cells), dtype=np.int64),
+        np.zeros(n_attributes, dtype=np.int64),
+        np.zeros(n_attributes, dtype=np.int64),
+        np.zeros((4, n_forms), dtype=np.int64),
+        np.zeros((4, n_forms)),
+        np.full(n_forms, -1, dtype=np.int64),
+        np.zeros(len(release.cells), dtype=np.bool_),
+    )
 
 
 def margins_of(release: Release, harm: Harm) -> Margins:
@@ -506,9 +521,16 @@ def share_as(release: Release, harm: Harm, margins: Margins, record: int, form: 
     if form >= 0:
         _set_levels(release, form, work.after)
     n_changed = change_row(
-        release.cells, work.least, end - begin, work.before, was >= 0, work.after, form >= 0, release.fitting,
+        release.cells,
+        work.least,
+        end - begin,
+        work.before,
+        was >= 0,
+        work.after,
+        form >= 0,
+        release.fitting,
         work.changed,
-    )  # fmt: skip
+    )
     release.strategies[record] = form
     if len(harm.values.start) > 0:
         for number in range(n_changed):

@@ -215,6 +215,11 @@ class _Charged:
         best_case = float(self._game.best_case[0])
         exact = bound <= recoding.payout + INDIFFERENCE * max(best_case, 1.0)
         return MultiDimensional(
-            recoding.strategies, recoding.regions, recoding.payout, max(bound, recoding.payout), best_case,
-            self._evaluated, exact,
-        )  # fmt: skip
+            recoding.strategies,
+            recoding.regions,
+            recoding.payout,
+            max(bound, recoding.payout),
+            best_case,
+            self._evaluated,
+            exact,
+        )

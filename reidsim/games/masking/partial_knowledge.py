@@ -75,8 +75,13 @@ class PartialKnowledgeGame(MaskingGame):
         """The same game as a record game, for solvers of record games."""
         name, world = self.attack.identify.resource, self.world
         linker = MaskedRecordLinker(
-            self.space, world.targets, world.resource(name), self.knowledge, world.registered, world.lists.get(name),
+            self.space,
+            world.targets,
+            world.resource(name),
+            self.knowledge,
+            world.registered,
+            world.lists.get(name),
             guessed=world.is_guessed(name),
-        )  # fmt: skip
+        )
         adversary = self.planner or OneShotAdversary(self.attack.gain, self.attack.cost)
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))

@@ -80,9 +80,19 @@ class Families:
     def _joining(self) -> _Joining:
         values = self.values
         return _Joining(
-            self.starts, self.other, self.match, self.near, self.relatedness, values.benefit, values.services,
-            values.harm, float(values.concern), self.needed, values.tie, np.zeros(self.needed),
-        )  # fmt: skip
+            self.starts,
+            self.other,
+            self.match,
+            self.near,
+            self.relatedness,
+            values.benefit,
+            values.services,
+            values.harm,
+            float(values.concern),
+            self.needed,
+            values.tie,
+            np.zeros(self.needed),
+        )
 
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
         """Return each person's probabilities of finding a relative and being identified.

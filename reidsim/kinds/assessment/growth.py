@@ -95,9 +95,10 @@ class Pool:
         """
         kinds, people = np.unique(order, return_counts=True)
         release = replace(
-            self.release, codes=self.release.codes[kinds],
+            self.release,
+            codes=self.release.codes[kinds],
             persons=None if self.release.persons is None else self.release.persons[kinds],
-        )  # fmt: skip
+        )
         return Cohort(release, _about(self.knowledge, kinds), people)
 
     def _of_strata(self, rng: np.random.Generator, others: NDArray[np.int64], wanted: Positions) -> Positions:
@@ -114,9 +115,11 @@ class Pool:
             there = int(others[kinds].sum())
             if many > there:
                 raise InputError(
-                    "more newcomers than similar people in the population", where="threshold.sizes",
-                    found=f"{many:,} newcomers with the same threshold.like_members", expected=f"at most {there:,}",
-                )  # fmt: skip
+                    "more newcomers than similar people in the population",
+                    where="threshold.sizes",
+                    found=f"{many:,} newcomers with the same threshold.like_members",
+                    expected=f"at most {there:,}",
+                )
             counts = draw_multivariate_hypergeometric(rng, others[kinds], many)
             drawn[places[begin : begin + many]] = rng.permutation(np.repeat(kinds, counts))
         return drawn
@@ -177,9 +180,11 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
         others = np.maximum(others, 0)
         if n + others.sum() < largest:
             raise InputError(
-                "the cohort is larger than the population", where="threshold.sizes", found=largest,
+                "the cohort is larger than the population",
+                where="threshold.sizes",
+                found=largest,
                 expected=f"at most {n + others.sum():,}",
-            )  # fmt: skip
+            )
         alike = [kinds.codes[:, names.index(name)] for name in section.like_members]
         stratum = distinct_rows(alike, len(first))[1].astype(np.intp)
     known = study.knowledge(kinds) if grows else _about(knowledge, first)
@@ -215,9 +220,10 @@ def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: st
     if len(mixed):
         raise InputError(
             "newcomers cannot be generalized like members, because groups of the members overlap",
-            where=f"threshold.newcomers, column {name!r}", found=tree.labels[mixed[0]],
+            where=f"threshold.newcomers, column {name!r}",
+            found=tree.labels[mixed[0]],
             expected='groups that do not overlap, or newcomers = "members"',
-        )  # fmt: skip
+        )
     if (used < tree.attribute.size).all():
         return values
     node_of = np.arange(tree.attribute.size, dtype=np.int32)

@@ -154,9 +154,11 @@ def _true_values(path: Path, section: RiskReleaseSection, n_records: int) -> pd.
     frame = read_table(path, delimiter=section.delimiter, comment="#")
     if len(frame) != n_records:
         raise InputError(
-            "the file of persons does not match the records", source=path, found=f"{len(frame)} rows",
+            "the file of persons does not match the records",
+            source=path,
+            found=f"{len(frame)} rows",
             expected=f"{n_records} rows, as in {section.path}",
-        )  # fmt: skip
+        )
     return frame
 
 

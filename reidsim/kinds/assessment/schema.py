@@ -66,27 +66,38 @@ class RiskReleaseSection(Section):
         given = next((key for key in of_file if drawn and getattr(self, key)), None)
         of = "need" if given in ("columns", "persons") else "needs"
         refuse_first(
-            (drawn == (not self.sizes),
-             "the records are missing or given twice", None, None, "either sizes or path"),
-            (not drawn and self.samples > 1,
-             "all samples of a file are equal", "samples", self.samples, "1"),
+            (drawn == (not self.sizes), "the records are missing or given twice", None, None, "either sizes or path"),
+            (not drawn and self.samples > 1, "all samples of a file are equal", "samples", self.samples, "1"),
             (given, f"{given} {of} a file", given, None, "path"),
-            (self.weight is not None and self.weight in (*self.attributes, *self.columns.values()),
-             "the column of sampling weights is also an attribute", "weight", self.weight, None),
-            (self.weight is not None and self.person is not None,
-             "sampling weights and a person key exclude each other",
-             "weight", self.weight, "either weight or person"),
-            *((len(set(values)) != len(values), "value given twice", name, list(values), None)
-              for name, values in (("sizes", self.sizes), ("attributes", self.attributes))),
-        )  # fmt: skip
+            (
+                self.weight is not None and self.weight in (*self.attributes, *self.columns.values()),
+                "the column of sampling weights is also an attribute",
+                "weight",
+                self.weight,
+                None,
+            ),
+            (
+                self.weight is not None and self.person is not None,
+                "sampling weights and a person key exclude each other",
+                "weight",
+                self.weight,
+                "either weight or person",
+            ),
+            *(
+                (len(set(values)) != len(values), "value given twice", name, list(values), None)
+                for name, values in (("sizes", self.sizes), ("attributes", self.attributes))
+            ),
+        )
         attributes = [self.columns.get(name, name) for name in self.attributes]
         for key in ("person", "household"):
             for column in key_columns(getattr(self, key)):
                 if column in attributes:
                     raise InputError(
-                        f"the key of {key}s is a quasi-identifier", where=key, found=column,
+                        f"the key of {key}s is a quasi-identifier",
+                        where=key,
+                        found=column,
                         expected="a column that is no attribute",
-                    )  # fmt: skip
+                    )
         return self
 
 
@@ -272,17 +283,36 @@ class RiskScenario(ScenarioHead):
         sizes = f"population_size with method {self.uniqueness.method!r}, or release.weight"
         where = "uniqueness.population_size"
         refuse_first(
-            (WORST_CASE in self.knowledge,
-             "name reserved for the worst case, which is always included", f"knowledge.{WORST_CASE}", None, None),
-            ((known or self.release.sizes) and self.population is None,
-             "section missing", "population", None, f"a recipe, {needed}"),
-            (estimates and sized and weighted,
-             "the number of people is given twice",
-             where, None, "either uniqueness.population_size or release.weight"),
+            (
+                WORST_CASE in self.knowledge,
+                "name reserved for the worst case, which is always included",
+                f"knowledge.{WORST_CASE}",
+                None,
+                None,
+            ),
+            (
+                (known or self.release.sizes) and self.population is None,
+                "section missing",
+                "population",
+                None,
+                f"a recipe, {needed}",
+            ),
+            (
+                estimates and sized and weighted,
+                "the number of people is given twice",
+                where,
+                None,
+                "either uniqueness.population_size or release.weight",
+            ),
             (estimates and not sized and not weighted, "key missing", where, None, sizes),
-            (self.trees and self.release.path is None,
-             "value trees need a file of records", "trees", None, "release.path"),
-        )  # fmt: skip
+            (
+                self.trees and self.release.path is None,
+                "value trees need a file of records",
+                "trees",
+                None,
+                "release.path",
+            ),
+        )
         if self.threshold is not None:
             self._check_growth(self.threshold)
         return self
@@ -292,13 +322,25 @@ class RiskScenario(ScenarioHead):
         several = len(release.sizes) > 1 or release.samples > 1
         keyed = (release.person or release.weight or release.household) is not None
         refuse_first(
-            (threshold.like_members and not from_people,
-             "like_members has no effect if members are drawn again",
-             "threshold.like_members", list(threshold.like_members), 'newcomers = "population"'),
-            (from_people and self.population is None,
-             "section missing", "population", None, "a recipe, from which newcomers are drawn"),
-            (threshold.sizes and (several or keyed),
-             "cohorts need a single release with one record per person and no weights",
-             "threshold.sizes", list(threshold.sizes),
-             "only release.path, or one value of release.sizes and one sample"),
-        )  # fmt: skip
+            (
+                threshold.like_members and not from_people,
+                "like_members has no effect if members are drawn again",
+                "threshold.like_members",
+                list(threshold.like_members),
+                'newcomers = "population"',
+            ),
+            (
+                from_people and self.population is None,
+                "section missing",
+                "population",
+                None,
+                "a recipe, from which newcomers are drawn",
+            ),
+            (
+                threshold.sizes and (several or keyed),
+                "cohorts need a single release with one record per person and no weights",
+                "threshold.sizes",
+                list(threshold.sizes),
+                "only release.path, or one value of release.sizes and one sample",
+            ),
+        )

@@ -170,9 +170,13 @@ def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64]
     first = np.unique(period, return_index=True)[1]
     like = first[period]
     refuse_rows(
-        amounts != amounts[like], "cases of the same period have different benefits of the forecast", source=path,
-        column=column, found=amounts, expected=lambda row: f"{amounts[like[row]]:g}, as in row {int(like[row]) + 1}",
-    )  # fmt: skip
+        amounts != amounts[like],
+        "cases of the same period have different benefits of the forecast",
+        source=path,
+        column=column,
+        found=amounts,
+        expected=lambda row: f"{amounts[like[row]]:g}, as in row {int(like[row]) + 1}",
+    )
     return amounts[first]
 
 
@@ -208,9 +212,11 @@ def _epidemic(
         n_cases, here = int(by_period.sum()), np.flatnonzero(area == number)
         if n_cases > people[number]:
             raise InputError(
-                "more cases than people in an area", where="epidemic.cases", found=section.cases,
+                "more cases than people in an area",
+                where="epidemic.cases",
+                found=section.cases,
                 expected=f"fewer cases, because one area has only {int(people[number]):,} people",
-            )  # fmt: skip
+            )
         if n_cases:
             counts = draw_multivariate_hypergeometric(rng, population.counts[here].astype(np.int64), n_cases)
             cells.append(rng.permutation(np.repeat(here, counts)))

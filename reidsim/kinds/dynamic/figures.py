@@ -55,9 +55,13 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     for place, (column, axes) in enumerate(zip(attributes, axes_of, strict=False)):
         cells = levels[column].set_axis([periods["policy"], periods["number"]]).unstack().reindex(policies)[numbers]
         image = axes.pcolormesh(
-            edges, np.arange(len(policies) + 1) - 0.5, np.ma.masked_invalid(cells.to_numpy()), cmap=colours,
-            vmin=-0.5, vmax=highest + 0.5,
-        )  # fmt: skip
+            edges,
+            np.arange(len(policies) + 1) - 0.5,
+            np.ma.masked_invalid(cells.to_numpy()),
+            cmap=colours,
+            vmin=-0.5,
+            vmax=highest + 0.5,
+        )
         axes.hlines(np.arange(len(policies) - 1) + 0.5, edges[0], edges[-1], color="white", linewidth=2)
         names = [style.policy_name(policy) for policy in policies]
         axes.set_yticks(np.arange(len(policies)), names if place % 2 == 0 else [""] * len(names), parse_math=False)

@@ -189,24 +189,29 @@ class DynamicScenario(PublisherScenario):
         ):
             if given:
                 raise InputError(
-                    "not supported for cases released over time", where=f"{where}.{key}",
+                    "not supported for cases released over time",
+                    where=f"{where}.{key}",
                     expected="an adversary who knows all quasi-identifiers; section [voters] names the list",
-                )  # fmt: skip
+                )
         if section.risk == "sample":
             raise InputError("cases have no weights", where=f"{where}.risk", found="sample", expected="journalist")
         if section.risk == "journalist" and self.voters is None and self.population is None:
             raise InputError(
-                "journalist risk needs a list or a population", where=f"{where}.risk", found="journalist",
+                "journalist risk needs a list or a population",
+                where=f"{where}.risk",
+                found="journalist",
                 expected="[voters] or [population], or risk prosecutor",
-            )  # fmt: skip
+            )
 
     def _cases_consistently(self) -> None:
         if (self.release.path is None) == (self.epidemic is None):
             found = "both" if self.epidemic is not None else "neither"
             raise InputError(
-                "the cases are missing or given twice", where="release.path", found=found,
+                "the cases are missing or given twice",
+                where="release.path",
+                found=found,
                 expected="either release.path or [epidemic]",
-            )  # fmt: skip
+            )
         if self.population is None and (self.epidemic is not None or PK in self.publisher.policies):
             needing = "epidemic" if self.epidemic is not None else f"policy {PK}"
             raise InputError("section missing", where="population", expected=f"a population, for {needing}")
@@ -221,9 +226,11 @@ class DynamicScenario(PublisherScenario):
                 )
         if self.agents is not None and self.release.table == "cumulative":
             raise InputError(
-                "agents need tables that contain each case once", where="release.table", found="cumulative",
+                "agents need tables that contain each case once",
+                where="release.table",
+                found="cumulative",
                 expected="period",
-            )  # fmt: skip
+            )
         if self.agents is not None and self.agents.participation is not None:
             raise InputError("participation is not supported for cases", where="agents.participation")
 

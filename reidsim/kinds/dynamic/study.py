@@ -281,9 +281,12 @@ def study_on(loaded: Scenario[DynamicScenario], cases: Cases) -> DynamicStudy:
     entropies = np.array([_entropy_of(cases.codes[:, position]) for position in range(n_attributes)])
     weights = entropies / entropies.sum() if entropies.sum() > 0 else np.full(n_attributes, 1 / n_attributes)
     lattice = PeriodLattice(
-        cases.hierarchies, cases.codes[first[held]], period=period, counts=counts[period, held],
+        cases.hierarchies,
+        cases.codes[first[held]],
+        period=period,
+        counts=counts[period, held],
         attribute_weights=weights,
-    )  # fmt: skip
+    )
     row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
     distinct, listed = GeneralizationLattice(cases.hierarchies, cases.codes[first]), cases.voters or cases.population
     groups = None if listed is None else GroupSizes(listed, distinct, holds_records=cases.voters is None)

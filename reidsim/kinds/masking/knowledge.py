@@ -49,9 +49,11 @@ class KnowledgeOfSubjects:
                 values = np.unique(np.concatenate(holders) if holders else tables.values[name])
                 if name in tables.loci and values[0] == NO_ALLELE:
                     raise InputError(
-                        "linkage on a locus needs known alleles", where="adversary.resource",
-                        found=name, expected="a resource without the locus",
-                    )  # fmt: skip
+                        "linkage on a locus needs known alleles",
+                        where="adversary.resource",
+                        found=name,
+                        expected="a resource without the locus",
+                    )
                 labels = tuple(map(str, values.tolist()))
             attributes.append(Attribute(name, labels))
         return cls(recipe, tables, Domain(tuple(attributes)))

@@ -115,10 +115,11 @@ def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Oppone
     if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
         if options.knowledge is not None:
             raise InputError(
-                "the adversaries of the scenario link on different resources or attributes", where="knowledge",
+                "the adversaries of the scenario link on different resources or attributes",
+                where="knowledge",
                 found=options.knowledge,
                 expected="the recipe in a section [adversaries.NAME]",
-            )  # fmt: skip
+            )
         reason = "the named adversaries link on different resources or attributes"
         return Opponents((), "", (f"adversaries that the scenario does not name cannot play: {reason}",))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)

@@ -206,9 +206,12 @@ def setting_of(
         profiles = masking_profiles(study, agents, games)
     if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
         raise InputError(
-            "releases at levels that are not nested cannot be combined", source=study.loaded.path,
-            where="agents.remembers", found=True, expected="false, or groups that only merge between levels",
-        )  # fmt: skip
+            "releases at levels that are not nested cannot be combined",
+            source=study.loaded.path,
+            where="agents.remembers",
+            found=True,
+            expected="false, or groups that only merge between levels",
+        )
     return Setting(
         space=truth.space,
         meet=truth.space.meet,
@@ -230,8 +233,10 @@ def _check_equipped(section: WeightedSection, equip: _MaskingEquip, game: Maskin
     register = game.attack.identify.resource
     if section.needs_resources and register not in {*(section.holds or ()), *section.buys}:
         raise InputError(
-            "the adversary lacks the resource of its attack", where=f"{where}.holds", found=list(section.holds or ()),
+            "the adversary lacks the resource of its attack",
+            where=f"{where}.holds",
+            found=list(section.holds or ()),
             expected=f"{register!r} in holds or buys",
-        )  # fmt: skip
+        )
     planner = equip.adversary(game.attack, game, equip.study.scenario.economics)
     check_accuracy(section, planner, where)

@@ -69,19 +69,42 @@ class MaskingAdversarySection(PlannerSection):
             hint = "in an override, set adversary.stages=[] to remove the stages" if self.stages else None
             raise InputError(problem, expected="either stages or knowledge", hint=hint)
         refuse_first(
-            (sequential.registry is not None,
-             "a registry is not supported in masking scenarios",
-             "sequential.registry", sequential.registry, "no registry; the last stage names the resource"),
-            (self.plans_sequentially and sequential.belief == "unknown",
-             "belief \"unknown\" is not supported in masking scenarios",
-             "sequential.belief", "unknown", "known"),
-            (informed and self.resource is None,
-             "key missing", "resource", None, "the resource in which the adversary finds people"),
-            (not informed and self.resource is not None,
-             "each stage names its own resource", "resource", None, "this key only with knowledge"),
-            (self.overconfident and informed,
-             "overconfidence needs inference stages", "overconfident", None, "this key only with stages"),
-        )  # fmt: skip
+            (
+                sequential.registry is not None,
+                "a registry is not supported in masking scenarios",
+                "sequential.registry",
+                sequential.registry,
+                "no registry; the last stage names the resource",
+            ),
+            (
+                self.plans_sequentially and sequential.belief == "unknown",
+                'belief "unknown" is not supported in masking scenarios',
+                "sequential.belief",
+                "unknown",
+                "known",
+            ),
+            (
+                informed and self.resource is None,
+                "key missing",
+                "resource",
+                None,
+                "the resource in which the adversary finds people",
+            ),
+            (
+                not informed and self.resource is not None,
+                "each stage names its own resource",
+                "resource",
+                None,
+                "this key only with knowledge",
+            ),
+            (
+                self.overconfident and informed,
+                "overconfidence needs inference stages",
+                "overconfident",
+                None,
+                "this key only with stages",
+            ),
+        )
         return self
 
 
@@ -166,9 +189,10 @@ class MaskingScenario(ScenarioHead):
             )
         if self.adversaries and self.figures.search_path is not None:
             raise InputError(
-                "the figure needs a single adversary", where="figures.search_path",
+                "the figure needs a single adversary",
+                where="figures.search_path",
                 expected="[adversary] in place of [adversaries]",
-            )  # fmt: skip
+            )
         for name, scenario in self.each.items():
             with named(name):
                 scenario._check_attack()
@@ -195,15 +219,35 @@ class MaskingScenario(ScenarioHead):
             check_together(self.population.together, lists)
         drawn = [name for name, table in tables.items() if name in lists or table.size is not None]
         refuse_first(
-            (TARGETS in self.resources,
-             "resource name reserved for the table of targets", f"resources.{TARGETS}", None, "another name"),
-            (drawn and len(drawn) < len(tables),
-             "some tables are drawn and others are files", None, drawn, "only drawn tables or only files"),
-            (drawn and self.population is None,
-             "section missing", "population", None, f"a population, from which {next(iter(drawn), None)!r} is drawn"),
-            (not drawn and self.replications > 1,
-             "all replications of files are equal", "replications", self.replications, "1"),
-        )  # fmt: skip
+            (
+                TARGETS in self.resources,
+                "resource name reserved for the table of targets",
+                f"resources.{TARGETS}",
+                None,
+                "another name",
+            ),
+            (
+                drawn and len(drawn) < len(tables),
+                "some tables are drawn and others are files",
+                None,
+                drawn,
+                "only drawn tables or only files",
+            ),
+            (
+                drawn and self.population is None,
+                "section missing",
+                "population",
+                None,
+                f"a population, from which {next(iter(drawn), None)!r} is drawn",
+            ),
+            (
+                not drawn and self.replications > 1,
+                "all replications of files are equal",
+                "replications",
+                self.replications,
+                "1",
+            ),
+        )
         return self
 
     def _check_attack(self) -> None:
@@ -218,13 +262,21 @@ class MaskingScenario(ScenarioHead):
             return
         register = self.resources[self.register]
         refuse_first(
-            (not self.linked_on,
-             "the resource contains no attribute that subjects can share",
-             "adversary.resource", self.register, f"a resource with some of {', '.join(self.subjects.attributes)}"),
-            (register.missing_alleles,
-             "the resource of the attack has missing alleles",
-             f"resources.{self.register}.missing_alleles", register.missing_alleles, "0.0"),
-        )  # fmt: skip
+            (
+                not self.linked_on,
+                "the resource contains no attribute that subjects can share",
+                "adversary.resource",
+                self.register,
+                f"a resource with some of {', '.join(self.subjects.attributes)}",
+            ),
+            (
+                register.missing_alleles,
+                "the resource of the attack has missing alleles",
+                f"resources.{self.register}.missing_alleles",
+                register.missing_alleles,
+                "0.0",
+            ),
+        )
 
     @property
     def register(self) -> str:

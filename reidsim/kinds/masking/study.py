@@ -248,9 +248,11 @@ class MaskingStudy(Study[MaskingScenario]):
             raise InputError("no such record", where=where, found=record, expected=f"0 to {game.n_records - 1}")
         if self.scenario.adversary.errs:
             raise InputError(
-                "greedy search needs an adversary with perfect rationality", where=where, found=record,
+                "greedy search needs an adversary with perfect rationality",
+                where=where,
+                found=record,
                 expected='adversary.rationality = "perfect"',
-            )  # fmt: skip
+            )
         if not game.is_compiled:
             expected = "surname inference from loci at the end of the attributes, then identify"
             raise InputError("greedy search needs a two-stage attack", where=where, expected=expected)
@@ -386,9 +388,10 @@ def _stage(section: StageSection, loaded: Scenario[MaskingScenario], tables: Mas
         loci = tuple(a for a in subjects if a in loci)
     if not loci:
         raise InputError(
-            "the stage has no loci", where="adversary.stages",
+            "the stage has no loci",
+            where="adversary.stages",
             expected=f"loci among the attributes of both resource {section.resource!r} and the subjects",
-        )  # fmt: skip
+        )
     return stage_of(section, loaded.folder, loci)
 
 

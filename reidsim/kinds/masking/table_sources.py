@@ -63,9 +63,12 @@ def masking_tables(loaded: Scenario[MaskingScenario], before: MaskingTables | No
 
 
 def _lists(
-    loaded: Scenario[MaskingScenario], values: Mapping[str, Integers], labels: Mapping[str, tuple[str, ...]],
-    loci: tuple[str, ...], rows: Integers,
-) -> ListsOfPeople | None:  # fmt: skip
+    loaded: Scenario[MaskingScenario],
+    values: Mapping[str, Integers],
+    labels: Mapping[str, tuple[str, ...]],
+    loci: tuple[str, ...],
+    rows: Integers,
+) -> ListsOfPeople | None:
     """Return the generator of the scenario's lists; None without lists."""
     sections = {name: section for name, section in loaded.scenario.resources.items() if section.is_list}
     population = loaded.scenario.population
@@ -76,10 +79,14 @@ def _lists(
     }
     given = {name: section.missing_alleles for name, section in sections.items()}
     return lists_of_people(
-        sections, People(known, labels, loci, rows), loaded.folder, population.together,
-        attributes=lambda name: sections[name].attributes, population=population.recipe,
+        sections,
+        People(known, labels, loci, rows),
+        loaded.folder,
+        population.together,
+        attributes=lambda name: sections[name].attributes,
+        population=population.recipe,
         alleles_missing={name: share for name, share in given.items() if share is not None},
-    )  # fmt: skip
+    )
 
 
 def _people(

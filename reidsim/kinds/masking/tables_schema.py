@@ -130,21 +130,44 @@ class ResourceSection(DrawnResourceSection, TableSection):
         of_file = self.file is not None
         no_loss = "missing_alleles is not supported with a file"
         refuse_first(
-            (self.kind == "file" and (not of_file or self.size is not None),
-             "a list of kind \"file\" needs a file", "file", None, "a file, and no size"),
-            (self.kind is None and self.coverage is not None,
-             "the key needs a list drawn from the people", "coverage", None, "a `kind`"),
-            (self.kind not in (None, "file") and of_file,
-             "a drawn list has no file", "file", self.file, 'this key only with kind = "file"'),
-            (self.is_list and "holds" in self.model_fields_set,
-             "members of a list are drawn", "holds", self.holds, "coverage, or no `kind` for a sample"),
-            (self.is_list and self.count is not None,
-             "a list has a row for each person", "count", self.count, None),
-            (of_file and self.missing_alleles,
-             no_loss, "missing_alleles", self.missing_alleles, "empty cells for missing alleles in the file"),
-            (not of_file and self.count is not None,
-             "the key needs a file", "count", self.count, "a file"),
-        )  # fmt: skip
+            (
+                self.kind == "file" and (not of_file or self.size is not None),
+                'a list of kind "file" needs a file',
+                "file",
+                None,
+                "a file, and no size",
+            ),
+            (
+                self.kind is None and self.coverage is not None,
+                "the key needs a list drawn from the people",
+                "coverage",
+                None,
+                "a `kind`",
+            ),
+            (
+                self.kind not in (None, "file") and of_file,
+                "a drawn list has no file",
+                "file",
+                self.file,
+                'this key only with kind = "file"',
+            ),
+            (
+                self.is_list and "holds" in self.model_fields_set,
+                "members of a list are drawn",
+                "holds",
+                self.holds,
+                "coverage, or no `kind` for a sample",
+            ),
+            (self.is_list and self.count is not None, "a list has a row for each person", "count", self.count, None),
+            (
+                of_file and self.missing_alleles,
+                no_loss,
+                "missing_alleles",
+                self.missing_alleles,
+                "empty cells for missing alleles in the file",
+            ),
+            (not of_file and self.count is not None, "the key needs a file", "count", self.count, "a file"),
+        )
         return self
 
 
@@ -170,8 +193,10 @@ class GeneralizedAttribute(Section):
             if coarser % finer:
                 raise InputError(
                     "intervals do not fit into the intervals of the next level",
-                    where="widths", found=list(self.widths), expected=f"a multiple of {finer} after {finer}",
-                )  # fmt: skip
+                    where="widths",
+                    found=list(self.widths),
+                    expected=f"a multiple of {finer} after {finer}",
+                )
         if bool(self.widths) == bool(self.groups) or levels != len(self.kept):
             raise InputError(
                 "the levels are incomplete",
@@ -245,12 +270,20 @@ class SubjectsSection(Section):
         first, merged = list(self.attributes[: len(always)]), [name for name in always if name in self.generalize]
         anonymous = any(name.startswith(K_ANONYMITY) for name in self.policies)
         refuse_first(
-            (first != list(always),
-             "always shared attributes are not first in the list of attributes",
-             "always_shared", list(always), str(first)),
+            (
+                first != list(always),
+                "always shared attributes are not first in the list of attributes",
+                "always_shared",
+                list(always),
+                str(first),
+            ),
             (merged, "an always shared attribute is generalized", f"generalize.{next(iter(merged), None)}", None, None),
-            (always and anonymous,
-             "policy k-anonymity can suppress every attribute",
-             "always_shared", None, "no always shared attributes"),
-        )  # fmt: skip
+            (
+                always and anonymous,
+                "policy k-anonymity can suppress every attribute",
+                "always_shared",
+                None,
+                "no always shared attributes",
+            ),
+        )
         return self

@@ -109,9 +109,11 @@ def _of_families(study: ParticipationStudy, game: Families, report: Progress) ->
             back = float(np.mean([np.array_equal(after, end) for after in afters]))
             survival.append((number, end.mean(), lost, back, float(np.mean([after.mean() for after in afters]))))
     return ParticipationAnalysis(
-        equilibria=_equilibria(rows), survival=_survival(survival), families=_small_families(game),
+        equilibria=_equilibria(rows),
+        survival=_survival(survival),
+        families=_small_families(game),
         left_out=tuple(left_out),
-    )  # fmt: skip
+    )
 
 
 def _draws(study: ParticipationStudy, end: Flags) -> int:

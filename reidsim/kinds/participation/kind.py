@@ -112,9 +112,12 @@ class ParticipationKind(Kind):
     def opponents(self, study: ParticipationStudy, options: OpponentOptions, draw: int = 0) -> Any:
         """Refuse cross-play: this game has no adversary who decides."""
         raise InputError(
-            "this kind of scenario has no strategic adversary", source=study.loaded.path, where="game", found=self.name,
+            "this kind of scenario has no strategic adversary",
+            source=study.loaded.path,
+            where="game",
+            found=self.name,
             expected="a kind of scenario with an adversary",
-        )  # fmt: skip
+        )
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield sentences on the people, their decision and its payoffs."""

@@ -96,9 +96,11 @@ class MatchingSection(Section):
     def _near_ones_are_traced(self) -> MatchingSection:
         if self.found_within > self.traced_within:
             raise InputError(
-                "found_within is greater than traced_within", where="found_within", found=self.found_within,
+                "found_within is greater than traced_within",
+                where="found_within",
+                found=self.found_within,
                 expected=f"at most {self.traced_within}, the value of traced_within",
-            )  # fmt: skip
+            )
         return self
 
 

@@ -67,9 +67,15 @@ class ParticipationStudy(Study[ParticipationScenario]):
             return Crowd(values, Ancestry(people.couples, people.children), matching, *within)
         known = self.relatives
         return Families(
-            values, known.starts, known.other, matching.probability(known.meioses, known.relatedness),
-            known.meioses <= 2 * section.found_within, known.relatedness, section.matches, largest,
-        )  # fmt: skip
+            values,
+            known.starts,
+            known.other,
+            matching.probability(known.meioses, known.relatedness),
+            known.meioses <= 2 * section.found_within,
+            known.relatedness,
+            section.matches,
+            largest,
+        )
 
     def _values(self) -> Values:
         section, rng = self.scenario.subjects, self.stream(0)

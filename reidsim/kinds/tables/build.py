@@ -85,11 +85,20 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         if persons is not None and safe_harbor is not None:
             safe_harbor = persons.least_above(safe_harbor)
         study = TablesStudy(
-            loaded, lattice, cell_of_record, kind, Prices.of_kinds(*kinds.T), population, dataset, safe_harbor,
-            sampled=sampled_people(scenario, lattice.domain, records), persons=persons,
-            household_of=_households(records), waves=records.waves,
+            loaded,
+            lattice,
+            cell_of_record,
+            kind,
+            Prices.of_kinds(*kinds.T),
+            population,
+            dataset,
+            safe_harbor,
+            sampled=sampled_people(scenario, lattice.domain, records),
+            persons=persons,
+            household_of=_households(records),
+            waves=records.waves,
             sensitive=SensitiveValues(records.codes, records.sensitive) if records.sensitive else None,
-        )  # fmt: skip
+        )
         study.require_walkable()
         if scenario.lists:
             study = study.by_row()
@@ -241,9 +250,13 @@ def lists_of_records(loaded: Scenario[TablesScenario], study: TablesStudy) -> Dr
     labels = {attribute.name: attribute.categories for attribute in world.domain.attributes}
     sections = {name: scenario.resources[name] for name in scenario.lists}
     lists = lists_of_people(
-        sections, People(values, labels), loaded.folder, scenario.population.together,
-        attributes=lambda name: sections[name].attributes, population=scenario.population.recipe or "",
-    )  # fmt: skip
+        sections,
+        People(values, labels),
+        loaded.folder,
+        scenario.population.together,
+        attributes=lambda name: sections[name].attributes,
+        population=scenario.population.recipe or "",
+    )
     if scenario.agents is None:
         for where, section in scenario.every_adversary.items():
             check_buyer(where.rpartition(".")[2], f"{where}.holds", section.holds or (), lists.buyers)

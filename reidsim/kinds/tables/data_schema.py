@@ -150,9 +150,11 @@ class ReleaseSection(Section):
             raise InputError("the records are missing", expected="a path, or the name of a table")
         if self.weight is not None and self.sampling_fraction is not None:
             raise InputError(
-                "weights and a sampling fraction exclude each other", where="sampling_fraction",
-                found=self.sampling_fraction, expected="either release.weight or release.sampling_fraction",
-            )  # fmt: skip
+                "weights and a sampling fraction exclude each other",
+                where="sampling_fraction",
+                found=self.sampling_fraction,
+                expected="either release.weight or release.sampling_fraction",
+            )
         return self
 
 

@@ -41,9 +41,12 @@ class DroppedColumns:
         )
         if not self.policies:
             raise InputError(
-                "no policy supports a minimum level of a column", source=study.loaded.path, where="publisher.policies",
-                found=list(publisher.policies), expected="a policy such as basic, no-attack or no-protection",
-            )  # fmt: skip
+                "no policy supports a minimum level of a column",
+                source=study.loaded.path,
+                where="publisher.policies",
+                found=list(publisher.policies),
+                expected="a policy such as basic, no-attack or no-protection",
+            )
         if publisher.unit == "record":
             # Branch and bound is also exact, and searches only the remaining generalizations.
             study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))

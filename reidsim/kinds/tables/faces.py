@@ -108,9 +108,10 @@ def _inference(run: Stored) -> Iterator[Sentence]:
     limits = AttributeLimits(*(publisher.get(key) for key in ("l_diversity", "t_closeness", "max_inference")))
     if limits:
         yield (
-            "Optimizing policies limit the sensitive values of every group, ", *codes(columns),
+            "Optimizing policies limit the sensitive values of every group, ",
+            *codes(columns),
             f": {limits.describe()}.",
-        )  # fmt: skip
+        )
 
 
 def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:

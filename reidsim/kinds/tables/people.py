@@ -67,9 +67,12 @@ class ReleasedPeople:
         """
         row_sets, set_of_person = RowSets.of(cell_of_record, of_record)
         space = PeopleLattice(
-            lattice.hierarchies, lattice.codes, lattice.loss_attributes, row_sets=row_sets,
+            lattice.hierarchies,
+            lattice.codes,
+            lattice.loss_attributes,
+            row_sets=row_sets,
             benefit_of_cell=benefit_of_cell,
-        )  # fmt: skip
+        )
         return cls(of_record, set_of_person, space)
 
     @property

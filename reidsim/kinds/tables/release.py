@@ -89,9 +89,11 @@ class _Rows:
         if labels.iloc[row] == "":
             assert isinstance(section.hierarchy, Table)  # noqa: S101 - for the type checker
             raise InputError(
-                "value missing", source=self.source, where=place,
+                "value missing",
+                source=self.source,
+                where=place,
                 expected=f"a value, or a row for missing values in {section.hierarchy.file}",
-            )  # fmt: skip
+            )
         raise no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
 
 

@@ -197,9 +197,10 @@ class ReleasedFile:
                     told, found = "files in which each record is a person", "release.person"
                 raise InputError(
                     f"this adversary is supported only for {told}",
-                    where=where, found=found,
-                    expected="gains_from = \"identity\", without knowledge, stages, registry and sample risk",
-                )  # fmt: skip
+                    where=where,
+                    found=found,
+                    expected='gains_from = "identity", without knowledge, stages, registry and sample risk',
+                )
 
 
 class _SetSpace:

@@ -57,9 +57,12 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
     """
     if study.scenario.looks_up:
         raise InputError(
-            "a released file is evaluated only against adversaries with direction record", source=study.loaded.path,
-            where="adversary.direction", found=study.scenario.adversary.direction, expected="record",
-        )  # fmt: skip
+            "a released file is evaluated only against adversaries with direction record",
+            source=study.loaded.path,
+            where="adversary.direction",
+            found=study.scenario.adversary.direction,
+            expected="record",
+        )
     if not path.is_file():
         raise InputError("no such file", source=path, expected="a released file")
     free = free_memory()
@@ -88,9 +91,11 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     if key is None:
         if len(frame) != study.n_records:
             raise InputError(
-                "the file does not have one row per record", found=counted(len(frame), "row"),
-                expected=counted(study.n_records, "record"), hint="match rows by an identifier with --key COLUMN",
-            )  # fmt: skip
+                "the file does not have one row per record",
+                found=counted(len(frame), "row"),
+                expected=counted(study.n_records, "record"),
+                hint="match rows by an identifier with --key COLUMN",
+            )
         return np.arange(len(frame))
     require_columns(frame, [key], path)
     _, release = columns_of_release(study.loaded, {key: key})
@@ -104,9 +109,12 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     of_key, in_release = rows.value_counts(), records.value_counts()
     fewer = of_key.index[(of_key < in_release.reindex(of_key.index)).to_numpy()]
     refuse_rows(
-        rows.isin(fewer[:1]), "the key has fewer rows than records in the release", column=key, found=rows,
+        rows.isin(fewer[:1]),
+        "the key has fewer rows than records in the release",
+        column=key,
+        found=rows,
         expected=lambda row: f"all {in_release[fewer[0]]} rows of the key, or none, or another key",
-    )  # fmt: skip
+    )
     return found.astype(np.intp)
 
 

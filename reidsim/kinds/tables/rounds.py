@@ -301,8 +301,9 @@ def _economics(study: TablesStudy) -> EconomicsSection:
         if lacking:
             raise InputError(
                 f"rounds of agents need the same {price} for all records",
-                where=f"{section_of(study.scenario, lacking[0])}.{price}", expected="an amount",
-            )  # fmt: skip
+                where=f"{section_of(study.scenario, lacking[0])}.{price}",
+                expected="an amount",
+            )
     return study.scenario.economics.model_copy(update=amounts)
 
 
@@ -314,6 +315,8 @@ def _check_of_one_sort(study: TablesStudy, section: WeightedSection, where: str)
     if not told or len(told) == len(resources):
         return
     raise InputError(
-        "drawn lists cannot be combined with other resources", where=where,
-        found=listed(resources), expected=f"a `kind` for {told[0]!r}, or none of {listed(lists)}",
-    )  # fmt: skip
+        "drawn lists cannot be combined with other resources",
+        where=where,
+        found=listed(resources),
+        expected=f"a `kind` for {told[0]!r}, or none of {listed(lists)}",
+    )

@@ -164,17 +164,20 @@ class PublisherSection(PoliciesSection):
             and self.some_policy(lambda policy: policy.picks_each(self))
         ):
             raise InputError(
-                "solver iceberg does not support limits on sensitive columns", where="solver",
-                found=self.attribute_limits.describe(), expected="backward-induction or branch-and-bound",
-            )  # fmt: skip
+                "solver iceberg does not support limits on sensitive columns",
+                where="solver",
+                found=self.attribute_limits.describe(),
+                expected="backward-induction or branch-and-bound",
+            )
         if self.solver == "lattice-search" and self.unit == "record":
             constrained = [name for name in self.policies if policy_named(name).is_constrained]
             if constrained or (self.attribute_limits and self.some_policy(lambda policy: policy.of_unit)):
                 raise InputError(
-                    "solver lattice-search does not support constraints of policies", where="solver",
+                    "solver lattice-search does not support constraints of policies",
+                    where="solver",
                     found=constrained[0] if constrained else self.attribute_limits.describe(),
                     expected="backward-induction, branch-and-bound or iceberg",
-                )  # fmt: skip
+                )
         return self
 
     @property
@@ -199,9 +202,11 @@ class PublisherSection(PoliciesSection):
         unmet = [name for name in self.policies if not policy_named(name).meets_attribute_limits]
         if self.attribute_limits and unmet:
             raise InputError(
-                "the policy does not support limits on sensitive columns", where="policies", found=unmet[0],
+                "the policy does not support limits on sensitive columns",
+                where="policies",
+                found=unmet[0],
                 expected=f"other policies, or no limits ({self.attribute_limits.describe()})",
-            )  # fmt: skip
+            )
 
 
 class SafeHarborSection(Section):

@@ -97,9 +97,12 @@ def _in_hierarchy(
     if (codes < 0).any():
         row = int((codes < 0).argmax())
         raise InputError(
-            "value missing from its hierarchy", source=source, where=f"row {row + 1}, column {name!r}",
-            found=text.iloc[row], expected=f"a value of {where}",
-        )  # fmt: skip
+            "value missing from its hierarchy",
+            source=source,
+            where=f"row {row + 1}, column {name!r}",
+            found=text.iloc[row],
+            expected=f"a value of {where}",
+        )
     return codes, hierarchy_of(attribute, section, Path(), where, rows).groups
 
 
@@ -124,9 +127,11 @@ def check_sensitive(scenario: TablesScenario) -> None:
     for name in columns:
         if name in others:
             raise InputError(
-                f"the sensitive column is also the column of {others[name]}", where="publisher.sensitive", found=name,
+                f"the sensitive column is also the column of {others[name]}",
+                where="publisher.sensitive",
+                found=name,
                 expected="another column",
-            )  # fmt: skip
+            )
     gains = [key for key, section in scenario.every_adversary.items() if section.gains_from != "identity"]
     keys = [
         *(f"{key}.gains_from" for key in gains),

@@ -226,9 +226,13 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
         given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
         refuse_rows(given != np.floor(given), "not a whole number", source=path, column=section.count, found=given)
         refuse_rows(
-            given >= _MOST_PEOPLE, "count too large", source=path, column=section.count,
-            found=frame[section.count], expected="a number below 2**31",
-        )  # fmt: skip
+            given >= _MOST_PEOPLE,
+            "count too large",
+            source=path,
+            column=section.count,
+            found=frame[section.count],
+            expected="a number below 2**31",
+        )
         counts = given.astype(np.int64)
     return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
 
@@ -242,9 +246,11 @@ def _codes(table: _Labels, name: str, known: pd.Index[str]) -> Integers:
         found = table.frame[name].iloc[row]
         raise InputError(
             "value missing" if found == "" else "value missing from the attribute of the records",
-            source=table.source, where=f"row {row + 1}, {name!r}", found=found or None,
+            source=table.source,
+            where=f"row {row + 1}, {name!r}",
+            found=found or None,
             expected=f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}",
-        )  # fmt: skip
+        )
     return codes
 
 
@@ -255,9 +261,12 @@ def _alleles(table: _Labels, name: str) -> Integers:
     if wrong.any():
         row = int(wrong.to_numpy().argmax())
         raise InputError(
-            "not a whole number of repeats", source=table.source, where=f"row {row + 1}, {name!r}",
-            found=column.iloc[row], expected="a whole number, or an empty cell if unknown",
-        )  # fmt: skip
+            "not a whole number of repeats",
+            source=table.source,
+            where=f"row {row + 1}, {name!r}",
+            found=column.iloc[row],
+            expected="a whole number, or an empty cell if unknown",
+        )
     return column.to_numpy().astype(np.int64)
 
 
@@ -266,8 +275,9 @@ def _alleles_of(hierarchy: Hierarchy) -> Integers:
     name = hierarchy.attribute.name
     if any(groups > 1 for groups in hierarchy.n_groups[1:]):
         raise InputError(
-            "alleles cannot be generalized", where=f"attributes.{name}.hierarchy",
+            "alleles cannot be generalized",
+            where=f"attributes.{name}.hierarchy",
             expected='rule = "suppress"',
-        )  # fmt: skip
+        )
     table = _Labels("the records", pd.DataFrame({name: list(hierarchy.attribute.categories)}, dtype="str"), None)
     return _alleles(table, name)

@@ -189,9 +189,15 @@ class TablesStudy(TableData):
                 owns[name] = study.own.of_other_records(study.loaded, study, codes, cells)
         own = owns.pop(None, self.own)
         return replace(
-            self, lattice=self.lattice_of(codes), cell_of_record=np.arange(len(codes)), kind=kind, own=own,
-            owns={str(name): each for name, each in owns.items()}, persons=None, linkers={},
-        )  # fmt: skip
+            self,
+            lattice=self.lattice_of(codes),
+            cell_of_record=np.arange(len(codes)),
+            kind=kind,
+            own=own,
+            owns={str(name): each for name, each in owns.items()},
+            persons=None,
+            linkers={},
+        )
 
     def game_on(self, space: StrategySpace, linker_of: Callable[[TablesStudy], Linker]) -> RecordGame:
         """Return the true game in another strategy space.

@@ -242,9 +242,12 @@ class TableData(Study[TablesScenario]):
         size = self.lattice.size
         if size >= MOST_NUMBERED:
             raise InputError(
-                "too many generalizations", where="attributes", found=size, expected="fewer than 2**62",
+                "too many generalizations",
+                where="attributes",
+                found=size,
+                expected="fewer than 2**62",
                 hint="use fewer attributes or levels",
-            )  # fmt: skip
+            )
         if size > MOST_NODES and lists_every_form(self.scenario):
             raise InputError(
                 "too many generalizations of a record for this solver",

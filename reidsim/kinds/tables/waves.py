@@ -119,9 +119,13 @@ def read_waves(
     first = enters.map(number).to_numpy(dtype=np.int64)
     last = leaves.map(number).fillna(len(labels)).to_numpy(dtype=np.int64)
     refuse_rows(
-        last <= first, "a record leaves before its release", source=source, column=section.leaves, found=leaves,
+        last <= first,
+        "a record leaves before its release",
+        source=source,
+        column=section.leaves,
+        found=leaves,
         expected=lambda row: f"a wave after {enters.iloc[row]}",
-    )  # fmt: skip
+    )
     waves = Waves(labels, first.astype(np.int64), last.astype(np.int64), sensitive)
     if person is None:
         return waves
@@ -144,9 +148,12 @@ def _in_order(
         name, column = next((name, column) for name, column in given if (column == wrong[0]).any())
         row = int(column.index[(column == wrong[0]).to_numpy().argmax()])
         raise InputError(
-            "not a wave", source=source, where=f"row {row + 1}, column {name!r}", found=wrong[0],
+            "not a wave",
+            source=source,
+            where=f"row {row + 1}, column {name!r}",
+            found=wrong[0],
             expected="dates such as 2026-03-31 in all rows" if dated else "a number, or dates such as 2026-03-31",
-        )  # fmt: skip
+        )
     distinct = sorted({time for time in times.values() if time is not None})
     place = {time: at for at, time in enumerate(distinct)}
     number = {text: place[time] for text, time in times.items() if time is not None}

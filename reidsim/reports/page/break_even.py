@@ -48,9 +48,12 @@ def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven
     for policy, payoff in found.payoffs[found.own].items():
         if abs(payoff - before[policy]) > _SAME * max(abs(payoff), found.own):
             raise InputError(
-                f"the payoff of policy {policy!r} differs from the run", source=run.folder, found=payoff,
-                expected=f"{before[policy]:g}", hint="run the scenario again",
-            )  # fmt: skip
+                f"the payoff of policy {policy!r} differs from the run",
+                source=run.folder,
+                found=payoff,
+                expected=f"{before[policy]:g}",
+                hint="run the scenario again",
+            )
     return found
 
 

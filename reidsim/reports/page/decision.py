@@ -157,9 +157,19 @@ def _policies(run: StoredRun, extras: Extras) -> dict[str, Any]:
     prices, of_paper = _prices(economics) if isinstance(economics, Mapping) else ("", False)
     signed = None if releases is None else releases.by_policy[releases.to_sign(payoffs)]
     return {
-        "message": "", "cross_play": None, "rows": rows, "best": best, "safest": safest, "releases": releases,
-        "payoffs": payoffs, "unit": run.units[0], "units": run.units, "n_rounds": run.rounds, "n_points": n_points,
-        "n_counted": run.n_counted, "from_file": "release_file" in run.manifest,
+        "message": "",
+        "cross_play": None,
+        "rows": rows,
+        "best": best,
+        "safest": safest,
+        "releases": releases,
+        "payoffs": payoffs,
+        "unit": run.units[0],
+        "units": run.units,
+        "n_rounds": run.rounds,
+        "n_points": n_points,
+        "n_counted": run.n_counted,
+        "from_file": "release_file" in run.manifest,
         "decides": "subjects" if run.decides == "subject" else "publisher",
         "tied": [row.name for row in rows if same_payoff(row.payoff, best.payoff)],
         "ahead": _difference(best.payoff, safest.payoff),
@@ -167,10 +177,11 @@ def _policies(run: StoredRun, extras: Extras) -> dict[str, Any]:
         "comparison": _comparison(run, rows, even, n_points),
         "read_back": None if releases is None else read_back_table(releases, releases.ranked(payoffs)),
         **break_even_context(even, run.units[0]),
-        "prices": prices, "of_paper": of_paper,
-        "declared": [] if signed is None else signed.counted.people.facts(signed.shared.declared)[
-            "declared_unknown_to_outsiders"
-        ],
+        "prices": prices,
+        "of_paper": of_paper,
+        "declared": []
+        if signed is None
+        else signed.counted.people.facts(signed.shared.declared)["declared_unknown_to_outsiders"],
         "people": 0 if signed is None else signed.counted.people.people,
         "columns": None if signed is None else columns_of_release(signed, samples=extras.samples),
         "meanings": {name: run.policies[name].description for name in means.index if name in run.policies},
@@ -178,7 +189,7 @@ def _policies(run: StoredRun, extras: Extras) -> dict[str, Any]:
         "apart": means.loc[~means.index.isin(order.index), "publisher_payoff"].to_dict(),
         "some_risk_is_0": bool((means["risk"] == 0).any()),
         "points": _points(run) if n_points > 1 else None,
-    }  # fmt: skip
+    }
 
 
 def _row(run: StoredRun, name: str, means: pd.Series[float]) -> Row:
@@ -192,10 +203,15 @@ def _row(run: StoredRun, name: str, means: pd.Series[float]) -> Row:
         highest = float(records["success_probability"].fillna(0.0).max()) if len(records) else 0.0
     risk = float(means["risk"])
     return Row(
-        name, float(means["publisher_payoff"]), float(means["share_attacked"]), risk,
+        name,
+        float(means["publisher_payoff"]),
+        float(means["share_attacked"]),
+        risk,
         float(means["utility"]) if "utility" in means else None,
-        None if run.n_counted is None else risk * run.n_counted, high, highest,
-    )  # fmt: skip
+        None if run.n_counted is None else risk * run.n_counted,
+        high,
+        highest,
+    )
 
 
 def _of_rounds(run: StoredRun, policies: list[str], n_points: int) -> Iterator[str]:
@@ -227,9 +243,14 @@ def _comparison(run: StoredRun, rows: list[Row], even: BreakEven | None, n_point
     one = run.units[0]
     expected = "Re-identification risk" if run.n_counted is None else f"Re-identified of {run.n_counted:,}, expected"
     header: list[Inline] = [
-        "Policy", expected, "95th percentile", f"Highest risk of a {one}, if attacked", "Utility kept",
-        f"Payoff per {one}", "Payoff given up",
-    ]  # fmt: skip
+        "Policy",
+        expected,
+        "95th percentile",
+        f"Highest risk of a {one}, if attacked",
+        "Utility kept",
+        f"Payoff per {one}",
+        "Payoff given up",
+    ]
     header += [] if even is None else ["Best choice when a re-identification costs"]
     caption = "The decision: exposure, utility and payoff of each policy, and the losses that would change the choice"
     if any(row.high is not None for row in rows):
@@ -270,9 +291,13 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
         return None
     mean, error = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
     return {
-        "first": first, "second": second, "number": len(difference), "mean": _amount(mean), "error": _amount(error),
+        "first": first,
+        "second": second,
+        "number": len(difference),
+        "mean": _amount(mean),
+        "error": _amount(error),
         "is_clear": abs(mean) > 2 * error,
-    }  # fmt: skip
+    }
 
 
 def _points(run: StoredRun) -> dict[str, Any]:

@@ -12,10 +12,36 @@ from reidsim.wording import Code, number_text
 
 # Sections described by sentences. Other sections are only named, and shown with the assumptions.
 _COVERED = {
-    "title", "source", "seed", "game", "population", "release", "targets", "resources", "attributes", "economics",
-    "beliefs", "adversary", "adversaries", "publisher", "subjects", "safe_harbor", "knowledge", "uniqueness", "network",
-    "expectation", "attack", "trees", "figures", "replications", "releases", "agents", "uncertainty", "sweep", "stress",
-}  # fmt: skip
+    "title",
+    "source",
+    "seed",
+    "game",
+    "population",
+    "release",
+    "targets",
+    "resources",
+    "attributes",
+    "economics",
+    "beliefs",
+    "adversary",
+    "adversaries",
+    "publisher",
+    "subjects",
+    "safe_harbor",
+    "knowledge",
+    "uniqueness",
+    "network",
+    "expectation",
+    "attack",
+    "trees",
+    "figures",
+    "replications",
+    "releases",
+    "agents",
+    "uncertainty",
+    "sweep",
+    "stress",
+}
 
 
 def question(run: StoredRun) -> dict[str, Any]:

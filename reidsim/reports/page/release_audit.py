@@ -31,10 +31,14 @@ def read_back_table(releases: Releases, ranked: Sequence[str]) -> Table:
             ]
         )
     header = [
-        "Release", "Smallest class, people", "People who match only one row", "People easier to find than computed",
-        "Highest risk of a record", "Highest risk of a person searched for",
+        "Release",
+        "Smallest class, people",
+        "People who match only one row",
+        "People easier to find than computed",
+        "Highest risk of a record",
+        "Highest risk of a person searched for",
         f"Within the limit of {odds(releases.limit.value)}",
-    ]  # fmt: skip
+    ]
     caption = "Counted in the rows of each release; no file written by reidsim share for this run was found"
     if releases.written is not None:
         policy, digest = releases.sidecar["policy"], releases.sidecar["sha256"]
@@ -57,9 +61,11 @@ def release_audit(releases: Releases) -> dict[str, Any]:
         rows.append([Code(name), *fewest, by_fitting_rows(audit)])
         warnings += audit_warnings(audit, name, release.shared.forms.highest_risk)
     header = [
-        "Release", "Fewest people who match a row", "Fewest people whose rows a person matches",
+        "Release",
+        "Fewest people who match a row",
+        "Fewest people whose rows a person matches",
         "People by the number of people whose rows match them",
-    ]  # fmt: skip
+    ]
     table = Table(header, rows, "The rows of each release", frozenset({0, 3}))
     return {"definition": DEFINITION, "table": table, "warnings": warnings}
 

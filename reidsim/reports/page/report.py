@@ -115,15 +115,25 @@ def write_report(
     of_ending = _FORMAT_OF.get(path.suffix.lower())
     if file_format is not None and of_ending is not None and file_format != of_ending:
         raise InputError(
-            "the file ending belongs to another format", source=path, where="--format", found=file_format,
+            "the file ending belongs to another format",
+            source=path,
+            where="--format",
+            found=file_format,
             expected=f"{of_ending}, or a name that ends in .{ENDINGS[file_format]}",
-        )  # fmt: skip
+        )
     require_new_file(path)
     text = report_text(
-        folder, file_format=file_format or of_ending or "html", scenario_file=scenario_file, cells=cells, author=author,
-        institution=institution, beside=path.absolute().parent, shared_file=shared_file, break_even=break_even,
+        folder,
+        file_format=file_format or of_ending or "html",
+        scenario_file=scenario_file,
+        cells=cells,
+        author=author,
+        institution=institution,
+        beside=path.absolute().parent,
+        shared_file=shared_file,
+        break_even=break_even,
         progress=progress,
-    )  # fmt: skip
+    )
     write_new_file(path, text.encode())
     return path
 

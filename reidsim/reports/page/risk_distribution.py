@@ -17,9 +17,15 @@ from reidsim.wording import Code
 
 # Upper ends of the probability classes, with their names; k = 11 and k = 20 are thresholds in use.
 _CLASSES = {
-    "0": 0.0, "up to 1 in 1,000": 0.001, "up to 1 in 100": 0.01, "up to 1 in 20": 1 / 20, "up to 1 in 11": 1 / 11,
-    "up to 1 in 5": 0.2, "up to 1 in 2": 0.5, "above 1 in 2": 1.0,
-}  # fmt: skip
+    "0": 0.0,
+    "up to 1 in 1,000": 0.001,
+    "up to 1 in 100": 0.01,
+    "up to 1 in 20": 1 / 20,
+    "up to 1 in 11": 1 / 11,
+    "up to 1 in 5": 0.2,
+    "up to 1 in 2": 0.5,
+    "above 1 in 2": 1.0,
+}
 UPPER_ENDS = tuple(_CLASSES.values())[1:]
 _QUANTILES = {"median": 0.5, "95% are at or below": 0.95, "highest": 1.0}
 _GROUPS_A_TABLE = 5

@@ -142,10 +142,11 @@ def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, A
         at = int(wrong.argmax())
         raise InputError(
             f"policy {shared.policy!r}: {counted(int(wrong.sum()), 'class', 'classes')} of the file would not protect "
-            f"column {sensitive.name!r}", source=shared.source.run.folder,
+            f"column {sensitive.name!r}",
+            source=shared.source.run.folder,
             found=f"{counted(int(different[at]), 'value')}, one of them in {share[at]:.0%} of the rows",
             expected=f"at least {sensitive.m} values, each in at most 1 of {sensitive.m} rows",
-        )  # fmt: skip
+        )
     return {
         "column": sensitive.name,
         "m": sensitive.m,

@@ -247,9 +247,11 @@ def shared_records(
     sensitive = source.kind.sensitive_column(source.scenario, chosen)
     if sensitive is not None and sensitive.name not in kept.names:
         raise InputError(
-            f"policy {chosen!r} protects a column that is not kept", where="--keep",
-            found=listed(kept.names) or "no column", expected=sensitive.name,
-        )  # fmt: skip
+            f"policy {chosen!r} protects a column that is not kept",
+            where="--keep",
+            found=listed(kept.names) or "no column",
+            expected=sensitive.name,
+        )
     return records_of_policy(source, chosen, kept)
 
 
@@ -307,12 +309,14 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     warnings = (
         *(() if len(table) else ("no record is shared: the policy withholds all records, or nobody participates",)),
         *_stars(frame, columns),
-        *(f"column {name!r}, kept on request, could identify most people: {why}"
-          for name, why in identifying.items()),
+        *(f"column {name!r}, kept on request, could identify most people: {why}" for name, why in identifying.items()),
         *_formulas(table),
-        *((f"the sidecar lists {counted(counterfeits, 'row')} of the file as counterfeit: keep it confidential",)
-          if counterfeits else ()),
-    )  # fmt: skip
+        *(
+            (f"the sidecar lists {counted(counterfeits, 'row')} of the file as counterfeit: keep it confidential",)
+            if counterfeits
+            else ()
+        ),
+    )
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
     return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, declared, kept, warnings)
 
@@ -356,8 +360,10 @@ def counterfeit_rows(
     if number and others:
         raise InputError(
             f"the {counted(number, 'counterfeit record')} of policy {forms.policy!r} would have no value in the column",
-            where="--keep", found=others[0], expected=f"no column but {sensitive!r}",
-        )  # fmt: skip
+            where="--keep",
+            found=others[0],
+            expected=f"no column but {sensitive!r}",
+        )
     like, value_of = found["record"].to_numpy(), found["value_of"].to_numpy()
     return pd.DataFrame(
         {
@@ -413,9 +419,12 @@ def identifying_columns(
     if refused is not None:
         raise InputError(
             f"the column could identify most people: {identifying[refused]}",
-            source=source, where="--keep", found=refused, expected="a column that does not identify people",
+            source=source,
+            where="--keep",
+            found=refused,
+            expected="a column that does not identify people",
             hint=f"use --keep-identifier {refused} to keep the column anyway",
-        )  # fmt: skip
+        )
     return identifying
 
 
@@ -480,9 +489,13 @@ def refuse_free_text(frame: pd.DataFrame, source: Path, kept: Kept) -> None:
     for name in () if kept.free_text else kept.columns:
         if is_free_text([value for value in frame[name].unique() if value]):
             raise InputError(
-                "the column holds free text, which may name people", source=source, where="--keep", found=name,
-                expected="a column of categories or numbers", hint="use --keep-free-text to keep the column anyway",
-            )  # fmt: skip
+                "the column holds free text, which may name people",
+                source=source,
+                where="--keep",
+                found=name,
+                expected="a column of categories or numbers",
+                hint="use --keep-free-text to keep the column anyway",
+            )
 
 
 def _formulas(table: pd.DataFrame) -> tuple[str, ...]:
@@ -491,7 +504,7 @@ def _formulas(table: pd.DataFrame) -> tuple[str, ...]:
     columns = pd.Series(list(map(str, table.columns)), dtype="str")
     names = columns[columns.str.match(_FORMULA).to_numpy(dtype=bool)].tolist()
     return tuple(
-        f"{what} {taken}" for what, found in (
-            (f"cells of {listed(cells)}", cells), (f"names of the columns {listed(names)}", names)
-        ) if found
-    )  # fmt: skip
+        f"{what} {taken}"
+        for what, found in ((f"cells of {listed(cells)}", cells), (f"names of the columns {listed(names)}", names))
+        if found
+    )

@@ -203,6 +203,8 @@ def _require_same(release: Release, limit: Limit, sidecar: Mapping[str, Any], wr
     if counted["risk"] != sidecar["risk"] or counted["audit"] != sidecar["audit"]:
         differing = [key for key in counted["audit"] if counted["audit"][key] != sidecar["audit"].get(key)]
         raise InputError(
-            "the sidecar differs from the release of the run", source=written, found=differing or ["risk"],
+            "the sidecar differs from the release of the run",
+            source=written,
+            found=differing or ["risk"],
             hint="share the records again",
-        )  # fmt: skip
+        )

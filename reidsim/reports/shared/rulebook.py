@@ -51,8 +51,11 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     if shared.sensitive is not None:
         raise InputError(
             f"policy {shared.policy!r} decides by column {shared.sensitive.name!r} and adds records, which rules by "
-            "values cannot express", source=source.run.folder, where="--rulebook", expected="another policy",
-        )  # fmt: skip
+            "values cannot express",
+            source=source.run.folder,
+            where="--rulebook",
+            expected="another policy",
+        )
     column_of = source.columns.column_of
     names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
     if not names:
@@ -73,10 +76,12 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
         why = "" if source.persons is None else ", because all rows of a person have the same generalization"
         first = distinct[(distinct[values] == again[values]).all(axis=1)].iloc[0]
         raise InputError(
-            "no rulebook: two rows have the same values but different releases" + why, source=source.path,
-            where="--rulebook", found=f"rows {first['row'] + 1} and {again['row'] + 1}",
+            "no rulebook: two rows have the same values but different releases" + why,
+            source=source.path,
+            where="--rulebook",
+            found=f"rows {first['row'] + 1} and {again['row'] + 1}",
             expected="a policy with the same generalization for equal rows",
-        )  # fmt: skip
+        )
     return distinct.drop(columns="row").sort_values(values, kind="stable").reset_index(drop=True)
 
 

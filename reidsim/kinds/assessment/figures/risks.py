@@ -255,13 +255,23 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
             line = line.sort_values("records")
             whole = attribute == EVERYBODY
             axes.plot(
-                line["records"], line["percentile_risk"], color=BLACK if whole else SKY_BLUE, zorder=3 if whole else 2,
-                marker="o" if whole else None, markersize=4, linewidth=1.5 if whole else 0.8,
-            )  # fmt: skip
+                line["records"],
+                line["percentile_risk"],
+                color=BLACK if whole else SKY_BLUE,
+                zorder=3 if whole else 2,
+                marker="o" if whole else None,
+                markersize=4,
+                linewidth=1.5 if whole else 0.8,
+            )
             axes.fill_between(
-                line["records"], line["low"], line["high"], color=GREY if whole else SKY_BLUE, alpha=0.4, linewidth=0,
+                line["records"],
+                line["low"],
+                line["high"],
+                color=GREY if whole else SKY_BLUE,
+                alpha=0.4,
+                linewidth=0,
                 zorder=2 if whole else 1,
-            )  # fmt: skip
+            )
         axes.axhline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
         scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)

@@ -105,10 +105,13 @@ def search_path_figure(path: pd.DataFrame) -> Figure:
         "not attacked": (BLACK, BLACK),
         "recommended by a policy": ("none", BLACK),
     }
-    style.legend_below(figure, [
-        Line2D([], [], marker="o", markersize=6, linestyle="", markerfacecolor=face, color=colour, label=label)
-        for label, (face, colour) in looks.items()
-    ])  # fmt: skip
+    style.legend_below(
+        figure,
+        [
+            Line2D([], [], marker="o", markersize=6, linestyle="", markerfacecolor=face, color=colour, label=label)
+            for label, (face, colour) in looks.items()
+        ],
+    )
     return figure
 
 
@@ -242,8 +245,10 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
     parts = []
     for group in longest:
         rows = rows_along(runs, longest, group, content)
-        settings = ["".join(f", {key_words(key)} {_text(value)}" for key, value in zip(others, row, strict=True))
-                    for row in rows[others].to_numpy(dtype=object)]  # fmt: skip
+        settings = [
+            "".join(f", {key_words(key)} {_text(value)}" for key, value in zip(others, row, strict=True))
+            for row in rows[others].to_numpy(dtype=object)
+        ]
         labels, what = value_labels(rows[group[0]])
         words = with_unit(sentence(key_words(group[0])), group[0])
         part = rows.assign(line=[f"{words}{what}{setting}" for setting in settings], value=labels)

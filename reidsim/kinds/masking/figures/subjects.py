@@ -151,12 +151,21 @@ def masking_look(policy: str) -> style.Look:
 def policy_legend(figure: Figure, policies: Iterable[str]) -> None:
     """Draw a legend of policies below a figure."""
     looks = {policy: masking_look(policy) for policy in policies}
-    style.legend_below(figure, [
-        Line2D(
-            [], [], linestyle="", marker=look.marker, color=look.colour, markersize=7, label=style.policy_name(policy),
-        )
-        for policy, look in looks.items()
-    ])  # fmt: skip
+    style.legend_below(
+        figure,
+        [
+            Line2D(
+                [],
+                [],
+                linestyle="",
+                marker=look.marker,
+                color=look.colour,
+                markersize=7,
+                label=style.policy_name(policy),
+            )
+            for policy, look in looks.items()
+        ],
+    )
 
 
 def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:

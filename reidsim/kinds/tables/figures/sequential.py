@@ -272,10 +272,16 @@ def draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str, lo
         points = line.sort_values(x)
         every = max(1, len(points) // 10)
         handles += draw_line(
-            axes, points[x], points[y], look[name], name, linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
-            markevery=(every * number // len(lines), every), markeredgewidth=1.2,
+            axes,
+            points[x],
+            points[y],
+            look[name],
+            name,
+            linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
+            markevery=(every * number // len(lines), every),
+            markeredgewidth=1.2,
             markerfacecolor="white" if every > 1 else "none",
-        )  # fmt: skip
+        )
     return handles
 
 

@@ -89,15 +89,28 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         here = deviations[deviations["parameter"] == parameter].sort_values("value")
         every = max(1, len(here) // 12)
         (difference,) = axes.plot(
-            here["value"], here["publisher_payoff_difference"], color=BLACK, marker="o", markersize=5, markevery=every,
-            clip_on=False, label="mean payoff difference from the optimum",
-        )  # fmt: skip
+            here["value"],
+            here["publisher_payoff_difference"],
+            color=BLACK,
+            marker="o",
+            markersize=5,
+            markevery=every,
+            clip_on=False,
+            label="mean payoff difference from the optimum",
+        )
         right = axes.twinx()
         (share,) = right.plot(
-            here["value"], here["share_optimal"], color=VERMILION, linestyle="--", marker="s", markersize=5,
-            markerfacecolor="white", markevery=every, clip_on=False,
+            here["value"],
+            here["share_optimal"],
+            color=VERMILION,
+            linestyle="--",
+            marker="s",
+            markersize=5,
+            markerfacecolor="white",
+            markevery=every,
+            clip_on=False,
             label="records with the optimal payoff (right axis)",
-        )  # fmt: skip
+        )
         # Both axes end where the search equals the optimum. Markers there are not clipped.
         axes.set_ylim(bottom=0)
         right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
