@@ -49,7 +49,10 @@ def cross_play(
         ),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(help="Stop the double oracle when neither side can gain more than this amount per record.")
+        float,
+        typer.Option(
+            help="Stop the double oracle when the gains of both sides from a best response sum to at most this amount."
+        ),
     ] = 0.01,
     executor: batch.ExecutorOption = None,
     workers: batch.WorkersOption = None,

@@ -72,11 +72,11 @@ class EpidemicSection(Section):
     cases: Count = Field(description="number of cases in all periods together, each a different person")
     area: Text = Field(description="attribute whose groups are the areas")
     level: Annotated[int, Field(ge=0)] = Field(default=0, description="hierarchy level of the groups in `area`")
-    peak: float = Field(description="period with most cases in the first area")
+    peak: float = Field(description="earliest period with most cases in an area")
     spread: Annotated[float, Field(ge=0)] = Field(
         default=0.0,
-        description="largest delay of the peak in other areas, in periods; delays are drawn from a uniform "
-        "distribution",
+        description="largest delay of an area's peak after `peak`, in periods; the delay of each area is drawn from a "
+        "uniform distribution",
     )
     width: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the wave in an area, in periods")
 
