@@ -126,7 +126,7 @@ KEYS = [
          says=["town.toml", "publsher", "unknown key", "did you mean 'publisher'?"]),
     case("hierarchy missing", edit(SCENARIO, 'hierarchy = { rule = "suppress" }', ""),
          says=["attributes.sex.hierarchy", "missing"]),
-    case("records missing", release(""), says=["town.toml", "release", "no records"]),
+    case("records missing", release(""), says=["town.toml", "release", "records are missing"]),
     case("no attributes", sets=["attributes={}"], says=["--set", "attributes", "{}"]),
 ]  # fmt: skip
 
@@ -151,7 +151,7 @@ VALUES = [
     case("policy unknown", sets=['publisher.policies=["basics"]'],
          says=["publisher.policies", "'basics'", "did you mean 'basic'?"]),
     case("policy given twice", edit(SCENARIO, '["basic", "no-attack"]', '["basic", "no-attack", "basic"]'),
-         says=["town.toml", "publisher.policies", "listed twice", "'basic'"]),
+         says=["town.toml", "publisher.policies", "given twice", "'basic'"]),
     case("solver unknown", sets=["publisher.solver=branch-and-bond"],
          says=["publisher.solver", "did you mean 'branch-and-bound'?"]),
     case("delimiter of two characters", release('path = "patients.csv"\ndelimiter = ";;"'),
@@ -206,7 +206,8 @@ HIERARCHY_FILES = [
          says=["district.csv", "level 2", "not nested", "'N1' and 'N2'", "'N'"]),
     case("value with two rows", hierarchy("N1;N;*\nN2;N;*\nN1;N;*\nS1;S;*\nS2;S;*\n"),
          says=["district.csv", "row 3", "two rows", "'N1'"]),
-    case("short row", hierarchy("N1;N;*\nN2;N\nS1;S;*\nS2;S;*\n"), says=["district.csv", "2", "length", "3 columns"]),
+    case("short row", hierarchy("N1;N;*\nN2;N\nS1;S;*\nS2;S;*\n"),
+         says=["district.csv", "2", "number of columns", "expected 3"]),
     case("value without row", hierarchy("N1;N;*\nN2;N;*\nS1;S;*\n"), says=["district.csv", "'district'", "'S2'"]),
     case("other delimiter", hierarchy("N1,N,*\nN2,N,*\nS1,S,*\nS2,S,*\n"),
          says=["district.csv", "row 1", "';'", "','"]),
@@ -228,11 +229,12 @@ RECORDS = [
     case("column missing", edit(PATIENTS, "Alter", "Altr"),
          says=["patients.csv", "column 'Alter'", "missing", "Name, Geschlecht, Altr, Bezirk", "did you mean 'Altr'?"]),
     case("column named twice", edit(PATIENTS, "Name", "Alter"), says=["patients.csv", "twice", "'Alter'"]),
-    case("short row", edit(PATIENTS, "P04,m,30,N1", "P04,m,30"), says=["patients.csv", "row 5", "length", "4 columns"]),
+    case("short row", edit(PATIENTS, "P04,m,30,N1", "P04,m,30"),
+         says=["patients.csv", "row 5", "number of columns", "expected 4"]),
     case("long row", edit(PATIENTS, "P04,m,30,N1", "P04,m,30,N1,x"), says=["patients.csv", "row 5", "4", "5"]),
     case("quote left open", edit(PATIENTS, "P04", '"P04'), says=["patients.csv", "row 5"]),
     case("other delimiter", release('path = "patients.csv"\ndelimiter = ";"'),
-         says=["patients.csv", "one column", "told apart by ';'", "release.delimiter"]),
+         says=["patients.csv", "single column", "separated by ';'", "release.delimiter"]),
     case("missing", edit(SCENARIO, '"patients.csv"', '"patient.csv"'), says=["patient.csv", "no such file"]),
     case("a folder", edit(SCENARIO, '"patients.csv"', '"people"'), says=["people", "is a folder"]),
     case("below a file", edit(SCENARIO, '"patients.csv"', '"patients.csv/1.csv"'),
@@ -267,7 +269,7 @@ POPULATIONS = [
     case("recipe missing", edit(SCENARIO, "people/people.toml", "people/poeple.toml"),
          says=["people/poeple.toml", "no such file"]),
     case("recipe unknown", edit(SCENARIO, '"people/people.toml"', '"tennesse-2010"'),
-         says=["'tennesse-2010'", "expected adult", "did you mean 'tennessee-2010'?"]),
+         says=["'tennesse-2010'", "expected one of adult", "did you mean 'tennessee-2010'?"]),
     case("nobody", write(PEOPLE, "years,sex,district,people\n"), says=["people.csv", "no rows"]),
     case("nobody counted", write(PEOPLE, "years,sex,district,people\n30,F,N1,0\n"), says=["people.toml", "empty"]),
     case("column missing", edit(RECIPE, '"years"', '"year"'),
@@ -296,7 +298,7 @@ OVERRIDES = [
     case("without =", sets=["economics.loss"], says=["--set", "'economics.loss'", "KEY=VALUE"]),
     case("without key", sets=["=600"], says=["--set", "'=600'", "KEY=VALUE"]),
     case("into a value", sets=["seed.of.run=3"], says=["--set", "seed", "not a section", "found 7"]),
-    case("into a list", sets=["publisher.policies.first=basic"], says=["--set", "publisher.policies", "no such entry"]),
+    case("into a list", sets=["publisher.policies.first=basic"], says=["--set", "publisher.policies", "no such list"]),
     case("of an unknown key", sets=["economics.los=600"],
          says=["--set", "economics.los", "unknown key", "did you mean 'loss'?"]),
     case("of a missing file", sets=["release.path=adult.data"], says=["adult.data", "no such file"]),
@@ -479,7 +481,7 @@ def test_a_command_that_does_not_exist_ends_with_what_is_wrong(town, reidsim_, a
 def test_a_scenario_of_hundreds_of_megabytes_is_refused_unread(town, reidsim_):
     with (town / SCENARIO).open("ab") as file:
         file.truncate(200 << 20)
-    assert_one_line(*reidsim_("check", SCENARIO), "town.toml", "too large for such a file", "at most 32 MiB")
+    assert_one_line(*reidsim_("check", SCENARIO), "town.toml", "too large", "at most 32 MiB")
 
 
 @pytest.mark.parametrize(
@@ -534,7 +536,7 @@ def test_a_pipe_or_folder_in_place_of_a_file_of_results_is_refused_at_once(town,
     assert_one_line(*reidsim_("report", "results"), table.name, "is a pipe, device or socket; expected a file")
     table.unlink()
     table.mkdir()
-    assert_one_line(*reidsim_("report", "results"), table.name, "a folder without tables")
+    assert_one_line(*reidsim_("report", "results"), table.name, "the folder has no tables")
 
 
 @pytest.mark.parametrize(("length", "says"), [(19, None), (21, "too long")])

@@ -67,8 +67,8 @@ def test_values_that_add_up_to_the_population_are_weights():
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (np.linspace(0.2, 3, 60), "not all are numbers of 1 or more"),
-        (["", *map(str, SPREAD[1:])], "but 1 are missing"),
+        (np.linspace(0.2, 3, 60), "not all values are numbers of 1 or more"),
+        (["", *map(str, SPREAD[1:])], "but weights are missing in 1 row"),
     ],
 )
 def test_weights_that_cannot_be_used_are_told(values, said):
@@ -79,7 +79,7 @@ def test_weights_that_cannot_be_used_are_told(values, said):
 
 
 def test_several_columns_of_weights_are_told():
-    assert found(survey(wgt=SPREAD, wgt2=SPREAD))[1] == ("2 columns look like sampling weights: 'wgt' is taken",)
+    assert found(survey(wgt=SPREAD, wgt2=SPREAD))[1] == ("2 columns look like sampling weights: 'wgt' is used",)
 
 
 def test_the_draft_takes_the_weight_and_runs(tmp_path):
@@ -116,7 +116,7 @@ def test_a_weighted_survey_of_people_with_several_rows_is_drafted_run_and_shared
     scenario = Path("survey/survey.toml")
     text = scenario.read_text()
     assert tomllib.loads(text)["adversary"]["direction"] == "both"
-    assert f"stand for {of_people['pweight'].sum():,.0f} people" in text
+    assert f"represent {of_people['pweight'].sum():,.0f} people" in text
     text = text.replace("# weight =", "weight =").replace("# estimator =", "estimator =")
     scenario.write_text(text.replace('risk = "prosecutor"', 'risk = "sample"'))
     reidsim.run(scenario, overrides={"publisher.policies": ["no-attack"]}).save("results")

@@ -141,14 +141,15 @@ def test_whatever_is_shared_nobody_is_above_the_limit(data):
     declared = data.draw(st.sets(st.sampled_from(sorted(keep)))) if keep else set()
     policy = data.draw(st.sampled_from(["no-attack", "no-attack", "no-attack", "basic", "no-protection"]))
     loss, cost = data.draw(st.sampled_from([(300, 4), (300, 20), (60, 20), (300, 60)]))
-    result = reidsim.new(
+    draft = reidsim.new(
         table,
         quasi_identifiers=["age", "sex", "zip"],
         loss=loss,
         cost=cost,
         one_row_per_person=rows == 1,
         person="pid" if rows > 1 else None,
-    ).run([policy])
+    )
+    result = draft.scenario.with_(policies=[policy]).run()
     with TemporaryDirectory() as place:
         path = Path(place) / "shared.csv"
         try:

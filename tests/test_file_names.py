@@ -37,7 +37,7 @@ def test_plain_names_stay_as_they_are():
 def test_a_name_that_is_a_path_is_refused(name, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     people = pd.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
-    with pytest.raises(InputError, match="new: argument 'name': not a name; found"):
+    with pytest.raises(InputError, match="new: argument 'name': not a valid name; found"):
         reidsim.new(people, name=name)
     assert not list(tmp_path.iterdir())
     require_plain("a b", "name")

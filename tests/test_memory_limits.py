@@ -34,7 +34,7 @@ def test_a_file_that_expands_beyond_memory_is_refused(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress(b"a\n" + b"1\n" * 10**6))
     for module in (memory, file_sizes):
         monkeypatch.setattr(module, "free_memory", lambda: 10**6)
-    with pytest.raises(InputError, match=r"too large for memory.*12 MB are needed; expected at most the 1\.0 MB"):
+    with pytest.raises(InputError, match=r"too large for memory.*12 MB are needed; expected at most 1\.0 MB"):
         read_table(path)
 
 
@@ -71,13 +71,13 @@ def test_links_in_a_results_folder_are_not_followed(batch, tmp_path, name):
     (batch / name).rename(tmp_path / name)
     (batch / name).symlink_to(tmp_path / name)
     for use in (open_results, lambda folder: rerun_one(folder, "0/0")):
-        with pytest.raises(InputError, match="is a link, which is not followed"):
+        with pytest.raises(InputError, match="is a symbolic link, which is not followed"):
             use(batch)
 
 
 def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     (batch / "runs.parquet").write_bytes(b"PAR1" + bytes(50))
-    with pytest.raises(InputError, match="the file the file changed since the batch ended"):
+    with pytest.raises(InputError, match="the file changed since the batch ended"):
         rerun_one(batch, "0/0")
     manifest = json.loads((batch / "manifest.json").read_text())
     # Folders of earlier versions have no description of their tables.
@@ -152,7 +152,7 @@ def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_pa
     assert summary["publisher_payoff"].tolist() == [100.0, 100.0]
     # Changing payoff parameters are not planned by full enumeration either; robust strategies would be.
     with pytest.raises(
-        InputError, match=r"robustness\.criteria: too many strategies of a record .*; found 1099511627776"
+        InputError, match=r"robustness\.criteria: too many strategies per record .*; found 1099511627776"
     ):
         reidsim.stress(
             path,
@@ -180,7 +180,7 @@ def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
 def test_a_lattice_that_takes_long_is_told(tmp_path):
     path = write_many_levels(tmp_path, 9, 4)
     told = describe(Scenario.load(path, {"publisher.solver": "backward-induction"}))
-    assert '262,144 strategies; computing them all may take long, publisher.solver = "iceberg' in told
+    assert '262,144 strategies; computing all strategies may take long, set publisher.solver = "iceberg' in told
     assert "may take long" not in describe(Scenario.load(path))
 
 
@@ -199,7 +199,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     no_attack = Constraint(no_attack=True)
     found = branch_and_bound(study.truth, no_attack)
     monkeypatch.setattr(memory, "free_memory", lambda: 20_000)
-    with pytest.raises(InputError, match=r"too many strategies.*: about 20 kB are needed; expected at most the 20 kB"):
+    with pytest.raises(InputError, match=r"too many candidate strategies .*: about 20 kB are needed"):
         branch_and_bound(study.truth, no_attack)
     monkeypatch.setattr(solver, "_ASKED", 2**26)
     assert (branch_and_bound(study.truth, no_attack).strategies == found.strategies).all()
@@ -209,6 +209,6 @@ def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):
     loaded, file = Scenario.load(TOWN / "town.toml"), TOWN / "patients.csv"
     assert score_loaded(loaded, file).file == "patients.csv"
     monkeypatch.setattr(released_rows, "free_memory", lambda: 1_000)
-    expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most the 1\.0 kB"
+    expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most 1\.0 kB"
     with pytest.raises(InputError, match=expected):
         score_loaded(loaded, file)

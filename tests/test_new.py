@@ -421,13 +421,13 @@ BAD_FILES = {
     "empty": (b"", "the file is empty"),
     "header alone": (b"age,sex\n", "the file has no rows"),
     "twice": (b"age,sex,age\n1,F,2\n", "column named twice; found 'age'"),
-    "no names": (b"age,sex,,\n1,F,,\n", "column named twice; found '' (lines that end in delimiters"),
-    "utf-16": ("age,sex\n30,F\n".encode("utf-16"), "it is in UTF-16"),
+    "no names": (b"age,sex,,\n1,F,,\n", "column named twice; found '' (remove delimiters at the ends of lines"),
+    "utf-16": ("age,sex\n30,F\n".encode("utf-16"), "is in UTF-16"),
     "open quote in a short file": (b'age,sex\n30,"F\n31,M\n', "data.csv: row 1: a quotation mark is not closed"),
-    "workbook": (b"PK\3\4\x14\0\6\0\x08\0\xff\xfe", "perhaps an Excel workbook: call it .xlsx, or export it as CSV"),
+    "workbook": (b"PK\3\4\x14\0\6\0\x08\0\xff\xfe", "if it is an Excel workbook"),
     "open quote": (b'age,"sex\n' + b"30,F\n" * 50_000, "a quotation mark is not closed"),
     "one value": (b"age\n" + b"40\n" * 30, "column 'age' is not taken: one value for all"),
-    "no header": (b"30,37209\n31,37209\n", "the first row must hold the names of the columns"),
+    "no header": (b"30,37209\n31,37209\n", "add a row with the column names"),
 }  # fmt: skip
 
 
@@ -449,7 +449,7 @@ def test_a_file_that_cannot_be_used_is_told_in_one_line(folder, reidsim_, case):
         (["data.csv", "--delimiter", ";;"], "--delimiter: invalid delimiter"),
         (
             ["data.csv", "--delimiter", ";"],
-            "data.csv: --delimiter: the delimiter does not separate columns; found ';'; expected ',' (which divides",
+            "data.csv: --delimiter: the delimiter does not separate columns; found ';'; expected ','",
         ),
         (["data.csv", "--quasi-identifier", "agr"], "did you mean 'age'?"),
         (["data.csv", "-o", "taken"], "folder is not empty"),

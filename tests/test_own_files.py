@@ -68,8 +68,8 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
     _, warnings = reidsim_("new", "stays.csv", "--merge", "race")
     told = "\n".join(warnings)
     assert "dates, such as" in told
-    assert "read as month-day, as" in told
-    assert "are read as a spreadsheet's number of days" in told
+    assert "read as month-day, because" in told
+    assert "are read as spreadsheet dates" in told
     assert f"column 'age': {(table['age'] == '999').sum()} rows with '999' read as missing" in told
     content = tomllib.loads((folder / "stays/stays.toml").read_text(encoding="utf-8"))
     assert content["release"] == {"path": "../stays.csv", "delimiter": ";", "person": "pid"}
@@ -127,10 +127,10 @@ def test_days_are_those_that_clerks_meant(folder):
         ({"merged": ["zip"]}, "--merge: the column has no similar spellings to merge; found 'zip'"),
         ({"merged": ["diagnosis"]}, "--merge: not a quasi-identifier; found 'diagnosis'"),
         ({"merged": ["rase"]}, "column 'rase': column missing"),
-        ({"age_on": "31.12.2023"}, "--age-on: not a day; found '31.12.2023'; expected a date such as 2024-06-30"),
+        ({"age_on": "31.12.2023"}, "--age-on: not a date; found '31.12.2023'; expected a date such as 2024-06-30"),
         (
             {"age_on": "2023-12-31", "dropped": ["dob"]},
-            "--age-on: the file has no quasi-identifier holds dates of birth",
+            "--age-on: no quasi-identifier holds dates of birth",
         ),
         ({"encoding": "latin1000"}, "unknown encoding; found 'latin1000'"),
     ],
@@ -228,9 +228,9 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
     (folder / "everybody.toml").write_text(recipe)
     draft, loaded = drafted(folder, RECORDS, population="everybody.toml", unmatched_unique=["race"])
     assert [column.profile.name for column in draft.choice.chosen] == ["age", "race"]
-    assert [warning for warning in draft.warnings if "nobody" in warning] == [
-        "column 'race': 20 rows with a value that no person in the population has, such as 'Martian'; they count as "
-        "nobody's"
+    assert [warning for warning in draft.warnings if "match no person" in warning] == [
+        "column 'race': 20 rows with a value that no person in the population has, such as 'Martian'; these rows match "
+        "no person"
     ]
     study = build_study(loaded)
     assert set(study.lattice.domain["race"].categories) == {"White", "Black", "Martian", ""}
@@ -268,7 +268,7 @@ def test_a_file_too_large_to_search_is_drafted_run_and_shared(folder, reidsim_, 
     reidsim_("new", "large.csv")
     text = Path("large/large.toml").read_text()
     assert tomllib.loads(text)["adversary"]["direction"] == "both"
-    assert "too many to search" in text
+    assert "too large to find the cheapest release" in text
     reidsim_("run", "large/large.toml", "-o", "results")
     out, _ = reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-attack")
     assert "; within the limit of 0.0909" in out

@@ -79,7 +79,7 @@ def test_what_is_shared_gives_a_persons_rows_one_form(hospital, played, tmp_path
     told = sidecar["expected"]["risk"]["definition"]
     assert "mean over all people" in told
     for key in ("pid", "hid"):
-        with pytest.raises(InputError, match="is never shared"):
+        with pytest.raises(InputError, match="the column is a key of"):
             shared_records(run, policy="no-attack", kept=unknown(key))
     # Under this policy every row fits so many people that no attack is profitable.
     _, _, result = played
@@ -104,7 +104,7 @@ def test_reports_and_records_never_hold_the_key(hospital, played):
 
 def test_cells_at_the_highest_risk_are_told_with_their_people(hospital, played):
     text = report_text(hospital / "results", file_format="markdown", beside=hospital)
-    listed = text[text.index("| Policy | Cell as released | People in it |") :].split("\n\n")[0]
+    listed = text[text.index("| Policy | Cell as released | People in the cell |") :].split("\n\n")[0]
     _, _, result = played
     own = result.records[result.records["policy"] == "no-attack"]
     cells = own.groupby(list(COLUMNS), observed=True).agg(
@@ -129,7 +129,7 @@ def test_the_table_by_rows_and_by_people(hospital):
 @pytest.mark.parametrize(
     ("person", "told"),
     [
-        ("who", "no such column besides attributes"),
+        ("who", "no such column"),
         ("pid", "row 2, column 'pid': value missing"),
     ],
 )

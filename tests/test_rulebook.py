@@ -71,7 +71,7 @@ def test_applied_to_the_release_itself_it_makes_the_shared_file(town, policy):
     assert code == 0
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
     n_shared = len(rows_of("out.csv")[1])
-    assert f"{n_shared} of 80 records shared; withheld: {80 - n_shared} by a rule, 0 as no rule" in out
+    assert f"{n_shared} of 80 records shared; withheld: {80 - n_shared} by a rule, 0 because no rule" in out
     assert "risk was computed for the release of the rulebook" in err
 
 
@@ -129,7 +129,7 @@ def break_rules(change):
         (break_rules(lambda header, rows: rows.append(rows[0])), "rules.csv people.csv -o new.csv",
          "two rules for the same values"),
         (break_rules(lambda header, rows: rows[2].__setitem__(3, "maybe")), "rules.csv people.csv -o new.csv",
-         "rules.csv: row 3: neither yes nor no"),
+         "rules.csv: row 3: the decision is neither yes nor no"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_ends_with_2_and_one_line(town, spoil, arguments, says):

@@ -89,7 +89,7 @@ def test_what_cannot_be_read_is_told_in_a_line(tmp_path, name, kind):
     with pytest.raises(InputError, match=f"no such file; expected {kind}"):
         read_table(tmp_path / name)
     (tmp_path / name).write_text("age,sex\n30,F\n")
-    with pytest.raises(InputError, match=f"not {kind} that can be read: ") as caught:
+    with pytest.raises(InputError, match=f"cannot be read as {kind}: ") as caught:
         read_table(tmp_path / name)
     assert "\n" not in str(caught.value)
     (tmp_path / "b").mkdir()
@@ -104,7 +104,7 @@ def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(tmp_path, m
 
     (tmp_path / name).write_text("x")
     monkeypatch.setattr(reidsim.typed_files.importlib, "import_module", missing)
-    with pytest.raises(InputError, match=rf"is needed to read .* \(pip install 'reidsim\[{extra}\]'\)"):
+    with pytest.raises(InputError, match=rf"is needed to read .* \(run pip install 'reidsim\[{extra}\]'\)"):
         read_table(tmp_path / name)
 
 
@@ -130,8 +130,8 @@ def test_text_is_read_in_the_encoding_that_is_given(tmp_path, encoding):
 @pytest.mark.parametrize(
     ("content", "encoding", "message"),
     [
-        (TEXT.encode("latin-1"), "utf-8", "or give its encoding, such as latin-1"),
-        (TEXT.encode("utf-16"), "utf-8", "or give the encoding utf-16"),
+        (TEXT.encode("latin-1"), "utf-8", "or set its encoding, such as latin-1"),
+        (TEXT.encode("utf-16"), "utf-8", "or set the encoding to utf-16"),
         (TEXT.encode("latin-1"), "ascii", "line 2: not a text file in ascii; found 'byte 0xf6'"),
         (TEXT.encode(), "latin1000", "unknown encoding; found 'latin1000'"),
     ],

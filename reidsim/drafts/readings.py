@@ -226,7 +226,9 @@ def _date_reading(
 def _evidence(orders: Mapping[str | None, int], order: DayOrder) -> str:
     other = "day-month" if order == "month-day" else "month-day"
     if orders[order] and orders[other]:
-        return f"because {orders[order]:,} other dates have this order, although {orders[other]:,} have order {other}"
+        return f"because of other dates: {orders[order]:,} with order {order}, {orders[other]:,} with order {other}"
     return (
-        f"because {orders[order]:,} other dates have this order" if orders[order] else "without evidence for this order"
+        f"because of other dates: {orders[order]:,} with this order"
+        if orders[order]
+        else "without evidence for this order"
     )

@@ -10,6 +10,7 @@ import numpy as np
 from reidsim.audit.identifier_names import words_of
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS
+from reidsim.wording import counted
 
 # Single words (without trailing digits) and pairs of words that name a survey weight.
 _WORD = re.compile(
@@ -125,7 +126,8 @@ def weight_column(
             found.append(profile.name)
         elif usable_weights(values) is not None:
             warnings.append(
-                f"column {profile.name!r} looks like sampling weights, but {profile.missing:,} weights are missing"
+                f"column {profile.name!r} looks like sampling weights, but weights are missing in "
+                f"{counted(profile.missing, 'row')}"
             )
         else:
             warnings.append(

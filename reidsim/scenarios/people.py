@@ -181,5 +181,5 @@ def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
         columns = key_columns(release.get(key) if isinstance(release, Mapping) else None)
         shared = next((column for column in columns if column in keep), None)
         if shared is not None:
-            expected = "columns that are no keys, because a key links all rows of a person"
+            expected = f"columns that are no keys, because a key links all rows of a {key}"
             raise InputError(f"the column is a key of {key}s", source="--keep", found=shared, expected=expected)

@@ -193,7 +193,7 @@ def test_prospects_without_distortion_are_expected_payoffs(name):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: ErringAdversary(AlwaysAttacks(GAIN, COST), 1.0), r"cannot err; found 'AlwaysAttacks'"),
+        (lambda: ErringAdversary(AlwaysAttacks(GAIN, COST), 1.0), "cannot make errors; found 'AlwaysAttacks'"),
         (lambda: ErringAdversary(OneShotAdversary(GAIN, COST), -1.0), "precision out of range; found -1.0"),
         (lambda: ProspectTheory(gain_weighting=0.2), "gain_weighting: exponent out of range; found 0.2"),
         (lambda: ProspectTheory(loss_weighting=1.1), "loss_weighting: exponent out of range; found 1.1"),
@@ -208,7 +208,7 @@ def test_impossible_errors_are_refused(make, problem):
 def test_prospects_of_a_sequential_attack_are_refused():
     player = PLAYERS["lattice-fmdp"]
     erring = ErringAdversary(player.adversary, prospect=ProspectTheory())
-    with pytest.raises(InputError, match="prospects are weighed of one attempt"):
+    with pytest.raises(InputError, match="prospect theory needs an attack of a single attempt"):
         erring.respond(player.linker.link(0))
 
 

@@ -137,7 +137,7 @@ ANCESTRY = Ancestry(np.array([0.003, 0.003]))
         ((), "stages out of order"),
         ((Identify(("age",)), InferByLinkage("zip", "voters", ("age",))), "stages out of order"),
         ((Identify(("age",)), Identify(("age",))), "stages out of order"),
-        ((InferByLinkage("zip", "voters", ("age",)),) * 2 + (Identify(("zip",)),), "inferred by two stages"),
+        ((InferByLinkage("zip", "voters", ("age",)),) * 2 + (Identify(("zip",)),), "two stages infer the same"),
     ],
 )
 def test_unusable_chains_are_named(stages, message):
@@ -148,10 +148,10 @@ def test_unusable_chains_are_named(stages, message):
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        ((Identify(("age", "surname")),), "stage 1: attribute neither released nor inferred.*'surname'"),
+        ((Identify(("age", "surname")),), "stage 1: attribute is neither released nor inferred.*'surname'"),
         (
             (InferByLinkage("zip", "voters", ("surname",)), InferSurname(("l0", "l1"), ANCESTRY), Identify(("zip",))),
-            "stage 1: attribute neither released nor inferred.*'surname'",
+            "stage 1: attribute is neither released nor inferred.*'surname'",
         ),
         ((InferByLinkage("zip", "voter", ("age",)), Identify(("zip",))), "unknown resource.*did you mean 'voters'"),
         ((InferByLinkage("income", "voters", ("age",)), Identify(("age",))), "voters: income: column missing"),
@@ -172,7 +172,7 @@ def test_chains_that_do_not_fit_the_world_are_named(stages, message):
         (lambda: two_stage_attack(("a",), [0.1], confidence_threshold=1.2), "confidence_threshold.*1.2"),
         (lambda: two_stage_attack(("a",), [0.1], cost=np.inf), "cost of the adversary out of range"),
         (lambda: two_stage_attack(("a", "a"), [0.1, 0.1]), "attribute named twice"),
-        (lambda: InferByLinkage("zip", "voters", ("zip",)), "links on what it infers"),
+        (lambda: InferByLinkage("zip", "voters", ("zip",)), "links on the attribute that it infers"),
     ],
 )
 def test_bad_input_is_named(make, message):

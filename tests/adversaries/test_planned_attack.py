@@ -134,7 +134,7 @@ def with_group_as_start(group):
 @pytest.mark.parametrize(
     ("attack", "gain", "problem"),
     [
-        (with_group_as_start, GAIN, "start of the process depends on the group size"),
+        (with_group_as_start, GAIN, "attack: the start state depends on the group size"),
         (lambda group: None, GAIN, "the attack is not a process"),
         (lambda group: 1 / 0, GAIN, "ZeroDivisionError"),
         (asking, float("nan"), "gain: value out of range"),

@@ -159,8 +159,8 @@ def test_a_budget_holds_against_several_types(town):
             {"publisher.policies": ["multi-dimensional"]},
             "the policy is not supported in rounds of agents; found 'multi-",
         ),
-        ({**ONE, "economics.columns": {"loss": "worth"}}, "adversaries.x.gain: agents have one gain for all records"),
-        ({**ONE, "economics.columns": {"cost": "worth"}}, "adversaries.x.cost: agents have one cost for all records"),
+        ({**ONE, "economics.columns": {"loss": "worth"}}, "adversaries.x.gain: rounds of agents need the same gain"),
+        ({**ONE, "economics.columns": {"cost": "worth"}}, "adversaries.x.cost: rounds of agents need the same cost"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(changes, message, town):

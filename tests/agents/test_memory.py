@@ -113,7 +113,7 @@ def test_forms_that_do_not_tell_cannot_be_remembered(town, setting_of_small):
     schedule[1, 0] = False
     model = ReidentificationModel(replace(setting, schedule=schedule), "basic")
     model.step()
-    with pytest.raises(InputError, match="alike records"):
+    with pytest.raises(InputError, match="equal records have different earlier releases"):
         model.step()
 
 

@@ -54,13 +54,13 @@ def families_file(tmp_path_factory):
         ({"adversaries.x.weight": 1.5}, r"adversaries.x.weight: value not allowed; found 1.5"),
         ({"adversaries.x.holds": ["list"]}, "adversaries.x.holds: no such resource; found 'list'"),
         ({**LIST, "adversaries.x.holds": ["lsit"]}, "did you mean 'list'"),
-        ({**LIST, "adversaries.x.holds": []}, "a planner without the resource that it needs"),
+        ({**LIST, "adversaries.x.holds": []}, "holds: the adversary has no resource to attack with"),
         ({**LIST, "adversaries.x": {**HOLDER, "buys": ["list"]}}, "resource both held and bought"),
         (
             {**LIST, "adversaries.x": {**HOLDER, "knowledge": "twitter"}},
-            "knowledge: not of an adversary who looks people",
+            "knowledge: not supported for an adversary with lists",
         ),
-        ({"adversaries.x": {"planner": "fmdp", "accuracy": 0.5}}, "accuracy is of planners who attempt"),
+        ({"adversaries.x": {"planner": "fmdp", "accuracy": 0.5}}, "adversaries.x.accuracy: accuracy is not supported"),
         ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"adversaries.x.planner": "greedy"}, "value not allowed; found 'greedy'"),
         ({"adversaries.x.accuracy": 0.0}, "adversaries.x.accuracy"),
@@ -71,10 +71,7 @@ def families_file(tmp_path_factory):
             {"adversaries": {"x": {"weight": 0.5}, "y": {"weight": 0.5}}, "agents.learning.prior": {"x": 1.0}},
             "adversary without a prior; found 'y'",
         ),
-        (
-            {"agents.learning.prior_absent": {"x": 1.0}},
-            "learning.prior_absent: rounds without an adversary tell",
-        ),
+        ({"agents.learning.prior_absent": {"x": 1.0}}, "learning.prior_absent: prior_absent has no effect"),
         (
             {"agents.together": "all", "adversaries.x.weight": 0.5, "agents.learning.prior_absent": {"y": 1.0}},
             "learning.prior_absent.y: no such adversary",
@@ -95,13 +92,13 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"adversaries.broker.holds": []}, "'registry', in which it looks people up"),
-        ({"adversaries.broker": {"accuracy": 0.5, "planner": "fmdp"}}, "accuracy is of planners who attempt a record"),
+        ({"adversaries.broker.holds": []}, "the adversary lacks the resource of its attack"),
+        ({"adversaries.broker": {"accuracy": 0.5, "planner": "fmdp"}}, "accuracy: accuracy is not supported"),
         ({"adversaries.kin-seeker.knowledge": "voters"}, "adversaries.kin-seeker.resource: key missing"),
         ({"resources.genealogy.coverage": 0.5}, "the key needs a list drawn from the people"),
         ({"resources.gossip.price": 1}, "resources.gossip.attributes: key missing"),
         ({"adversaries.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
-        ({"subjects.policies": ["greedy-masking"]}, "not against several adversaries"),
+        ({"subjects.policies": ["greedy-masking"]}, "not supported against several adversaries"),
     ],
 )
 def test_what_a_masking_scenario_refuses(changes, message, families_file):
@@ -118,7 +115,7 @@ def test_budgets_below_the_cheapest_attack_are_warned_of(town_file):
     assert result.summary["share_attacked"].eq(0).all()
     two = {"x": {"weight": 0.5, "budget": 0.5}, "y": {"weight": 0.5}}
     warnings = reidsim.run(town_file, overrides={"adversaries": two}).warnings
-    assert warnings[0].startswith("an adversary can attack nobody")
+    assert warnings[0].startswith("an adversary cannot attack, because the budget is below")
 
 
 # Results of scenarios.

@@ -91,7 +91,7 @@ def test_other_names_say_nothing(name):
 def test_numbers_of_their_own_are_refused_and_one_duplicate_hides_nothing():
     savings = [*range(1_000, 1_000 + N - 1), 1_000]
     why = why_identifying("savings", column(savings))
-    assert why == "398 of 400 people have a number of their own, among 399 different ones"
+    assert why == "398 of 400 people have a number that no other person has, among 399 distinct values"
     assert why_identifying("expend", column(RNG.random(N))).startswith("400 of 400 people have a number")
     # Every value occurs in two rows: no person is unique, and each value leaves two candidates.
     assert why_identifying("x", column([f"v{i // 2}" for i in range(N)])).startswith("0 of 400 people have a value")

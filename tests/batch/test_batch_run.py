@@ -93,7 +93,7 @@ def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
     assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before}
     assert len(before) == sum(path.is_file() for path in Path("out").rglob("*"))
     Path("out/runs.parquet").write_bytes(b"PAR1" + bytes(100))
-    with pytest.raises(InputError, match=r"out/runs\.parquet: the file the file changed since the batch ended"):
+    with pytest.raises(InputError, match=r"out/runs\.parquet: the file changed since the batch ended"):
         reidsim.run_batch(town, overrides=changes, folder="out", resume=True)
 
 
@@ -107,7 +107,7 @@ def test_an_unfinished_batch_is_resumed_only_by_the_same_command_and_damaged_lin
             reidsim.run_batch(town, overrides=SWEEP, folder="out")
     with pytest.raises(InputError, match="folder is not empty"):
         reidsim.run_batch(town, overrides=SWEEP, folder="out")
-    with pytest.raises(InputError, match="a batch of another scenario"):
+    with pytest.raises(InputError, match="out: the folder holds a batch with another scenario"):
         reidsim.run_batch(town, overrides=DRAWN, folder="out", resume=True)
     with pytest.raises(InputError, match="out: the folder holds a batch with another seed; found 7; expected 8"):
         reidsim.run_batch(town, overrides=SWEEP, seed=8, folder="out", resume=True)
@@ -199,7 +199,7 @@ def test_one_run_repeated_alone(town):
         assert repeated.verdict == "All values equal the values in the folder."
     changed = stored.assign(utility=stored["utility"] / 2)
     changed.to_parquet("out/runs.parquet")
-    with pytest.raises(InputError, match=r"out/runs\.parquet: the file the file changed since the batch ended"):
+    with pytest.raises(InputError, match=r"out/runs\.parquet: the file changed since the batch ended"):
         rerun_one(Path("out"), row["run"])
     # Simulate another version: the manifest records the version numbers.
     manifest = json.loads(Path("out/manifest.json").read_text())
@@ -252,7 +252,7 @@ def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
         whole = path.read_bytes()
         for place in (4, len(whole) // 3):
             path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-            with pytest.raises(InputError, match=rf"{table}\.parquet: the file the file changed since the batch ended"):
+            with pytest.raises(InputError, match=rf"{table}\.parquet: the file changed since the batch ended"):
                 reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
         path.unlink()
         with pytest.raises(InputError, match=rf"{table}\.parquet: file missing from a complete batch"):
@@ -264,13 +264,16 @@ def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
     ("changes", "message"),
     [
         ({"sweep.values": {"economics.los": [1]}}, r"town.toml: point 0: economics.los: unknown key.*mean 'loss'"),
-        ({"sweep.values": {"economics.loss": []}}, "sweep.values.economics.loss: empty range"),
+        ({"sweep.values": {"economics.loss": []}}, "sweep.values.economics.loss: the list of values is empty"),
         ({"sweep.values": {"economics.loss": {"from": 0, "to": 3, "points": 2, "scale": "log"}}}, "numbers above 0"),
         ({"sweep.values": {"economics.loss": [5, -5]}}, r"point 1: economics.loss: value not allowed; found -5"),
         ({"sweep.values": {"economics.loss": [5, 5]}}, "value given twice"),
         ({"sweep.values": {"seed": [5]}}, "cannot change within a batch.*replications"),
-        ({"sweep.values": {"economics": [{}], "economics.loss": [5]}}, "one key holds the other"),
-        ({"sweep": {"values": {"a.b": [1], "c.d": [1, 2]}, "together": [["a.b", "c.d"]]}}, "as many values each"),
+        ({"sweep.values": {"economics": [{}], "economics.loss": [5]}}, "one key contains the other"),
+        (
+            {"sweep": {"values": {"a.b": [1], "c.d": [1, 2]}, "together": [["a.b", "c.d"]]}},
+            "different numbers of values",
+        ),
         (
             {"uncertainty.parameters": {"economics.loss": {"distribution": "nomal"}}},
             "uncertainty.parameters.economics.loss.distribution: value not allowed.*did you mean 'normal'",
@@ -280,7 +283,7 @@ def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
                 "sweep.values": {"economics.loss": [1]},
                 "uncertainty.parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 2}},
             },
-            "key also swept",
+            "key both swept and uncertain",
         ),
         (
             {

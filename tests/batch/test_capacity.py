@@ -80,7 +80,7 @@ def test_processes_are_limited_by_cores_and_memory(monkeypatch, cores, free, def
     monkeypatch.setattr(capacity, "_resident", lambda: 0)
     assert capacity.default_workers() == default
     capacity.require_carried(refused - 1)
-    with pytest.raises(InputError, match=rf"workers: too many processes; found {refused}; expected {refused - 1} or"):
+    with pytest.raises(InputError, match=rf"too many processes; found {refused}; expected at most {refused - 1}"):
         capacity.require_carried(refused)
 
 

@@ -123,7 +123,7 @@ def test_a_file_that_only_the_last_point_needs_may_not_change(work, game):
         with pytest.raises(InputError, match=rf"^out: data files changed since the batch began: {name};"):
             reidsim.run_batch(scenario, folder="out", resume=True)
         Path(name).unlink()
-        with pytest.raises(InputError, match=rf"^out: data files changed since .*\b{name} \(gone\)"):
+        with pytest.raises(InputError, match=rf"^out: data files changed since .*\b{name} \(missing\)"):
             reidsim.run_batch(scenario, folder="out", rerun_failed=True)
         Path(name).write_bytes(kept)
     assert contents("out") == before

@@ -195,10 +195,10 @@ def test_a_scheduler_that_is_not_there_is_reported_within_seconds(address):
         ("dask", {"scheduler": "tcp://a:1", "workers": 2}, "number of processes"),
         ("processes", {"scheduler": "tcp://a:1"}, "a scheduler needs executor dask"),
         ("dask", {"timeout": 1}, "this executor does not support a time limit"),
-        ("auto", {"timeout": 0}, "not a time"),
+        ("auto", {"timeout": 0}, "time limit out of range; found 0"),
         ("auto", {"workers": 0}, "number of processes out of range"),
-        ("processes", {"workers": 99_999_999_999_999_999_999}, "too many processes.*or fewer: this computer has"),
-        ("dask", {"workers": 100_000}, "too many processes.*or fewer: this computer has"),
+        ("processes", {"workers": 99_999_999_999_999_999_999}, "too many processes.*at most"),
+        ("dask", {"workers": 100_000}, "too many processes.*at most"),
     ],
 )
 def test_options_that_do_not_fit(name, options, message):

@@ -31,5 +31,5 @@ def test_defaults_of_several_adversaries_are_checked_for_each():
     several = {name: {"weight": 0.5} for name in ("one", "other")}
     sweep = {"adversary.risk": ["prosecutor", "journalist", "sample"]}
     loaded = Scenario.load(TOWN, {"adversaries": several, "sweep.values": sweep})
-    with pytest.raises(InputError, match=r"point 2: release: sample risk needs to know .*adversary\.risk = 'sample'"):
+    with pytest.raises(InputError, match=r"point 2: release: sample risk needs weights .*adversary\.risk = 'sample'"):
         check_points(loaded, design_of(loaded))

@@ -87,7 +87,7 @@ def test_correlations_that_cannot_be():
     parameters = {name: {"distribution": "uniform", "low": 0, "high": 1} for name in ("a.a", "b.b", "c.c")}
     pairs = (("a.a", "b.b", 0.9), ("b.b", "c.c", 0.9), ("a.a", "c.c", -0.9))
     correlations = tuple({"keys": (one, other), "rank": rank} for one, other, rank in pairs)
-    with pytest.raises(InputError, match="no parameters can have these correlations"):
+    with pytest.raises(InputError, match="correlations are inconsistent"):
         draw_points(uncertainty(parameters, correlations=correlations), 1)
-    with pytest.raises(InputError, match="too few points"):
+    with pytest.raises(InputError, match="too few samples"):
         draw_points(uncertainty(parameters, samples=3, correlations=correlations[:1]), 1)

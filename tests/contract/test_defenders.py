@@ -249,7 +249,7 @@ def test_partial_knowledge_in_a_masking_game_is_replied_to_exactly():
         ),
         (
             lambda: FixedForms("rule", 12).choose(GAMES["lattice-always"]),
-            "no such release; found 12; expected below 12",
+            "no such release; found 12",
         ),
         (lambda: FixedForms("rule", -2).choose(GAMES["lattice-always"]), "no such release; found -2"),
         (
@@ -271,7 +271,7 @@ def test_partial_knowledge_in_a_masking_game_is_replied_to_exactly():
         (lambda: KAnonymity().choose(masking_world()), "k-anonymity: k-anonymity needs generalization hierarchies"),
         (
             lambda: MultiDimensional().choose(masking_world()),
-            "multi-dimensional: regions are split by levels of hierarchies; expected a lattice",
+            "multi-dimensional: multi-dimensional recoding needs generalization hierarchies",
         ),
         (
             lambda: BestReply(minimum=np.zeros(10, dtype=np.int64)).choose(masking_world()),

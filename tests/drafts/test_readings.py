@@ -129,8 +129,8 @@ def test_dates_in_mixed_ways_are_one_calendar_value_and_doubts_are_counted():
     assert reading.label("unknown") == "unknown"
     assert reading.certain
     assert reading.notes == (
-        "3 of 23 dates, such as '10/7/70', could have day and month in either order; read as month-day, as 4 others "
-        "must be",
+        "3 of 23 dates, such as '10/7/70', could have day and month in either order; read as month-day, because of "
+        "other dates: 4 with this order",
         "3 of 23 dates are read as spreadsheet dates (days since 1899-12-30)",
         f"11 of 23 dates have years of two digits, read as {century} to {century + 99}",
     )
@@ -139,10 +139,10 @@ def test_dates_in_mixed_ways_are_one_calendar_value_and_doubts_are_counted():
 @pytest.mark.parametrize(
     ("values", "order", "certain", "evidence"),
     [
-        (["1/2/1970", "13/2/1970"], "day-month", True, "as 1 others must be"),
-        (["1/2/1970", "2/13/1970"], "month-day", True, "as 1 others must be"),
+        (["1/2/1970", "13/2/1970"], "day-month", True, "other dates: 1 with this order"),
+        (["1/2/1970", "2/13/1970"], "month-day", True, "other dates: 1 with this order"),
         (["1/2/1970", "2/1/1970"], "day-month", False, "without evidence for this order"),
-        (["1/2/1970", "2/13/1970", "13/2/1970", "14/2/1970"], "day-month", False, "though 1 must be month-day"),
+        (["1/2/1970", "2/13/1970", "13/2/1970", "14/2/1970"], "day-month", False, "1 with order month-day"),
         (["01.02.1970", "1970-02-01", "3/3/1970"], "day-month", True, ""),
     ],
 )

@@ -292,7 +292,7 @@ def test_an_epidemic_needs_people_and_areas(scenario):
         ({"publisher.fixed": {}}, r"publisher\.fixed: levels of policy 'fixed' are missing"),
         ({"publisher.fixed": {"age": 3}}, r"publisher\.fixed\.age: no such level; found 3; expected at most 2"),
         ({"publisher.fixed": {"zip": 1}}, r"publisher\.fixed: no such attribute; found 'zip'"),
-        ({"publisher.policies": ["pk", "pk"]}, r"publisher\.policies: listed twice; found 'pk'"),
+        ({"publisher.policies": ["pk", "pk"]}, r"publisher\.policies: policy given twice; found 'pk'"),
         ({"publisher.policies": ["bsic"]}, r"policies.*value not allowed; found 'bsic'.*'basic'"),
         ({"adversary.knowledge": "worst-case"}, r"adversary\.knowledge: not supported for cases"),
         ({"adversary.risk": "sample"}, r"adversary\.risk: cases have no weights"),
@@ -327,7 +327,7 @@ def test_what_cannot_be_released_is_told_in_a_line(scenario, changes, said):
         (",20,F,North,0", r"row 11, column 'day': value missing; expected the period of the case"),
         (
             "10,20,F,North,4",
-            r"row 11, column 'worth': cases of one period differ in .*; found 4.0; expected 0, as in",
+            r"row 11, column 'worth': cases of the same period have different benefits .*; found 4.0; expected 0",
         ),
         ("10,20,F,North,-1", r"row 11, column 'worth': not a number of 0 or more; found '-1'"),
     ],

@@ -121,7 +121,7 @@ def test_policies_without_lowest_levels_are_left_out(town):
         "policy opt-in is left out: the policy does not support a minimum level of a column",
         "column town keeps 2 groups when it is dropped: the highest level of its hierarchy",
     )
-    with pytest.raises(InputError, match=r"publisher\.policies: no policy that knows a lowest level"):
+    with pytest.raises(InputError, match=r"publisher\.policies: no policy supports a minimum level"):
         attributes_loaded(town(publisher__policies=["opt-in", "lattice-search"]))
 
 

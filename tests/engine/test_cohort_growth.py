@@ -197,7 +197,7 @@ def test_knowledge_about_newcomers_depends_on_their_true_values(folder):
 @pytest.mark.parametrize(
     ("records", "changes", "message"),
     [
-        ("30s 30 32 40 60", {}, r"cohort\.toml: threshold\.newcomers, column 'age': .*include each other.*30s"),
+        ("30s 30 32 40 60", {}, r"cohort\.toml: threshold\.newcomers, column 'age': .* overlap.*30s"),
         (
             "30 30 32 40 60",
             {"threshold.sizes": [61]},
@@ -206,7 +206,7 @@ def test_knowledge_about_newcomers_depends_on_their_true_values(folder):
         ("30 30 32 40 60", {"threshold.like_members": ["sex"]}, r"threshold\.like_members"),
         ("30 30 32 40 60", {"threshold.like_members": ["age"]}, r"threshold\.sizes: more newcomers.*like_members"),
         ("30", {"threshold.newcomers": "members", "threshold.like_members": ["age"]}, r"threshold\.like_members"),
-        ("30", {"release": {"sizes": [5, 6]}}, r"threshold\.sizes: cohorts are simulated from one release"),
+        ("30", {"release": {"sizes": [5, 6]}}, r"threshold\.sizes: cohorts need a single release"),
     ],
 )
 def test_growth_that_cannot_be_simulated_is_refused(folder, records, changes, message):

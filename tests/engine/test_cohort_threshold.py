@@ -138,7 +138,7 @@ def test_the_figures_show_groups_and_sizes(result):
     ("changes", "message"),
     [
         ({"threshold.groups": ["sexx"]}, r"threshold\.groups: .*sexx.*"),
-        ({"release.weight": "age"}, r"threshold\.sizes: cohorts are simulated"),
+        ({"release.weight": "age"}, r"threshold\.sizes: cohorts need a single release"),
         ({"threshold.percentile": 0}, r"threshold\.percentile"),
     ],
 )

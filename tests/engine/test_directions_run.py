@@ -367,15 +367,15 @@ def test_weights_of_people_that_cannot_be_used_are_refused(tmp_path, table, chan
             {"figures.strategies": {"age": "30", "sex": "F", "village": "Dale"}},
             "figures.strategies", 'expected adversary.direction = "record"',
         ),
-        ({"adversary.knowledge": "club.toml"}, "adversary.direction", "without knowledge"),
-        ({"adversary.stages": "attack.toml"}, "adversary.direction", "without stages"),
+        ({"adversary.knowledge": "club.toml"}, "adversary.direction", "with knowledge"),
+        ({"adversary.stages": "attack.toml"}, "adversary.direction", "with stages"),
         (
             {"adversary.planner": "fmdp", "adversary.sequential.belief": "unknown"},
-            "adversary.direction", 'without sequential.belief = "unknown"',
+            "adversary.direction", 'with sequential.belief = "unknown"',
         ),
         (
             {"adversary.planner": "fmdp", "adversary.sequential.registry": "people.toml"},
-            "adversary.direction", "without sequential.registry",
+            "adversary.direction", "with sequential.registry",
         ),
         ({"adversary.direction": "row"}, "adversary.direction", "record"),
     ],
@@ -411,7 +411,7 @@ def test_a_kind_that_does_not_look_persons_up_refuses_to():
 
 def test_too_many_amounts_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("reidsim.games.directions.harm.MOST_HELD", 9)
-    with pytest.raises(InputError, match=r"too many different amounts.*found 10.*at most 9"):
+    with pytest.raises(InputError, match=r"too many combinations of payoff parameters.*found 10.*at most 9"):
         reidsim.run(write(tmp_path, "record"), overrides=LOOKED_UP)
 
 

@@ -148,7 +148,7 @@ def test_no_solution_is_an_answer(folder):
     assert result.analysis.optima["node"].tolist() == [""]
     assert result.analysis.classes.empty
     (warning,) = result.warnings
-    assert warning == "basic: no release with at most 0% of the records is profitable; nothing is released"
+    assert warning == "basic: no release with at most 0% suppressed records is profitable; nothing is released"
 
 
 def test_the_anytime_search_stops_at_its_budget_and_lists_the_nodes_it_visited(folder):
@@ -180,7 +180,7 @@ def test_nodes_are_listed_by_default_in_lattices_of_modest_size(folder, monkeypa
     monkeypatch.setattr(outcomes, "_MOST_NODES_LISTED", 15)
     large = run(folder, **policies, figures={}).analysis
     assert "top_nodes" not in large.tables()
-    assert "nodes that pay most are not listed: there are 16" in large.left_out[0]
+    assert "best nodes are not listed: there are 16" in large.left_out[0]
     assert large.left_out == run(folder, **policies, figures={}).warnings
     assert len(run(folder, **policies, figures={"nodes": {}}).analysis.top_nodes) == 10
 
@@ -225,7 +225,7 @@ def test_check_reports_the_size_of_the_game(folder, monkeypatch):
     assert text.startswith("40 records in ")
     assert "16 strategies, a population of 90" in text
     monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
-    assert 'publisher.search = "anytime" has a budget' in check_once(Scenario.load(folder / "ward.toml"))
+    assert 'set publisher.search = "anytime"' in check_once(Scenario.load(folder / "ward.toml"))
 
 
 @pytest.mark.deep

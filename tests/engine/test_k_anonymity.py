@@ -117,7 +117,7 @@ def test_cross_play_and_sweeps_have_every_k(people):
         ([], r"publisher\.k: value not allowed; found .*; expected a whole number"),
         ([2, 0], r"publisher\.k: value not allowed; found .*; expected a whole number"),
         (True, r"publisher\.k: value not allowed; found .*; expected a whole number"),
-        ([3, 3], r"publisher\.policies: listed twice; found 'k-anonymity-3'"),
+        ([3, 3], r"publisher\.policies: policy given twice; found 'k-anonymity-3'"),
     ],
 )
 def test_values_that_are_no_k_are_refused(people, k, says):

@@ -372,10 +372,10 @@ STAGES = [
     ("changes", "problem"),
     [
         ({"subjects.policies": ["k-anonymity"], "subjects.k": 13}, "subjects.k: too few records for k-anonymity"),
-        ({"subjects.generalize": {"age": {"widths": [5, 7], "kept": [0.5, 0.2]}}}, "intervals that do not fit"),
+        ({"subjects.generalize": {"age": {"widths": [5, 7], "kept": [0.5, 0.2]}}}, "intervals do not fit"),
         (
             {"adversary.stages": STAGES, "subjects.attributes": ["age", "DYS19"], "subjects.solver": "greedy"},
-            "subjects.solver: not against an attack with the stages infer-surname, infer-by-l",
+            "subjects.solver: not supported against an attack with the stages infer-surname",
         ),
     ],
 )

@@ -228,7 +228,7 @@ def test_losses_of_one_person_that_differ_are_an_error():
     [
         ({"policies": ["multi-dimensional"]}, "'multi-dimensional' needs one record per person, which release.person"),
         ({"policies": ["local-recoding"]}, "'local-recoding' needs group sizes .* which release.person"),
-        ({"agents": {"rounds": 2}}, "the risk of households is defined for one game"),
+        ({"agents": {"rounds": 2}}, "household risk is not supported in rounds"),
         ({"key": "age"}, "the key of persons is a quasi-identifier"),
     ],
 )

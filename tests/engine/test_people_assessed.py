@@ -202,5 +202,5 @@ def test_keys_of_samples_are_refused(tmp_path):
     path = written(tmp_path, random_hospital(2))
     text = path.read_text().replace('path = "records.csv"', "sizes = [3]")
     path.write_text(text)
-    with pytest.raises(InputError, match="person is that of a file"):
+    with pytest.raises(InputError, match=r"release\.person: person needs a file"):
         Scenario.load(path)

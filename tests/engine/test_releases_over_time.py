@@ -131,16 +131,16 @@ def test_a_sweep_and_types_of_adversary(clinic):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"releases.enters": "diagnosis"}, "column 'diagnosis': no wave; found '.*'; expected a number, or dates"),
-        ({"releases.enters": "until"}, r"row \d+, column 'until': no wave; found ''"),
-        ({"releases.enters": "age"}, "releases.enters: a quasi-identifier"),
-        ({"publisher.sensitive": "sex"}, "publisher.sensitive: column of attributes.sex"),
+        ({"releases.enters": "diagnosis"}, "column 'diagnosis': not a wave; found '.*'"),
+        ({"releases.enters": "until"}, r"row \d+, column 'until': not a wave; found ''"),
+        ({"releases.enters": "age"}, "releases.enters: .* is a quasi-identifier"),
+        ({"publisher.sensitive": "sex"}, "publisher.sensitive: .* the column of attributes.sex"),
         (
             {"publisher.sensitive": ["diagnosis", "home"]},
             "publisher.sensitive: policy 'm-invariance' needs exactly one sensitive column",
         ),
-        ({"releases.m": 6}, "no m-invariant release 1: too many of its new records"),
-        ({"agents.rounds": 3}, "agents.rounds: the waves of the releases say it"),
+        ({"releases.m": 6}, "release 1 cannot be m-invariant: too many new records"),
+        ({"agents.rounds": 3}, "agents.rounds: the key is determined by the releases"),
         ({"release.household": "home"}, "without sections agents and releases"),
     ],
 )

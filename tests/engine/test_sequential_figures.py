@@ -183,6 +183,6 @@ def test_beliefs_are_about_a_registry(folder):
 
 
 def test_figures_of_the_planner_need_it(folder):
-    with pytest.raises(InputError, match="sequential attack") as caught:
+    with pytest.raises(InputError, match="sequential adversary") as caught:
         Scenario.load(folder / "attacked.toml", {"adversary.planner": "one-shot"})
     assert "fmdp" in str(caught.value)

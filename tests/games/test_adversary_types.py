@@ -139,13 +139,13 @@ def test_the_average_type_has_the_mean_gain_and_cost_of_the_heaviest_type_s_plan
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda a, b: ([], "one-of"), "no adversary type; expected at least one row type with a positive weight"),
+        (lambda a, b: ([], "one-of"), "no adversary type; expected at least one type"),
         (lambda a, b: ([replace(a, weight=0.0)], "all"), "no adversary type"),
         (
             lambda a, b: ([a, b], "some"),
             "unknown combination of adversary types; found 'some'; expected one of one-of, all, worst",
         ),
-        (lambda a, b: ([a, replace(b, name="a")], "one-of"), "adversary adversary type given twice; found 'a'"),
+        (lambda a, b: ([a, replace(b, name="a")], "one-of"), "adversary type given twice; found 'a'"),
         (
             lambda a, b: ([a, replace(b, weight=0.4)], "one-of"),
             "weights of the adversary types do not sum to 1; found 0.9",

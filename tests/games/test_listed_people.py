@@ -258,7 +258,7 @@ def test_stages_before_leave_out_rows_that_lack_a_value(listed):
     staged = MaskingGame(game.space, attack, game.world)
     masked = int(game.space.number(np.array([0, 1, *[1] * (len(game.space.shape) - 2)])))
     if not both:
-        with pytest.raises(InputError, match="nobody has all values"):
+        with pytest.raises(InputError, match="no person has a value in every attribute"):
             staged.record_game.linker.link(masked)
         return
     linkage = staged.record_game.linker.link(masked)

@@ -318,9 +318,9 @@ def test_a_surname_inferred_with_no_confidence_at_all_is_not_believed():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda g: fixed_choice(g, "masking", np.random.default_rng(0)), "the the policy needs a search"),
+        (lambda g: fixed_choice(g, "masking", np.random.default_rng(0)), "the policy needs a search"),
         (lambda g: solve_policy(g, "opt-in", np.random.default_rng(0), opt_in_rate=2), "opt_in_rate"),
-        (lambda g: anytime(g, most_evaluated=0), "budget"),
+        (lambda g: anytime(g, most_evaluated=0), "maximum number of strategies too small"),
         (lambda g: MaskingGame(g.space, g.attack, g.world, -1.0), "benefit of the publisher is negative"),
         (lambda g: MaskingGame(g.space, g.attack, g.world, 100.0, np.zeros(3)), "loss of the publisher"),
         (lambda g: MaskingGame(MaskingSpace(("age",), np.ones(1), 10), g.attack, g.world), "neither released"),

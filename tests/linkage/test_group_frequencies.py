@@ -27,13 +27,13 @@ def test_groups_are_counted_by_size(sizes):
 @pytest.mark.parametrize(
     ("sizes", "frequencies", "message"),
     [
-        ([], [], "no groups; expected at least one row record"),
+        ([], [], "no group sizes"),
         ([1, 2], [3], "sizes and frequencies have different shapes; found 'shapes (2,) and (1,)'"),
-        ([2, 1], [1, 1], "sizes: group group sizes are not ascending"),
-        ([1, 1], [1, 1], "sizes: group group sizes are not ascending"),
+        ([2, 1], [1, 1], "sizes: group sizes are not ascending"),
+        ([1, 1], [1, 1], "sizes: group sizes are not ascending"),
         ([0, 1], [1, 1], "sizes: count below 1; found 0"),
         ([1, 2], [1, 0], "frequencies: count below 1; found 0"),
-        ([1.5], [1], "sizes: values are values are not whole numbers; found 'float64'"),
+        ([1.5], [1], "sizes: values are not whole numbers; found 'float64'"),
     ],
 )
 def test_frequencies_that_are_none_are_rejected(sizes, frequencies, message):
@@ -42,7 +42,7 @@ def test_frequencies_that_are_none_are_rejected(sizes, frequencies, message):
     assert str(error.value).startswith(message)
 
 
-@pytest.mark.parametrize(("sizes", "message"), [([3, -1], "negative group size; found -1"), ([0, 0], "no groups")])
+@pytest.mark.parametrize(("sizes", "message"), [([3, -1], "negative group size; found -1"), ([0, 0], "no group sizes")])
 def test_group_sizes_that_are_none_are_rejected(sizes, message):
     with pytest.raises(InputError, match=message):
         GroupFrequencies.from_group_sizes(sizes)

@@ -143,7 +143,7 @@ def test_when_every_record_is_unique_the_lower_limit_allows_for_pairs_not_seen()
     ("sizes", "people", "options", "message"),
     [
         ({1: 5}, 4, {}, "population_size: the population is smaller than the sample"),
-        ({1: 1}, 4, {}, "one record does not suffice"),
+        ({1: 1}, 4, {}, "too few records for an estimate"),
         ({1: 5}, 9, {"level": 0.0}, "level: confidence level out of range"),
         ({1: 5}, 9, {"replicates": 0}, "replicates: too few bootstrap samples; found 0"),
     ],

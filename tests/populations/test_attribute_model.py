@@ -157,7 +157,7 @@ def test_counts_are_drawn_with_the_shares(town: Path) -> None:
 
 def test_fixed_shares_within_every_group(town: Path) -> None:
     town.write_text(TOWN.replace("[groupings.age]", "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]"))
-    with pytest.raises(InputError, match="attribute 'home': fixed_shares: fixed shares leave"):
+    with pytest.raises(InputError, match="attribute 'home': fixed_shares: fixed shares do not fit"):
         # All old people own their home, so none could rent.
         population_of(town)
     town.write_text(

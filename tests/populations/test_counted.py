@@ -103,7 +103,7 @@ def test_parquet_is_read_like_text(town, tmp_path):
         ('missing = "drop"', "age,sex,n\n?,F,1\n30,,1\n", "all rows are left out"),
         ('missing = "draw"', "age,sex,n\n?,F,1\n30,,1\n", "no row is complete"),
         ('missing = "draw"', "age,sex,n\n30,M,1\n?,F,1\n", "row 2: nobody in population 'people' matches"),
-        ('missing = "draw"', "age,sex,n\n?,F,1.5\n30,F,1\n", "fractions of people"),
+        ('missing = "draw"', "age,sex,n\n?,F,1.5\n30,F,1\n", "missing values cannot be drawn with fractional counts"),
         ('missing = "category"', "age,sex,n\n30,missing,1\n31,,1\n", "'missing' is already a value of the attribute"),
         ('missing = "ignore"', PEOPLE, "'error', 'drop', 'category' or 'draw'"),
     ],

@@ -141,7 +141,7 @@ def test_ranges_of_whole_numbers_cover_what_falls_in_them(cuts: list[int]) -> No
     [
         ({"a": ["Ohio"], "b": ["Utah"]}, "groups of 'state': value in no group; found 'Tennessee'"),
         ({"a": ["Ohio", "Utah"], "b": ["Utah", "Tennessee"]}, "value in two groups; found 'Utah'"),
-        ({"a": ["Ohoi"], "b": ["otherwise"]}, r"group 'a' of 'state': no value of 'state'.*did you mean 'Ohio'"),
+        ({"a": ["Ohoi"], "b": ["otherwise"]}, r"group 'a' of 'state': not a value of 'state'.*did you mean 'Ohio'"),
         ({"a": ["otherwise"], "b": ["otherwise"]}, "'otherwise' in two groups"),
         ({"a": ["9..3"], "b": ["otherwise"]}, "group 'a' of 'state': the range ends before it begins; found '9..3'"),
     ],

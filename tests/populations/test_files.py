@@ -66,10 +66,10 @@ def test_nothing_is_overwritten_and_nothing_left_half_written(tmp_path, monkeypa
 def test_files_of_others_are_told_apart(tmp_path):
     path = tmp_path / "other.parquet"
     pq.write_table(pa.table({"a": ["x"]}), path)
-    with pytest.raises(InputError, match=r"the file was not written by reidsim populate .*kind \"counts\""):
+    with pytest.raises(InputError, match=r'the file was not written by reidsim populate .*kind = "counts"'):
         read_population_file(path)
     (tmp_path / "text.parquet").write_text("a,b", encoding="utf-8")
-    with pytest.raises(InputError, match="not a Parquet file"):
+    with pytest.raises(InputError, match="cannot be read as a Parquet file"):
         read_population_file(tmp_path / "text.parquet")
     with pytest.raises(InputError, match="no such file"):
         read_population_file(tmp_path / "none.parquet")

@@ -56,7 +56,7 @@ def test_a_start_without_a_place_for_people_is_an_error() -> None:
     start = np.array([[1.0, 1.0], [0.0, 0.0]])
     domain = Domain((Attribute("sex", ("F", "M")), Attribute("age", ("young", "old"))))
     margins = [Margin("by sex", (0,), np.array([3.0, 2.0])), Margin("by age", (1,), np.array([4.0, 1.0]))]
-    with pytest.raises(InputError, match=r"margin 'by sex', sex = M: people where the table.*found 2\.0"):
+    with pytest.raises(InputError, match=r"margin 'by sex', sex = M: the starting table or another margin.*found 2\.0"):
         fit(start, margins, domain=domain)
     with pytest.raises(InputError, match="margin 'by sex', axis 0 = 1"):
         fit(start, margins)
@@ -173,11 +173,11 @@ def test_start_from_a_population_or_from_nothing(area: Path) -> None:
             "row 2, column 'sex': value outside the categories of 'sex'; found 'X'",
         ),
         ("sexes.csv", "sex,people\nF,0\nM,0\n", "margin 'by sex': the margin has no number above 0"),
-        ("sample.csv", "sex,age,n\nF,young,8\nM,young,5\nM,old,0\n", "age = old: people where"),
+        ("sample.csv", "sex,age,n\nF,young,8\nM,young,5\nM,old,0\n", "age = old: the starting table or another margin"),
         (
             "sample.csv",
             "sex,age,n\nF,young,8\nF,old,0\nM,old,5\n",
-            r"no table found with all margins; found '.* off by",
+            "margin 'by sex': no table found with all margins",
         ),
     ],
 )

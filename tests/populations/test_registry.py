@@ -70,7 +70,7 @@ def test_size_that_cannot_be_drawn(size: int) -> None:
 
 
 def test_expected_counts_cannot_be_drawn_from() -> None:
-    with pytest.raises(InputError, match=r"town: a registry cannot be drawn from expected counts; expected counts of"):
+    with pytest.raises(InputError, match="town: a registry cannot be drawn from expected counts"):
         draw_registry(people([4.0, 5.0]), 3, np.random.default_rng(0))
 
 

@@ -73,7 +73,7 @@ def test_coverage_by_group_and_who_can_be_listed(folder):
         (["size = 101"], "size: size out of range; found 101; expected 1 to 100"),
         (["size = 1", 'attributes = ["zip"]'], "no such attribute; found 'zip'"),
         (["size = 1", 'among = { sex = ["X"] }'], "among.sex: not a value of 'sex'; found 'X'"),
-        (["[coverage]", 'by = "sex"', "shares = { F = 0.5 }"], "share missing; expected one for 'M'"),
+        (["[coverage]", 'by = "sex"', "shares = { F = 0.5 }"], "share missing; expected a share for 'M'"),
         (["coverage = 0.0"], "the list is empty"),
     ],
 )

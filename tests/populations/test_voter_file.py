@@ -193,9 +193,9 @@ def test_broken_line(path: Path, columns: list[str], change: str, n_fields: int,
     lines[5] = lines[5].replace(b"\t", change.encode() + b"\t" * (n_fields > 0), 1)
     path.write_bytes(b"\n".join(lines))
     error = failure(path, block_size=block_size)
-    assert (error.problem, error.source, error.where) == ("broken line", str(path), "line 6")
+    assert (error.problem, error.source, error.where) == ("line with the wrong number of fields", str(path), "line 6")
     assert error.found == f"{len(columns) + n_fields} fields"
-    assert str(error.expected).startswith(f"{len(columns)}, as in the header")
+    assert str(error.expected).startswith(f"{len(columns)} fields")
 
 
 @pytest.mark.parametrize("column", ["status_cd", "zip_code"])

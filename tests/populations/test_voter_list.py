@@ -140,8 +140,8 @@ def test_coverage_by_group(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("old,M,0.75\n", "", "coverage.csv: years = old, gender = M: no row for a group of adults"),
-        ("old,M,0.75", "old,M,1.75", "coverage.csv: row 4, column 'listed': not a share; found '1.75'"),
+        ("old,M,0.75\n", "", "coverage.csv: years = old, gender = M: row missing for a group of adults"),
+        ("old,M,0.75", "old,M,1.75", "coverage.csv: row 4, column 'listed': share out of range; found '1.75'"),
         ("old,M,0.75", "old,M,-1", "row 4, column 'listed': not a number of 0 or more"),
         ("old,M,0.75", "old,F,0.75", "row 4: group given twice; found 'years = old, gender = F'"),
         ("age,sex", "aeg,sex", "column 'age': column missing"),
@@ -157,9 +157,9 @@ def test_coverage_that_cannot_be_used(folder: Path, old: str, new: str, message:
     ("old", "new", "message"),
     [
         ('"Tennessee"', '"Tenessee"', "state: no such state; found 'Tenessee'.*did you mean 'Tennessee'"),
-        ('"Tennessee"', '"North Dakota"', "state: the list carries no attribute.*found 'North Dakota'"),
+        ('"Tennessee"', '"North Dakota"', "state: the voter list has no attribute of the population"),
         ('age = "years"', 'age = "origin"', "attribute 'origin': not a whole number.*found 'Hispanic'"),
-        ('age = "years"\n', "", "attributes: registration needs an age for each person"),
+        ('age = "years"\n', "", "attributes: the age is missing or given twice"),
         ('age = "years"', 'year_of_birth = "years"', "reference_year: key missing"),
     ],
 )  # fmt: skip

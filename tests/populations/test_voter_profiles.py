@@ -130,11 +130,11 @@ def test_figures_of_ones_own(recipe: Path) -> None:
     [
         (', calibrated = "a table"', "", "attributes.sex.overall: the origin of the figure is missing"),
         (', assumed = "a coin"', "", r"attributes.income.by_age\[0\]: the origin of the figure is missing"),
-        ('assumed = "a coin"', 'assumed = "a coin", source = "b"', "comes from; found 'source, assumed'"),
+        ('assumed = "a coin"', 'assumed = "a coin", source = "b"', "missing or given twice; found 'source, assumed'"),
         ('"30..64"', '"29..64"', r"use.by_age: age in two groups; found '\.\.29 and 29\.\.64'"),
         ('"65.."', '"old"', r"use.by_age\[2\].ages: not a range of ages; found 'old'"),
         ('"30..64"', '"64..30"', r"use.by_age\[1\]: the range ends before it begins; found '64..30'"),
-        ('by_age = [{ ages = "18..", probability = 0.5, assumed = "a coin" }]', "", "attributes.income: no figure"),
+        ('by_age = [{ ages = "18..", probability = 0.5, assumed = "a coin" }]', "", "income: figure missing"),
     ],
 )  # fmt: skip
 def test_recipes_that_cannot_be_used(recipe: Path, old: str, new: str, message: str) -> None:

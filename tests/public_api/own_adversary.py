@@ -1,6 +1,5 @@
 """Define an adversary who pays a fine for naming the wrong person."""
 
-import numpy as np
 import pandas as pd
 
 import reidsim
@@ -13,7 +12,7 @@ class Fined:
     def respond(self, linkage, rows=None):
         success, believed = 1 / linkage.group_sizes, 1 / linkage.believed_group_sizes
         attacks = self.worth(believed) > 0
-        return reidsim.Response(attacks, success, believed, np.where(attacks, self.worth(success), 0), attacks * 1.0)
+        return reidsim.Response(attacks, success, believed, attacks * self.worth(success), attacks * 1.0)
 
     def worth(self, success):
         return self.gain * success - self.cost - self.fine * (1 - success)
@@ -22,5 +21,5 @@ class Fined:
 patients = pd.DataFrame({"age": [20, 21, 21, 30, 31, 31, 45], "sex": list("FFMMFFM")})
 rules = {"age": reidsim.intervals(5, 15), "sex": "suppress"}
 economics = {"benefit": 100, "loss": 300, "gain": 60, "cost": 5}
-game = reidsim.Scenario.from_frames(patients, hierarchies=rules, adversary=Fined, economics=economics)
-print(game.run(), game.sweep(cost=[1, 5, 20]).summary["publisher_payoff"], game.cross_play().matrix("regret"))
+scenario = reidsim.Scenario.from_frames(patients, hierarchies=rules, adversary=Fined, economics=economics)
+print(scenario.run(), scenario.sweep(cost=[1, 5, 20]).summary, scenario.cross_play().matrix("regret"))

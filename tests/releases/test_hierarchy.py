@@ -95,8 +95,7 @@ def test_a_hierarchy_survives_being_written_as_rows(drawn, data):
         ([["a", "*"], ["b", "*"], ["a", "*"]], r"row 3: value has two rows; found 'a'"),
         (
             [["a", "*"], ["d", "*"]],
-            r"hierarchy of 'letter': value missing from its hierarchy; found 'b'; "
-            r"expected a row for each of the 4 values; 2 have none",
+            r"hierarchy of 'letter': value missing from its hierarchy; found 'b'; .*; 2 have no row",
         ),
     ],
 )
@@ -125,9 +124,9 @@ def test_a_file_as_arx_writes_it_is_read(tmp_path):
 @pytest.mark.parametrize("other", [",", "\t", "|"])
 def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
     path = written(tmp_path, f"Masters{other}Higher\nBachelors{other}Higher\nHS-grad{other}School\n")
-    with pytest.raises(InputError, match="row 1: the file has a single column") as caught:
+    with pytest.raises(InputError, match="row 1: the file has one column, and ") as caught:
         read_hierarchy_rows(path)
-    assert f"is its delimiter {other!r}?" in str(caught.value)
+    assert f"set the delimiter to {other!r}" in str(caught.value)
 
 
 def arx_hierarchies(adult_folder):

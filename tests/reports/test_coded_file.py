@@ -175,5 +175,5 @@ def test_files_that_cannot_be_used_are_named(write, content, options, message):
 def test_a_broken_parquet_file_is_named(tmp_path):
     path = tmp_path / "broken.parquet"
     path.write_bytes(b"PAR1 and nothing more")
-    with pytest.raises(InputError, match=r"broken\.parquet: not a Parquet file that can be read"):
+    with pytest.raises(InputError, match=r"broken\.parquet: cannot be read as a Parquet file"):
         read_coded_file(path)

@@ -119,7 +119,7 @@ def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
         "the records represent 53 people; estimated group sizes in the population: smallest 1.0, median over records "
         "20.0" in text
     )
-    assert "take Independence: the model with independent attributes has a bias of z = " in text
+    assert "recommended: Independence; the model with independent attributes has a bias of z = " in text
     assert description.warnings == ()
     assert printed(description).count("Ben.-Franconi") == 2
 
@@ -127,8 +127,8 @@ def test_weights_say_how_many_people_the_records_stand_for(tmp_path):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("wt", "sampling weights are no counts of records; found 'wt' (--weight wt takes them)"),
-        ("grossed", "not a whole number of 0 or more; found '12.5' (sampling weights are no counts: --weight takes"),
+        ("wt", "sampling weights are not counts of records; found 'wt' (use --weight wt)"),
+        ("grossed", "not a whole number of 0 or more; found '12.5' (for sampling weights, use --weight)"),
     ],
 )
 def test_weights_are_no_counts(tmp_path, name, said):
@@ -142,7 +142,7 @@ def test_weights_are_no_counts(tmp_path, name, said):
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        (SURVEY, {"weight": "wt", "population_size": 100}, "neither --count, --population-size nor --person besides"),
+        (SURVEY, {"weight": "wt", "population_size": 100}, "--weight: sampling weights exclude other numbers"),
         (
             SURVEY,
             {"weight": "wt", "columns": ["age", "wt"]},

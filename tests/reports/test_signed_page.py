@@ -173,10 +173,10 @@ def test_a_wide_file_has_its_quasi_identifiers_on_the_first_page_and_others_in_a
 @pytest.mark.parametrize(
     ("seed", "limit"), [(1, ["--accept-risk"]), (1, ["--max-risk", "0.6"]), (3, ["--max-risk", "0.6"])]
 )
-def test_exposes_nobody_stands_only_where_the_read_back_agrees(tmp_path, seed, limit):
+def test_exposes_no_record_stands_only_where_the_read_back_agrees(tmp_path, seed, limit):
     """With seed 1, true risk exceeds the promise: above limit 1, below limit 2.
 
-    "Exposes nobody" appears only if the audit of the written file agrees.
+    "Exposes no record" appears only if the audit of the written file agrees.
     """
     folder = study(tmp_path / "study", "record", rows=40, seed=seed)
     options = ["--policy", "no-attack", *limit]
@@ -185,7 +185,7 @@ def test_exposes_nobody_stands_only_where_the_read_back_agrees(tmp_path, seed, l
     agrees = not sidecar["risk"]["above_limit"] and not sidecar["audit"]["people_more_exposed_than_promised"]
     text = plain(report_text(folder / "results", break_even=False))
     assert agrees is (seed == 3)
-    assert ("exposes nobody" in text) is agrees
+    assert ("exposes no record" in text) is agrees
     assert ("No release is recommended" in text) is sidecar["risk"]["above_limit"]
 
 
@@ -227,7 +227,7 @@ def test_break_even_is_that_of_runs_at_each_loss(tmp_path, gain):
             assert again["publisher_payoff"][policy] == pytest.approx(again["publisher_payoff"].max(), rel=1e-9)
 
 
-def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_moves(tmp_path):
+def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_changes(tmp_path):
     """Above the loss at which the run's releases tie, `basic` adapts and is best."""
     folder = study(tmp_path, "record", rows=80)
     runs = pd.read_parquet(folder / "results" / "runs.parquet").set_index("policy")
@@ -241,7 +241,7 @@ def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_
     best = next(row[-1] for row in rows if row[0] == "basic")
     low, high = (float(number.replace(",", "")) for number in re.findall(r"[\d,.]+", best))
     assert low < crossing < 1.2 * crossing < high
-    assert "gain moves with the loss" in decision(page)
+    assert "gain changes with the loss" in decision(page)
     text = (folder / "patients.toml").read_text().replace("cost = 5", "cost = 5\ngain = 40")
     (folder / "patients.toml").write_text(text)
     reidsim.run(folder / "patients.toml").save(folder / "again")

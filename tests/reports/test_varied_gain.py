@@ -55,10 +55,10 @@ def test_the_report_says_the_gain_of_every_point(batch_of):
     result, text = batch_of(sweep__values={"economics.loss": [60, 300, 900]})
     assert "Success gains 300" not in text
     assert "Success gains an amount equal to the loss at each point (300 in the scenario itself)" in text
-    assert "`economics.gain` is not stated: at each point it equals `economics.loss`." in text
+    assert "`economics.gain` is not set: at each point the gain equals `economics.loss`." in text
     rows = re.findall(r"^\| (\d+) \| (\d+) \| `", text, re.MULTILINE)
     assert rows == [("60", "60"), ("300", "300"), ("900", "900")]
-    assert "economics.gain is not set: the gain equals economics.loss of each point" in printed(
+    assert "economics.gain is not set: the gain equals economics.loss at each point" in printed(
         batch_tables(result, "six")
     )
     figures = dict(figures_of(result))
@@ -77,4 +77,4 @@ def test_the_report_says_the_gain_of_every_point(batch_of):
 def test_a_gain_that_is_stated_or_varied_is_told_as_it_is(batch_of, given):
     result, text = batch_of(**given)
     assert "Success gains 300" in text
-    assert "is not stated" not in text + printed(batch_tables(result, "six"))
+    assert "is not set" not in text + printed(batch_tables(result, "six"))

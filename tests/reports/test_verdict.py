@@ -122,14 +122,17 @@ def test_an_assessment_says_what_sources_tell_beside_everything_known():
          "overall_risk": [0.8, 0.1, 0.4, 0.9]}
     )  # fmt: skip
     told = (
-        "If the adversary knows everything about everybody, in a release of 10 records, a person is re-identified with "
-        "probability 0.8000 on average. With the knowledge of voters it is 0.4000, 50.0% less. With the knowledge of "
-        "gossip it is 0.1000, 87.5% less."
+        "If the adversary knows every attribute of each person, in a release of 10 records, a person is re-identified "
+        "with probability 0.8000 on average. With the knowledge of voters the probability is 0.4000, 50.0% less. "
+        "With the knowledge of gossip the probability is 0.1000, 87.5% less."
     )
     assert assessment_verdict(runs) == told
     alone = "In a release of 10 records, a person is re-identified with the following probability on average."
-    others = "With the knowledge of voters it is 0.4000. With the knowledge of gossip it is 0.1000."
-    assert assessment_verdict(runs[1:]) == f"{alone} {others}"
+    others = [
+        f"With the knowledge of {name} the probability is {risk}."
+        for name, risk in (("voters", "0.4000"), ("gossip", "0.1000"))
+    ]
+    assert assessment_verdict(runs[1:]) == " ".join([alone, *others])
 
 
 def test_an_assessment_says_whether_the_accepted_risk_is_met_in_the_largest_cohort():
@@ -144,7 +147,8 @@ def test_an_assessment_says_whether_the_accepted_risk_is_met_in_the_largest_coho
     cohorts = cohorts.assign(threshold=0.09, percentile=0.95, simulated=cohorts["records"] == 99)
     told = assessment_verdict(runs, cohorts=cohorts)
     assert told.endswith(
-        "The accepted risk is 0.09. For 95% of 20 people the risk is at most 0.0800 with voters, below it, but above "
-        "it for M (0.1000); at most 0.2000 with gossip, above it, as for every group. From 10 to 99 people, other "
-        "sizes simulated, it is accepted from 20 people on with voters; at no size with gossip."
+        "The accepted risk is 0.09. For 95% of 20 people the risk is at most 0.0800 with voters, below the accepted "
+        "risk, but above the accepted risk for M (0.1000); at most 0.2000 with gossip, above the accepted risk, as for "
+        "every group. From 10 to 99 people (other sizes are simulated), the risk is "
+        "accepted from 20 people on with voters; at no size with gossip."
     )

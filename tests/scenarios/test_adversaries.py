@@ -287,13 +287,13 @@ def two(**broker):
         ({"adversaries": two(plan=1)}, r"adversaries.broker.plan: unknown key"),
         (
             {"adversaries": two(knowledge="tennessee-voters", stages="attack.toml")},
-            r"adversaries.broker.stages: both a knowledge recipe and a multi-stage attack",
+            r"adversaries.broker.stages: a knowledge recipe and a multi-stage attack exclude each other",
         ),
-        ({"adversaries": {"types": {"weight": 1}}}, r"adversaries.types: name of a column of cross-play"),
-        ({"adversaries": {"always": {"weight": 1}}}, r"adversaries.always: name of a column of cross-play"),
+        ({"adversaries": {"types": {"weight": 1}}}, r"adversaries.types: adversary name reserved"),
+        ({"adversaries": {"always": {"weight": 1}}}, r"adversaries.always: adversary name reserved"),
         (
             {"adversaries": {"a": {"weight": 1, "budget": 5}}},
-            r"adversaries.a.budget: it is of rounds of agents",
+            r"adversaries.a.budget: the key needs rounds of agents",
         ),
         (
             {"adversaries": {"a": {"weight": 1, "holds": [], "knowledge": "tennessee-voters"}}, "agents": {}},
@@ -309,7 +309,7 @@ def two(**broker):
         ),
         (
             {"adversaries": two(planner="fmdp"), "figures": {"sequential": {}}},
-            r"figures.sequential: the figures show one sequential attack",
+            r"figures.sequential: the figures need a single sequential adversary",
         ),
         (
             {"adversaries": two(risk="prosecutor"), **BY_TABLE},

@@ -173,18 +173,18 @@ def test_files_that_cannot_be_used(folder, file, text, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"attributes": {}}, r"attributes: the file has no quasi-identifiers; found \{\}"),
+        ({"attributes": {}}, r"attributes: no quasi-identifiers; found \{\}"),
         ({"publisher__policies": []}, r"publisher.policies: the list is empty; found \[\]; expected at least one"),
         ({"economics__loss": -1}, "economics.loss: value not allowed; found -1.*; expected greater than or equal"),
         ({"economics__columns": {"loss": "price"}}, "column 'price': column missing"),
         ({"economics__columns": {"loss": "sex"}}, "row 1, column 'sex': not a number of 0 or more; found 'F'"),
-        (JOURNALIST, "population: section missing; expected a population, since journalist risk counts its people"),
+        (JOURNALIST, "population: section missing; expected a population, for journalist risk"),
         ({"beliefs__risk": "journalist"}, "population: section missing"),
-        ({"attributes__sex__draw": True}, "population: section missing; expected a population, since attribute 'sex'"),
+        ({"attributes__sex__draw": True}, "population: section missing; .* to draw attribute 'sex'"),
         ({"attributes__sex__top_code": 3}, "population: top codes are redrawn from a population"),
         ({"attributes__age__minimum_level": 3}, "attributes.age.minimum_level: no such level; found 3"),
         ({"publisher__suppression_limit": 1.2}, "publisher.suppression_limit: value not allowed; found 1.2"),
-        ({"publisher__policies": ["basic", "basic"]}, r"publisher.policies: listed twice; found 'basic'"),
+        ({"publisher__policies": ["basic", "basic"]}, r"publisher.policies: policy given twice; found 'basic'"),
         ({"publisher__policies": ["safe-harbor"]}, "safe_harbor: policy .* needs the attributes"),
         ({"publisher__policies": ["sh-friendly"]}, "safe_harbor: policy .* needs the attributes"),
         ({"publisher__policies": ["fulldomain"]}, "publisher.policies.* value not allowed; found 'fulldomain'"),
@@ -192,13 +192,13 @@ def test_files_that_cannot_be_used(folder, file, text, message):
         ({"publisher__nodes": 100}, "a budget needs the anytime search"),
         (
             ANYTIME | {"publisher__policies": ["basic", "record-level"]},
-            "publisher.policies: the anytime search cannot stop it; found 'record-level'; .*search = \"exact\"",
+            "policies: the search of the whole lattice has no budget; found 'record-level'; .*search = \"exact\"",
         ),
         (
             ANYTIME | {"publisher__policies": ["multi-dimensional"]},
-            "publisher.policies: the anytime search cannot stop it; found 'multi-dimensional'",
+            "publisher.policies: the search of the whole lattice has no budget; found 'multi-dimensional'",
         ),
-        ({"population": {"counts": "sample"}}, "population: no people; expected a recipe, or the path of a file"),
+        ({"population": {"counts": "sample"}}, "population: the population is missing"),
         ({"safe_harbor": {"age": "year"}}, "safe_harbor.age: no such attribute; found 'year'"),
         ({"game": "full"}, "game: value not allowed; found 'full'; expected one of"),
     ],
@@ -346,13 +346,13 @@ def test_rows_of_a_hierarchy_are_numbered_as_in_the_file(folder):
 def test_another_delimiter_than_the_declared_one_is_named(folder):
     other = ","
     (folder / "age.csv").write_text(AGES.replace(";", other))
-    with pytest.raises(InputError, match=r"row 1: the file has a single column, and .* occurs in every row") as refused:
+    with pytest.raises(InputError, match=r"row 1: the file has one column, and .* occurs in every row") as refused:
         study_of(folder)
-    assert f"is its delimiter {other!r}?" in str(refused.value)
+    assert f"set the delimiter to {other!r}" in str(refused.value)
     (folder / "age.csv").write_text(AGES)
     (folder / "records.csv").write_text(RECORDS.replace(";", other))
     with pytest.raises(
-        InputError, match=r"header: the file has a single column; found .*is release.delimiter"
+        InputError, match=r"header: the file has a single column; found .*set release.delimiter = ','"
     ) as refused:
         study_of(folder)
     assert "\n" not in str(refused.value)

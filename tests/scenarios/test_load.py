@@ -374,7 +374,7 @@ def test_entries_of_lists_are_replaced_by_number(entry):
     assert Scenario.load("wan2021").scenario.adversary.stages[0].method == "tmrca"
     with pytest.raises(InputError) as error:
         Scenario.load("wan2021", {f"adversary.stages.{entry}.stage": "identify"})
-    problem = f"no such list entry; found '{entry}'; expected 0 to 1"
+    problem = f"no such list entry; found '{entry}'; expected a position from 0 to 1"
     assert str(error.value) == f"--set: adversary.stages: {problem}"
 
 

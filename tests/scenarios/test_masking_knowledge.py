@@ -175,8 +175,8 @@ def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"subjects.solver": "greedy"}, "subjects.solver: not against partial knowledge; found 'greedy'; expected"),
-        ({"subjects.solver": "anytime"}, "subjects.solver: not against partial knowledge"),
+        ({"subjects.solver": "greedy"}, "subjects.solver: not supported against partial knowledge; found 'greedy'"),
+        ({"subjects.solver": "anytime"}, "subjects.solver: not supported against partial knowledge"),
         ({"figures.search_path": 0}, "figures.search_path: greedy search needs a two-stage attack"),
         ({"adversary.knowledge": "gossip"}, "adversary.knowledge: no bundled knowledge recipe of this name"),
         (
@@ -204,7 +204,7 @@ def test_a_value_of_the_subjects_file_is_named_by_row_and_column(folder):
     (folder / "posters.csv").write_text(POSTERS.replace("Dale", "Ohio").replace("Hill", "Utah", 1))
     message = refused(folder)
     assert "posters.csv: row 3, column 'town': no such state; found 'Hill'" in message
-    assert f"asked by source 'voter lists' of {folder / 'hearsay.toml'}" in message
+    assert f"needed by source 'voter lists' of {folder / 'hearsay.toml'}" in message
     without_a_last = RECIPE.replace('[[sources.profile]]\npresence = 0.6\ngroups = [{ attributes = ["town"] }]\n', "")
     assert without_a_last != RECIPE
     (folder / "hearsay.toml").write_text(without_a_last)

@@ -176,7 +176,7 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
     [
         ({"resources.kin.holds": "others"}, "members of a list are drawn"),
         ({"resources.kin.file": "x.csv"}, "a drawn list has no file"),
-        ({"resources.kin.count": "n"}, "a list has one row per person"),
+        ({"resources.kin.count": "n"}, "a list has a row for each person"),
         ({"resources.registry.coverage": 0.5}, "the key needs a list drawn from the people"),
         ({"resources.registry.errors": {"age": 0.5}}, "the key needs a list drawn from the people"),
         ({"resources.voters.attributes": ["age", "DYS19"]}, "voter lists do not contain the attribute; found 'DYS19'"),
@@ -193,7 +193,7 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
         ({"adversaries.kin-seeker.holds": ["registry", "kin"]}, "the adversary may not have the resource"),
         (
             {"adversary.stages": STAGES, "adversaries": {"y": {"weight": 1.0}}},
-            "adversaries.y: the adversary may not have the resource; found 'kin'; expected 'y' among",
+            "adversaries.y: the adversary may not have the resource; found 'kin'; expected 'y' in resources.kin.buyers",
         ),
         ({"resources.voters.kind": "phone-book"}, "resources.voters.kind: value not allowed"),
     ],
@@ -205,7 +205,7 @@ def test_what_is_refused(town, changes, message):
 
 def test_knowledge_about_people_of_a_list_without_all_values_is_refused(town):
     changes = {"adversary": {"knowledge": "voters-age-state", "resource": "voters"}, **NO_AGENTS}
-    with pytest.raises(InputError, match="values missing where people are looked up"):
+    with pytest.raises(InputError, match="voters: age: value missing in an attribute that the adversary knows"):
         reidsim.run(town, overrides=changes)
 
 

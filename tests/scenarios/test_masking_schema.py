@@ -79,13 +79,13 @@ def test_what_a_scenario_leaves_out_has_a_default():
         ({"targets": {}}, "targets: the people of the table are missing or given twice; expected either size or file"),
         ({"targets__file": "x.csv"}, "targets: the people of the table are missing or given twice"),
         ({"targets__size": 0}, r"targets\.size: value not allowed; found 0"),
-        ({"population": None}, "population: section missing; expected people to draw 'targets' from"),
+        ({"population": None}, "population: section missing; expected a population, from which 'targets' is drawn"),
         (
             {"resources__registry": {"file": "r.csv", "attributes": ["age"]}},
             r"some tables are drawn and others are files; found \['targets'\]",
         ),
         ({"resources": {}}, "resources: value not allowed"),
-        ({"resources__targets": {"size": 2, "attributes": ["age"]}}, r"resources\.targets: name of the targets' own"),
+        ({"resources__targets": {"size": 2, "attributes": ["age"]}}, r"resources\.targets: resource name reserved"),
         ({"resources__registry__count": "n"}, r"resources\.registry\.count: the key needs a file"),
         ({"resources__registry__attributes": ["age", "age"]}, "attributes: attribute given twice; found 'age'"),
         ({"resources__registry__missing_alleles": 1.1}, r"missing_alleles: value not allowed; found 1\.1"),
@@ -96,7 +96,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
         ({"adversary__stages": []}, r"adversary: the attack is missing; expected either stages or knowledge"),
         (
             {"adversary__knowledge": "twitter"},
-            r"adversary: the attack is given twice.*\(in an override, adversary\.stages=\[\]",
+            r"adversary: the attack is given twice.* set adversary\.stages=\[\]",
         ),
         ({"adversary__resource": "registry"}, r"adversary\.resource: each stage names its own resource"),
         (
@@ -107,7 +107,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
         ({"subjects__minority_support": float("-inf")}, r"subjects\.minority_support: .*found -inf"),
         (
             {"adversary": {"knowledge": "twitter"}},
-            r"adversary\.resource: key missing; expected the one in which people",
+            r"adversary\.resource: key missing; expected the resource in which",
         ),
         (
             {"adversary": {"knowledge": "twitter", "resource": "registri"}},
@@ -122,7 +122,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
                 "adversary": {"knowledge": "twitter", "resource": "registry"},
                 "resources__registry__missing_alleles": 0.1,
             },
-            r"resources\.registry\.missing_alleles: alleles lost; found 0\.1; expected 0\.0",
+            r"resources\.registry\.missing_alleles: the resource of the attack has missing alleles; found 0\.1",
         ),
         (
             {"adversary__stages": [{"stage": "guess"}]},
@@ -135,7 +135,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
         ),
         ({"subjects__policies": ["masking", "masking"]}, "policies: policy given twice; found 'masking'"),
         ({"subjects__policies": ["maskin"]}, r"subjects\.policies\[0\]: value not allowed; .*did you mean 'masking'"),
-        ({"subjects__always_shared": ["state"]}, r"always_shared: .* do not come first .*; found \['state'\]"),
+        ({"subjects__always_shared": ["state"]}, r"always_shared: .* are not first .*; found \['state'\]"),
         (
             {"subjects__always_shared": ["age"], "subjects__policies": ["k-anonymity"]},
             "always_shared: policy k-anonymity can suppress every attribute",

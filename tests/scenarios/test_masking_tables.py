@@ -270,7 +270,7 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
             {"set_": {"figures.search_path": 2}},
             r"own\.toml: figures\.search_path: no such record; found 2; .* 0 to 1",
         ),
-        ({"set_": {"subjects.weights": {"age": 1}}}, r"subjects\.weights: weights do not fit .* found 'state'"),
+        ({"set_": {"subjects.weights": {"age": 1}}}, r"subjects\.weights: weights do not match .* found 'state'"),
         ({"set_": {"subjects.weights": "entropy", "resources.registry.attributes": ["age", "surname"]}}, "'state'"),
         (
             {"set_": {"subjects.generalize": {"state": {"widths": [2], "kept": [0.5]}}}},
@@ -280,7 +280,7 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
             {"set_": {"subjects.generalize": {"state": {"groups": [[["TN", "SC"]]], "kept": [0.5]}}}},
             r"subjects\.generalize\.state\.groups: not a value of the attribute; found 'SC'",
         ),
-        ({"set_": {"subjects.attributes": ["age", "A", "B"]}}, "stage 2: attribute neither released .* found 'state'"),
+        ({"set_": {"subjects.attributes": ["age", "A", "B"]}}, "stage 2: attribute is neither .* found 'state'"),
         ({"set_": {"subjects.attributes": ["age", "state"]}}, r"the stage has no loci"),
     ],
     ids=str,

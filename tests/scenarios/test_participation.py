@@ -86,10 +86,10 @@ def test_what_needs_an_adversary_is_refused(family):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"population.couples": 5000.0}, r"population: several populations; found 'couples, path'"),
-        ({"population": {}}, r"population: nobody is there"),
-        ({"population.types": 5}, r"types: belongs to another kind of population; expected couples, not path"),
-        ({"matching": {"found_within": 6}}, r"relatives who are found but identify nobody"),
+        ({"population.couples": 5000.0}, r"population: the population is given twice; found 'couples, path'"),
+        ({"population": {}}, r"population: the population is missing"),
+        ({"population.types": 5}, r"types: the key belongs to another kind of population"),
+        ({"matching": {"found_within": 6}}, r"found_within is greater than traced_within; found 6"),
         ({"subjects.policies": ["nobody", "nobody"]}, r"policies: policy given twice"),
         ({"subjects.policies": ["basic"]}, r"subjects\.policies"),
         ({"population.path": "nowhere.csv"}, r"nowhere\.csv"),

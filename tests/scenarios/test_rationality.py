@@ -26,7 +26,7 @@ LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
         ({"rationality": "prospect", "prospect": {"gain_weighting": 0.1}}, "prospect.gain_weighting.*found 0.1"),
         ({"rationality": "wild"}, "adversary.rationality: .*found 'wild'"),
         ({"rationality": "prospect", "planner": "always"}, "the expected payoff.*planner 'always'"),
-        ({"rationality": "prospect", "planner": "fmdp"}, "adversary.rationality: .*needs one attempt.*planner 'fmdp'"),
+        ({"rationality": "prospect", "planner": "fmdp"}, "rationality: .*needs a single attempt.*planner 'fmdp'"),
     ],
 )
 @pytest.mark.parametrize("world", ["records", "subjects"])
@@ -49,7 +49,7 @@ def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
     with pytest.raises(InputError, match=r"adversaries.clerk.precision: a precision needs logit noise; found 2"):
         Scenario.load(path, types)
     inherited = {"adversary.rationality": "prospect", "agents": {}, "adversaries": {"clerk": {"planner": "fmdp"}}}
-    with pytest.raises(InputError, match=r"adversary.rationality: .*needs one attempt.*planner 'fmdp'"):
+    with pytest.raises(InputError, match=r"adversary.rationality: .*needs a single attempt.*planner 'fmdp'"):
         reidsim.run(path, overrides=inherited)
 
 
@@ -149,14 +149,14 @@ def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_pa
     found = reidsim.run(path, overrides=own, allow_code=True).summary[MEASURES]
     plain = reidsim.run(path, overrides=LOGIT).summary[MEASURES]
     pd.testing.assert_frame_equal(found, plain, rtol=0, atol=1e-9)
-    with pytest.raises(InputError, match=r"adversary.rationality: an adversary of your own errs by what an attack is"):
+    with pytest.raises(InputError, match=r"adversary.rationality: .* cannot make errors; found 'logit'"):
         reidsim.run(path, overrides={**own, "adversary.planner": "own:Mute"}, allow_code=True)
 
 
 @pytest.mark.parametrize(
     ("scenario", "changes", "problem"),
     [
-        ("xia2015", LOGIT, "figures.sequential: the figures show one sequential attack without errors"),
+        ("xia2015", LOGIT, "figures.sequential: the figures need a single sequential adversary without errors"),
         ("prasser2017", LOGIT, "publisher.policies: policy .* needs group sizes .* adversary.rationality"),
     ],
 )

@@ -218,10 +218,10 @@ def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
 
 
 WRONG = {
-    'weight = "age"': "attributes.age: the sampling weight is not a quasi-identifier; found 'age'",
+    'weight = "age"': "attributes.age: the column of sampling weights is a quasi-identifier; found 'age'",
     'weight = "wt"': "column 'wt': column missing",
-    "": "release: sample risk needs to know how the records were sampled",
-    'weight = "w"\nsampling_fraction = 0.1': "release.sampling_fraction: both weights and one fraction",
+    "": "release: sample risk needs weights or a sampling fraction",
+    'weight = "w"\nsampling_fraction = 0.1': "release.sampling_fraction: weights and a sampling fraction exclude",
     "sampling_fraction = 0": "release.sampling_fraction",
     "sampling_fraction = 1.5": "release.sampling_fraction",
     'weight = "w"\nestimator = "guess"': "release.estimator",
@@ -256,8 +256,8 @@ def test_a_weight_that_is_none_is_named_by_its_row(tmp_path, value, said):
 @pytest.mark.parametrize(
     ("adversary", "said"),
     [
-        ('risk = "sample"\nplanner = "fmdp"\nsequential = { belief = "unknown" }', "need a population that is counted"),
-        ('risk = "sample"\nplanner = "fmdp"\nsequential = { registry = "x" }', "not attacked under sample risk"),
+        ('risk = "sample"\nplanner = "fmdp"\nsequential = { belief = "unknown" }', "needs a counted population"),
+        ('risk = "sample"\nplanner = "fmdp"\nsequential = { registry = "x" }', "a registry is not supported"),
     ],
 )
 def test_what_needs_people_to_be_counted_is_refused(tmp_path, adversary, said):
@@ -270,7 +270,7 @@ def test_a_table_too_large_for_the_model_is_refused_with_a_way_out(tmp_path, mon
     with pytest.raises(InputError) as error:
         build_study(Scenario.load(written(tmp_path, survey(), 'weight = "w"')))
     assert "release.estimator: too many cells for a log-linear model; found 18" in str(error.value)
-    assert '"benedetti-franconi" needs no table' in str(error.value)
+    assert 'or "benedetti-franconi"' in str(error.value)
     assert build_study(Scenario.load(written(tmp_path, survey()))).sampled is not None
 
 
@@ -354,7 +354,7 @@ def test_weights_say_how_many_people_there_are_to_other_methods(tmp_path):
             'method = "pitman"',
             "the column of sampling weights is also an attribute",
         ),
-        ('weight = "w"', 'method = "pitman"\npopulation_size = 400', "both weights and a number"),
+        ('weight = "w"', 'method = "pitman"\npopulation_size = 400', "the number of people is given twice"),
         ("", 'method = "log-linear"', "uniqueness.population_size: key missing"),
         ('weight = "v"', 'method = "log-linear"', "column 'v': column missing"),
     ],

@@ -131,7 +131,7 @@ def test_the_map_is_that_of_single_runs(everything):
 def test_missing_outputs_are_reported(everything):
     assert [warning for warning in everything.warnings if "risk_if_attacked under no-attack" in warning] == [
         "sensitivity of risk_if_attacked under no-attack leaves out 8 of 8 Sobol samples, in which a run failed or "
-        "has no such output; too few remain for an estimate"
+        "lacks the output; too few remain for an estimate"
     ]
 
 
@@ -183,7 +183,7 @@ BAD = [
     ('[[stress.beliefs]]\nkey = "economics.cost"\n', r"stress\.beliefs\[0\]: no values to vary"),
     (
         '[[stress.beliefs]]\nkey = "economics.benefit"\ntrue = [1]\n',
-        r"stress\.beliefs\[0\]: key: a publisher cannot be",
+        r"stress\.beliefs\[0\]: key: the publisher has no belief",
     ),
     ('[[stress.beliefs]]\nkey = "economics.cost"\ntrue = [-1]\n', r"economics\.cost.*found -1"),
     (
@@ -236,10 +236,12 @@ def test_correlated_parameters_can_be_stressed_without_sensitivity(tmp_path):
 def test_parts_of_other_games_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"stress\.guarantee: the guarantee needs a record-level game"):
         stress("prasser2017", overrides={"stress.guarantee": True})
-    with pytest.raises(InputError, match="no person decides"):
+    with pytest.raises(InputError, match="this kind of scenario has no policies"):
         stress("xia2021")
     path = write_town(tmp_path, UNCERTAIN + '[stress]\noutputs = ["risk_quantile"]\n')
-    with pytest.raises(InputError, match=r"stress\.risk_level: not a quantile.*found 0\.9; expected one of 0\.05"):
+    with pytest.raises(
+        InputError, match=r"stress\.risk_level: batches do not compute .*; found 0\.9; expected one of 0\.05"
+    ):
         stress(path, overrides={"adversary.planner": "fmdp", "stress.risk_level": 0.9})
 
 

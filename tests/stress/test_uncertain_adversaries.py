@@ -77,7 +77,7 @@ def test_cross_play_has_them_as_columns_anyway_and_runs_refuse_them(tmp_path):
     several = reidsim.cross_play(write_town(tmp_path, more=UNCERTAIN), overrides={"uncertainty.samples": 2})
     assert several.design.n_runs == 2
     assert list(several.design.points.columns) == ["economics.loss"]
-    with pytest.raises(InputError, match=r"adversary: a run is against .*; found 'one-shot, fmdp, always'"):
+    with pytest.raises(InputError, match=r"adversary: a run cannot draw among named adversaries"):
         reidsim.run(path)
     assert CliRunner().invoke(app, ["check", str(path)]).exit_code == 0
 
@@ -86,7 +86,7 @@ def test_cross_play_has_them_as_columns_anyway_and_runs_refuse_them(tmp_path):
     ("values", "more", "problem"),
     [
         ('["one-shot", "nobody"]', "", "uncertainty.parameters.adversary: no adversary of this name .*'nobody'"),
-        ('["multistage"]', "", "no adversary of this name .*multistage.*nothing says what it infers"),
+        ('["multistage"]', "", "no adversary of this name .*multistage.*names no attack recipe"),
         ('["one-shot"]', "[agents]\nrounds = 2\n", "rounds of agents define their own adversaries"),
     ],
 )

@@ -59,9 +59,9 @@ def test_the_printed_address_lets_its_browser_in(guard):
 @pytest.mark.parametrize(
     ("headers", "says"),
     [
-        ({"host": "rebound.example:8765"}, "127.0.0.1:8765 only"),
-        ({**HOME, "origin": "https://other.example"}, "another site"),
-        ({**HOME, "origin": "http://127.0.0.1:9999"}, "another site"),
+        ({"host": "rebound.example:8765"}, "only at 127.0.0.1:8765"),
+        ({**HOME, "origin": "https://other.example"}, "other sites"),
+        ({**HOME, "origin": "http://127.0.0.1:9999"}, "other sites"),
     ],
 )
 def test_other_names_and_other_sites_are_refused_whatever_they_know(guard, headers, says):

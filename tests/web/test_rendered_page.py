@@ -58,7 +58,7 @@ def test_the_page_shows_the_read_back_and_the_link_between_gain_and_loss(rendere
     assert link.v_model
     gain = amount("Adversary's gain")
     assert gain.disabled
-    assert gain.label.endswith("moves with the loss")
+    assert gain.label.endswith("changes with the loss")
     sliders = context.find(vuetify.Slider).widgets
     sliders[1].v_model = 12.0
     until(lambda: amount("Adversary's gain").v_model == "12.0", "the gain that moves with the loss")

@@ -99,7 +99,7 @@ def check_section(loaded: Scenario[ScenarioHead], section: StressSection) -> Non
         if output == RISK_QUANTILE.column and not at_once and quantile_column(section.risk_level) is None:
             kept = listed(level for level in LEVELS.values() if 0 < level < 1)
             raise InputError(
-                "the batch engine does not keep this quantile",
+                "batches do not compute this quantile",
                 where="stress.risk_level",
                 found=section.risk_level,
                 expected=f"one of {kept}",

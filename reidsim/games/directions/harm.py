@@ -98,9 +98,9 @@ def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int
     kinds, first, kind = np.unique(linker.kind, return_index=True, return_inverse=True)
     if len(kinds) * n_records > MOST_HELD:
         raise InputError(
-            "too many combinations of payoff parameters",
+            "too many combinations of payoff parameters times records",
             found=len(kinds) * n_records,
-            expected=f"at most {MOST_HELD:,} combinations times records",
+            expected=f"at most {MOST_HELD:,}",
         )
     sizes = np.arange(1, n_records + 2)
     by_rows, needed = np.zeros((len(kinds), n_records + 2)), np.empty(len(kinds), dtype=np.int64)

@@ -68,7 +68,7 @@ class RiskReleaseSection(Section):
         refuse_first(
             (drawn == (not self.sizes), "the records are missing or given twice", None, None, "either sizes or path"),
             (not drawn and self.samples > 1, "all samples of a file are equal", "samples", self.samples, "1"),
-            (given, f"{given} {of} a file", given, None, "path"),
+            (given, f"{given} {of} a file", given, None, "path instead of sizes"),
             (
                 self.weight is not None and self.weight in (*self.attributes, *self.columns.values()),
                 "the column of sampling weights is also an attribute",

@@ -147,10 +147,10 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GROUPS + 'groups = [{ attributes = ["age"] }, { attributes = ["age"] }]', (
-            "attribute in two groups; "
-            "found 'age'"
-        )),
+        (
+            GROUPS + 'groups = [{ attributes = ["age"] }, { attributes = ["age"] }]',
+            "attribute in two groups; found 'age'",
+        ),
         (
             GROUPS + 'when = { sex = ["F"] }\n[[sources.profile]]\n'
             'groups = [{ attributes = ["sex"] }, { attributes = ["age", "aeg"] }]',
@@ -158,7 +158,7 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         ),
         (
             GROUPS + 'when = { state = ["Ohoi"] }',
-            "profile[0]: when.state: no value of 'state'; found 'Ohoi'; expected one of Ohio, Tennessee, or a",
+            "profile[0]: when.state: not a value of 'state'; found 'Ohoi'",
         ),
         (
             GROUPS + 'presence = 0.5\n[[sources.profile]]\nwhen = { sex = ["F"] }',
@@ -166,10 +166,7 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         ),
         (
             '[[sources]]\nkind = "everything"\nname = "x"\n' + GROUPS.replace("club", "x"),
-            (
-                "sources[1].name: two sources have the "
-                "same name; found 'x'"
-            ),
+            "sources[1].name: two sources have the same name; found 'x'",
         ),
         (GROUPS + 'when = { age = ["18.."] }', "no profile fits a person; found 'age = 17'"),
         (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is missing or given"),
@@ -185,7 +182,7 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         ),
         (
             MEDIA + 'recipe = "twitter-use-by-age"\nattributes = { sex = "sex" }\nage = "age"',
-            "attribute 'age': no figure for an age; found 17; expected an age of 18..29, 30..49, 50..64, 65.., for",
+            "attribute 'age': no figure for an age; found 17",
         ),
     ],
 )  # fmt: skip
@@ -201,11 +198,11 @@ RECORDS = RecordsFile("people.csv", {"state": "STATE"})
 @pytest.mark.parametrize(
     ("person", "message"),
     [
-        ([1, 0], "people.csv: row 3, column 'STATE': no such state; found 'Ontario'; expected one of the 50 states"),
+        ([1, 0], "people.csv: row 3, column 'STATE': no such state; found 'Ontario'"),
         ([2, 0], "people.csv: row 3, column 'STATE': the source needs a value that is generalized"),
         (
             [0, 1],
-            "row 3, column 'born': not a year of birth of a living person; found '2020'; expected a year of birth",
+            "row 3, column 'born': not a year of birth of a living person; found '2020'",
         ),
     ],
 )
@@ -216,7 +213,7 @@ def test_a_value_of_the_records_is_named_by_file_row_and_column(tmp_path, person
     with pytest.raises(InputError) as error:
         load_knowledge(path, TOWNS, np.array([*fine, person], dtype=np.int32), records=RECORDS)
     assert message in str(error.value)
-    assert str(error.value).endswith(f"asked by source 'voter lists' of {path})")
+    assert str(error.value).endswith(f"needed by source 'voter lists' of {path})")
 
 
 def test_what_is_told_may_not_hang_on_a_generalized_value(tmp_path):

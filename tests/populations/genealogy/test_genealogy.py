@@ -64,7 +64,7 @@ def test_a_file_brings_back_the_same(genealogy, one_village, tmp_path):
 def test_a_file_that_is_no_genealogy(tmp_path, content):
     path = tmp_path / "bad.parquet"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="the population is not a genealogy file, or damaged") as caught:
+    with pytest.raises(InputError, match="not a genealogy file, or damaged") as caught:
         read_genealogy(path)
     assert caught.value.source == str(path)
 
@@ -74,6 +74,6 @@ def test_a_file_somebody_has_edited(genealogy, tmp_path):
     table = to_table(genealogy)
     edited = table.set_column(7, "birth_year", pa.array(genealogy.birth_year + 1))
     parquet.write_table(edited.replace_schema_metadata(table.schema.metadata), path)
-    with pytest.raises(InputError, match="the sidecar changed since it was written") as caught:
+    with pytest.raises(InputError, match="the file has changed since it was written") as caught:
         read_genealogy(path)
     assert caught.value.source == str(path)

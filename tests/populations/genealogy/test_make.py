@@ -26,7 +26,7 @@ def test_simupop_without_simupop(villages, monkeypatch):
         make_genealogy(villages)
     assert str(caught.value) == (
         f"{villages}: engine: engine simupop needs package simuPOP, which is not installed; found 'simupop' "
-        "(pip install 'reidsim[simupop]', or engine = \"vectorised\")"
+        "(run pip install 'reidsim[simupop]', or set engine = \"vectorised\")"
     )
 
 

@@ -53,7 +53,7 @@ def test_size_that_cannot_be(villages, parameters_of, change, where):
 
 
 def test_more_people_than_rows_can_be_numbered(villages, parameters_of):
-    with pytest.raises(InputError, match="too many people; found 2147484000; expected 2,147,483,647 at most"):
+    with pytest.raises(InputError, match="people: too many people; found 2147484000"):
         parameters_of(villages).resized(people=2_147_484, generations=1000)
 
 
@@ -69,20 +69,20 @@ def replaced(path: Path, file: str, old: str, new: str) -> None:
     [
         ("loci.csv", "0.2 0.5 0.3", "0.2 0.5 0.2",
          "row 1, column 'frequencies': probabilities do not sum to 1; found 0.9"),
-        ("loci.csv", "0.2 0.5 0.3", "", "row 1, column 'frequencies': frequencies not allowed"),
-        ("loci.csv", "B,0.05,", "B,,", "row 2, column 'mutation_rate': a mutation rate missing for a locus; found 'B'"),
-        ("loci.csv", "B,0.05,", "A,0.05,", "row 2, column 'locus': given twice; found 'A'"),
-        ("loci.csv", "B,0.05,", "surname,0.05,", "a locus has the name of another column; found 'surname'"),
-        ("loci.csv", "4,8,4", "4,256,4", "row 2, column 'lowest and highest': bounds of alleles not allowed"),
-        ("loci.csv", "4,8,4", "4,8,6", "a founder's allele outside the bounds; found '6 to 9'"),
-        ("surnames.csv", "JONES", "SMITH", "row 2, column 'name': given twice; found 'SMITH'"),
+        ("loci.csv", "0.2 0.5 0.3", "", "row 1, column 'frequencies': invalid frequencies"),
+        ("loci.csv", "B,0.05,", "B,,", "row 2, column 'mutation_rate': mutation rate missing; found 'B'"),
+        ("loci.csv", "B,0.05,", "A,0.05,", "row 2, column 'locus': name given twice; found 'A'"),
+        ("loci.csv", "B,0.05,", "surname,0.05,", "'locus': locus name reserved for another column; found 'surname'"),
+        ("loci.csv", "4,8,4", "4,256,4", "row 2, column 'lowest and highest': invalid bounds of alleles"),
+        ("loci.csv", "4,8,4", "4,8,6", "allele of a founder outside the bounds; found '6 to 9'"),
+        ("surnames.csv", "JONES", "SMITH", "row 2, column 'name': name given twice; found 'SMITH'"),
         ("states.csv", "East,3\nWest,1", "East,0\nWest,0", "column 'people': weights sum to 0"),
         ("villages.toml", "[0.1, 0.8, 0.1]", "[0.1, 0.8, 0.2]",
          "migration.shares: row 2: probabilities do not sum to 1; found 1.1"),
         ("villages.toml", "[0.1, 0.8, 0.1]", "[0.1, 0.9]", "found 'rows of [3, 2, 3]'; expected 3 rows of 3"),
-        ("villages.toml", "[1800, 1809]", "[1810, 1809]", "founders.birth_years: first year after the last"),
-        ("villages.toml", "ranks = [1, 2]", "ranks = [2, 2]", "marriage.ranks: wealth levels do not rise"),
-        ("villages.toml", "[20, 29, 3]", "[19, 29, 3]", "children.mother_ages: an age in two groups; found 19"),
+        ("villages.toml", "[1800, 1809]", "[1810, 1809]", "founders.birth_years: the first year is after the last"),
+        ("villages.toml", "ranks = [1, 2]", "ranks = [2, 2]", "marriage.ranks: wealth levels are not increasing"),
+        ("villages.toml", "[20, 29, 3]", "[19, 29, 3]", "children.mother_ages: age in two groups; found 19"),
         ("villages.toml", "father = 2, mother = 1, anywhere = 1", "father = 0, mother = 0, anywhere = 0",
          "children.state_from: weights sum to 0"),
         ("villages.toml", "wealth_steps = [-1, 0, 1]", "wealth_steps = []", "children.wealth_steps"),
@@ -101,5 +101,5 @@ def test_recipe_that_cannot_be_used(villages, parameters_of, file, old, new, mes
 
 def test_wealth_that_can_outgrow_its_column(villages, parameters_of):
     replaced(villages, "villages.toml", "wealth_steps = [-1, 0, 1]", "wealth_steps = [-100, 100]")
-    with pytest.raises(InputError, match=r"children\.wealth_steps: wealth can get too high; found 40003"):
+    with pytest.raises(InputError, match=r"children\.wealth_steps: .* is too high; found 40003"):
         parameters_of(villages).resized(generations=400)
