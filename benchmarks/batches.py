@@ -22,11 +22,11 @@ from figures import figure, grown
 from instant_runs import batch_of
 from needs import require_file, require_package
 
+from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
-from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import JOURNAL, run_tasks, tasks_of
 from reidsim.engine.batch.statistics import differences_table, measured, statistics_table

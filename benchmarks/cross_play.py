@@ -20,9 +20,9 @@ from reidsim.engine.batch.batch_run import run_job
 from reidsim.engine.batch.design import content_of_run, design_of
 from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.batch.runner import tasks_of
-from reidsim.engine.cross_play.once import CrossPlayWork
 from reidsim.engine.cross_play.result import CrossPlayOptions
 from reidsim.engine.cross_play.run import CrossPlayJob
+from reidsim.engine.cross_play.single_play import CrossPlayWork
 from reidsim.front.scenario import cross_play
 from reidsim.games.matrix_games import equilibrium, zero_sum
 from reidsim.scenarios.load import Scenario

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from reidsim.linkage.row_groups import OpenRowGroups
-from reidsim.populations.people_lists import ListRule, PeopleList, Streams, draw_lists
+from reidsim.populations.drawn_lists import ListRule, PeopleList, Streams, draw_lists
 from reidsim.populations.sampling import UNKNOWN
 
 SIZES = {"age": 100, "sex": 2, "race": 6, "state": 51, "surname": 20_000}

@@ -189,7 +189,7 @@ def _fault_of_parts(error: Exception) -> InputError | None:
     if isinstance(error, InputError | BrokenPipeError):
         return None
     # Imported here because it is slow to import and only needed after an error.
-    from reidsim.scenarios.parts import fault_of_parts
+    from reidsim.scenarios.user_defined import fault_of_parts
 
     return fault_of_parts(error)
 

@@ -13,7 +13,7 @@ from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
 from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Codes
-from reidsim.populations.people_lists import PeopleList
+from reidsim.populations.drawn_lists import PeopleList
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.releases.lattice import GeneralizationLattice

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.agents.beliefs import MOST_NOTICED, attack_overlaps
-from reidsim.agents.noticed_groups import NO_GROUP, groups_of_round, noticed_of
+from reidsim.agents.observations import NO_GROUP, groups_of_round, possible_observations
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,7 +48,7 @@ def updated_presence(parameters: Floats, probability: Floats) -> Floats:
     return np.stack([more / total * size, less / total * size], axis=-1)
 
 
-def presence_given(prior: Floats, groups: Ints, overlaps: Floats, noticed: float) -> Floats:
+def posterior_presence(prior: Floats, groups: Ints, overlaps: Floats, noticed: float) -> Floats:
     """Return the posterior probability of presence, given the noticed groups.
 
     Parameters
@@ -81,7 +81,7 @@ def presence_given(prior: Floats, groups: Ints, overlaps: Floats, noticed: float
             reached = np.searchsorted(larger, named[without] | 1 << member)
             following[reached] += ways[without] * (excluded >> member & 1 == 0)
         named, ways = larger, following
-    # Noticed attacks have the same likelihood under all assignments; missed attacks do not.
+    # Observations attacks have the same likelihood under all assignments; missed attacks do not.
     log_missed = (overlaps @ members) * np.log1p(-min(noticed, MOST_NOTICED))
     with np.errstate(divide="ignore"):
         log_unnoticed = np.log(prior) + log_missed
@@ -146,7 +146,7 @@ def sampled_presence_update(
     overlaps = attack_overlaps(attacked)
     groups: list[int] = []
     for actor in np.flatnonzero(acting).tolist():
-        missed, excluded, probability = noticed_of(overlaps, actor, noticed)
+        missed, excluded, probability = possible_observations(overlaps, actor, noticed)
         # In the first outcome, no attack is noticed.
         place = int(np.searchsorted(missed + np.cumsum([0.0, *probability]), draws[actor], side="right"))
         if place and len(excluded):
@@ -161,7 +161,7 @@ def _after(parameters: Floats, groups: Ints, overlaps: Floats, present: Floats, 
     A round from which an adversary is excluded gives no information about its presence.
     """
     belief = parameters[:, 0] / parameters.sum(axis=1)
-    there = presence_given(belief * present, groups, overlaps, noticed)
+    there = posterior_presence(belief * present, groups, overlaps, noticed)
     away = 1.0 - belief * present
     free_if_away = np.divide(present * (1.0 - belief), away, out=np.zeros_like(belief), where=away > 0.0)
     free = there + (1.0 - there) * free_if_away

@@ -183,10 +183,10 @@ def tell(text: str, *, stderr: bool = False) -> None:
 
 
 def print_verdict(result: Result) -> None:
-    """Print the verdict on a result, if it compares anything; see `told_by`."""
-    from reidsim.reports.verdict import told_by
+    """Print the verdict on a result, if it compares anything; see `verdict_of`."""
+    from reidsim.reports.verdict import verdict_of
 
-    told = told_by(result)
+    told = verdict_of(result)
     if told:
         console().print(told, markup=False, highlight=False, emoji=False)
 

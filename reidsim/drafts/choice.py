@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.audit.identifiers import why_values_identify
-from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, given_hierarchy, levels_wanted
+from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted, read_hierarchy
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.population_match import ColumnMatch, match_columns
 from reidsim.drafts.profile import ColumnProfile
@@ -217,7 +217,7 @@ def choose(
                 "not a quasi-identifier", source=source, where="--hierarchy", found=name, expected=expected
             )
     given = [
-        given_hierarchy(of, files[profile.name]) if profile.name in files else None
+        read_hierarchy(of, files[profile.name]) if profile.name in files else None
         for profile, of in zip(taken, everybody, strict=True)
     ]
     people = 0 if population is None else len(population.cells)

@@ -391,7 +391,7 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
     ][:_MOST_TOLD]
     for column in choice.chosen:
         warnings += [f"column {column.profile.name!r}: {note}" for note in column.profile.found.notes]
-        warnings += _told_of_values(column)
+        warnings += _value_warnings(column)
     single = [name for name, profile in chosen.items() if profile.distinct < 2]
     if single:
         warnings.append(f"column {single[0]!r} has one value: generalizing it changes nothing")
@@ -400,7 +400,7 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
     return tuple(warnings)
 
 
-def _told_of_values(column: ChosenColumn) -> list[str]:
+def _value_warnings(column: ChosenColumn) -> list[str]:
     """Return warnings about unread, misspelled, merged and unknown values of a column."""
     name, told = column.profile.name, []
     of = column.profile if column.match is None else column.match.profile

@@ -93,7 +93,7 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
     return draft or DraftHierarchy({"rule": "suppress"}, 2, "suppressed")
 
 
-def given_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
+def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
     """Read the hierarchy of a column from a file with one row per value.
 
     The file has one column per level, as in ARX.

@@ -229,7 +229,7 @@ def make_manifest(
     }
 
 
-def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
+def measures_in_manifest(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     """Return the measures of the kind of scenario that a manifest describes.
 
     For user-defined kinds, they are read from the manifest, so that the user's module is not needed.

@@ -10,7 +10,7 @@ from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.checks import check_stress
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.several_adversaries import whoever_comes
+from reidsim.scenarios.several_adversaries import without_adversary_uncertainty
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
 
@@ -38,7 +38,7 @@ def describe(loaded: Scenario[ScenarioHead]) -> str:
     """
     if loaded.scenario.stress is not None:
         check_stress(loaded)
-    loaded = whoever_comes(loaded)
+    loaded = without_adversary_uncertainty(loaded)
     if not is_batch(loaded.scenario):
         if has_several_runs(loaded.scenario):
             design_of(loaded)

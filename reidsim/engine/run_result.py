@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.core.measures import Measure
-from reidsim.engine.results import Result, measures_told
+from reidsim.engine.results import Result, measures_in_manifest
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.wording import counted
 
@@ -57,7 +57,7 @@ class RunResult(Result):
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures of the scenario's kind, which label and define columns of `runs`."""
-        return measures_told(self.manifest)
+        return measures_in_manifest(self.manifest)
 
     @property
     def summary(self) -> pd.DataFrame:

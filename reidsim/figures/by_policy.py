@@ -16,8 +16,8 @@ from reidsim.figures import style
 from reidsim.figures.style import label_axes, legend_below, looks, new_figure, ordered_policies, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
 from reidsim.palette import BLUE, GREY, VERMILION
-from reidsim.scenarios.faces import Shown
 from reidsim.scenarios.people import once_each
+from reidsim.scenarios.presentation import Shown
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 _RISKS = {"policy", "attacked", "success_probability"}

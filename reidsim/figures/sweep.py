@@ -17,9 +17,9 @@ from reidsim.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import LOSS_AND_GAIN, key_words, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.scenarios.asked import gain_goes_with_loss
 from reidsim.scenarios.design_schema import SweepSection
-from reidsim.scenarios.faces import ShownSweep
+from reidsim.scenarios.presentation import ShownSweep
+from reidsim.scenarios.report_sentences import gain_goes_with_loss
 from reidsim.scenarios.swept_values import rows_along
 from reidsim.validation import validated
 

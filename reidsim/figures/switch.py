@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from reidsim.figures import style
 from reidsim.palette import GREY
-from reidsim.scenarios.asked import loss_text
+from reidsim.scenarios.report_sentences import loss_text
 
 # A switch point has a label unless it is within this share of the axis of the previous label.
 _APART = 0.1

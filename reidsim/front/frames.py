@@ -17,8 +17,8 @@ from reidsim.errors import InputError
 from reidsim.file_names import plain_name
 from reidsim.front.hierarchies import hierarchy_content
 from reidsim.populations.population import Population
-from reidsim.scenarios.given import replies
 from reidsim.scenarios.load import RECIPE_KEYS
+from reidsim.scenarios.python_objects import replies
 from reidsim.tables import text_table
 from reidsim.toml_text import toml_text
 

@@ -26,7 +26,7 @@ from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
 from reidsim.reports.shared.sharing import share_run
-from reidsim.reports.verdict import has_verdict, told_by
+from reidsim.reports.verdict import has_verdict, verdict_of
 from reidsim.tables import read_table
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -177,7 +177,7 @@ def share(
 
 def result_html(result: Result) -> str:
     """Return the notebook view of a result: verdict, table and warnings."""
-    told = "".join(f"<p>{escape(line)}</p>" for line in told_by(result, policy_name).splitlines())
+    told = "".join(f"<p>{escape(line)}</p>" for line in verdict_of(result, policy_name).splitlines())
     warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
     return f"<p><strong>{escape(result.name)}</strong></p>{told}{_table(result)}" + (
         f"<ul>{warnings}</ul>" if warnings else ""

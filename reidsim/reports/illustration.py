@@ -12,7 +12,7 @@ from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.batch.result import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
-from reidsim.engine.results import Result, measures_told
+from reidsim.engine.results import Result, measures_in_manifest
 from reidsim.engine.rounds import AgentAnalysis
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
@@ -29,7 +29,7 @@ from reidsim.figures.sweep import sweep_figures
 from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
-from reidsim.reports.over_rounds import guarantees_told
+from reidsim.reports.over_rounds import broken_guarantee_sentences
 from reidsim.reports.study_tables import SHOWN
 from reidsim.scenarios.registry import kind_of_content
 
@@ -124,13 +124,13 @@ def _agent_figures(analysis: AgentAnalysis, words: Mapping[str, Measure]) -> Ite
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
-        note = guarantees_told(analysis.broken_guarantees, policy_name, words[PUBLISHER_PAYOFF.column].label)
+        note = broken_guarantee_sentences(analysis.broken_guarantees, policy_name, words[PUBLISHER_PAYOFF.column].label)
         yield "through", found_through_resources(analysis.through, analysis.rounds, note)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
     tables = result.tables
-    measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
+    measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
         yield "sensitivity", sensitivity_bars(tables["sensitivity"], measures)
     if "regrets" in tables and tables["regrets"]["regret"].notna().any():

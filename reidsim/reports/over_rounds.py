@@ -40,7 +40,7 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
     return said("distinct_people", number=last, subjects=int(rounds["subjects"].max()), policies=found)
 
 
-def guarantees_told(
+def broken_guarantee_sentences(
     broken: pd.DataFrame, name: Callable[[str], str] = str, payoff: str = PUBLISHER_PAYOFF.label
 ) -> str:
     """State the wrong beliefs that let adversaries attack despite a guarantee.

@@ -9,7 +9,7 @@ import pandas as pd
 from rich.table import Table
 
 from reidsim.core.measures import Measure
-from reidsim.engine.results import measures_told
+from reidsim.engine.results import measures_in_manifest
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
@@ -37,7 +37,7 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
 
     Analyses that the stress test did not perform have no table.
     """
-    measures = {measure.column: measure for measure in outputs_among(measures_told(result.manifest))}
+    measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     for name, make in (
         ("sensitivity", _sensitivity),
         ("robustness", _robustness),

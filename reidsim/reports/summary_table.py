@@ -12,8 +12,8 @@ from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.sweep_tables import sweep_tables
 from reidsim.reports.terminal_table import columns_that_fit, text_with_interval, titled_table
-from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss
 from reidsim.scenarios.people import counted_units
+from reidsim.scenarios.report_sentences import GAIN, LOSS, gain_goes_with_loss
 
 _SHORTEST_VALUE = 8
 _SHORTEST_INTERVAL = 17

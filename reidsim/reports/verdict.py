@@ -12,7 +12,7 @@ from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.reports.over_rounds import distinct_people, guarantees_told
+from reidsim.reports.over_rounds import broken_guarantee_sentences, distinct_people
 from reidsim.reports.writer import said
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.registry import kind_of_content
@@ -109,7 +109,7 @@ def verdict(
         shown = list(dict.fromkeys((safest, best)))
         of_rounds = [
             distinct_people(rounds, shown, name),
-            "" if broken is None else guarantees_told(broken, name, words["publisher_payoff"].label),
+            "" if broken is None else broken_guarantee_sentences(broken, name, words["publisher_payoff"].label),
             _over_rounds(rounds, shown, list(compared.index), words, name),
         ]
     return said(
@@ -199,7 +199,7 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
     return said("stress", **context)
 
 
-def told_by(result: Result, name: Callable[[str], str] = str) -> str:
+def verdict_of(result: Result, name: Callable[[str], str] = str) -> str:
     """Return the verdict on a result of any type; empty if it compares nothing.
 
     Parameters

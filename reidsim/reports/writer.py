@@ -24,7 +24,7 @@ from markupsafe import Markup, escape
 from reidsim.engine.switch.break_even import BestAt
 from reidsim.errors import listed
 from reidsim.reports.shared.limit import odds
-from reidsim.scenarios.asked import loss_text
+from reidsim.scenarios.report_sentences import loss_text
 from reidsim.wording import Code, Inline, counted, number_text
 
 Format = Literal["html", "markdown"]

@@ -24,9 +24,9 @@ from reidsim.errors import InputError, require_distinct
 from reidsim.linkage.sensitive_values import GainsFrom
 from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
-from reidsim.scenarios.part_names import PartName
 from reidsim.scenarios.rationality_schema import RationalitySection
 from reidsim.scenarios.read_keys import ReadIf, with_key
+from reidsim.scenarios.user_defined_names import PartName
 from reidsim.validation import Section
 
 if TYPE_CHECKING:

@@ -293,7 +293,7 @@ def drawn_planner(
     return RandomAttacks(own.adversary_gain, own.cost, section.rate, number)
 
 
-class ToldByShares(Protocol):
+class PartialResource(Protocol):
     """A resource that contains attributes of a random share of people."""
 
     @property
@@ -307,14 +307,16 @@ class ToldByShares(Protocol):
         ...
 
 
-def knowledge_held(resources: Mapping[str, ToldByShares], holds: Holdings, names: Sequence[str], n: int) -> Knowledge:
+def knowledge_held(
+    resources: Mapping[str, PartialResource], holds: Holdings, names: Sequence[str], n: int
+) -> Knowledge:
     """Return the combined background knowledge from resources about n people.
 
     Each resource contains its attributes for a share of the people, independently of the other resources.
 
     Parameters
     ----------
-    resources : mapping of str to ToldByShares
+    resources : mapping of str to PartialResource
     holds : frozenset of str
         Names of the resources that the adversary holds.
     names : sequence of str

@@ -24,9 +24,9 @@ from reidsim.core.measures import Measure, columns_of
 from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.faces import Faces, ManyPoints, RecordSharing
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.presentation import ManyPoints, Presentation, RecordSharing
 from reidsim.scenarios.study import (
     AnalysisTables,
     DroppedColumns,
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.games.record_game import Choice
     from reidsim.games.reidentified import Reidentified
+    from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents
     from reidsim.scenarios.load import Scenario
-    from reidsim.scenarios.opponents import OpponentOptions, Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 MADE: dict[type | str, Kind] = {}
 
 
-class Kind(Faces, RecordSharing, ManyPoints, ABC):
+class Kind(Presentation, RecordSharing, ManyPoints, ABC):
     """A kind of scenario.
 
     A subclass defines the attributes and `build`, and overrides the methods whose defaults do not fit. `RecordSharing`
@@ -122,7 +122,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
         A name that the kind does not have belongs to a user-defined policy.
         """
-        from reidsim.scenarios.given import OwnPolicy, policy_among
+        from reidsim.scenarios.python_objects import OwnPolicy, policy_among
 
         return policy_among(self.policies, OwnPolicy, name, f"{self.decider}.policies")
 
@@ -366,7 +366,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         InputError
             If a requested adversary, or the scenario's own, cannot play.
         """
-        from reidsim.scenarios.opponents import opponents_by_planner
+        from reidsim.scenarios.cross_play_adversaries import opponents_by_planner
 
         return study, opponents_by_planner(study, options, draw)
 
@@ -377,7 +377,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         only the further games are returned, because `opponents` already has the adversaries.
         """
         from reidsim.scenarios.agents import are_equipped
-        from reidsim.scenarios.opponents import ideas_of_several, types_of_setting
+        from reidsim.scenarios.cross_play_adversaries import ideas_of_several, types_of_setting
 
         if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)

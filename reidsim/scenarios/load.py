@@ -19,14 +19,14 @@ from reidsim.adversaries.planners.base import planners
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating
 from reidsim.overrides import merged, override, validated_after, value_if_any
-from reidsim.scenarios.given import reference
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.origins import hashed_files, origins_of
-from reidsim.scenarios.part_names import names_object
-from reidsim.scenarios.parts import Group, load_part, made_by, refuse_code
+from reidsim.scenarios.python_objects import reference
 from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key, unread_keys
 from reidsim.scenarios.registry import DEFAULT_KIND, is_of_package, kind_named, kind_of, made_kind
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.user_defined import Group, load_part, made_by, refuse_code
+from reidsim.scenarios.user_defined_names import names_object
 from reidsim.validation import parse_toml, read_toml, validated
 
 _LOGGER = logging.getLogger(__name__)
@@ -90,7 +90,8 @@ class Scenario(Generic[S_co]):
     allow_code : bool
         Whether modules named by the scenario may be imported.
     given : mapping
-        Python objects by name that replace user-defined adversaries and policies; see `reidsim.scenarios.given`.
+        Python objects by name that replace user-defined adversaries and policies; see
+        `reidsim.scenarios.python_objects`.
     place : TemporaryDirectory, optional
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     """

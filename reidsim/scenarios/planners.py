@@ -8,8 +8,8 @@ from reidsim.adversaries.planners.base import Amount, Register, planners
 from reidsim.adversaries.planners.sequential import sequential_attack
 from reidsim.adversaries.response import Adversary
 from reidsim.scenarios.adversary_schema import PlannerSection
-from reidsim.scenarios.given import made_adversary
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.python_objects import made_adversary
 
 __all__ = ["Amount", "planner", "sequential_attack"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reidsim.core.registry import Registry
 from reidsim.errors import InputError
 from reidsim.scenarios.kind import MADE, Kind
-from reidsim.scenarios.parts import in_use, told_in_a_line
+from reidsim.scenarios.user_defined import in_use, one_line_errors
 
 if TYPE_CHECKING:
     from reidsim.scenarios.schema import ScenarioHead
@@ -48,7 +48,7 @@ def kind_named(name: object) -> Kind:
         raise kinds.unknown(name, where="game")
     if name in kinds:
         return cast("Kind", kinds[name].load())
-    with told_in_a_line("cannot be imported", name, "game"):
+    with one_line_errors("cannot be imported", name, "game"):
         part = in_use(name, kinds.installed[name].load())
     return made_kind(part, name)
 
@@ -63,7 +63,7 @@ def made_kind(part: object, name: str) -> Kind:
     InputError
         If the object is not a kind; the message names the key ``game``.
     """
-    with told_in_a_line("cannot be made", name, "game"):
+    with one_line_errors("cannot be made", name, "game"):
         own = part() if isinstance(part, type) and issubclass(part, Kind) else part
     if isinstance(own, Kind):
         MADE[name] = own

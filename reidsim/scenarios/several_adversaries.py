@@ -82,7 +82,7 @@ def who_may_come(uncertainty: UncertaintySection | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, parameter.values)))
 
 
-def whoever_comes(loaded: Scenario[S]) -> Scenario[S]:
+def without_adversary_uncertainty(loaded: Scenario[S]) -> Scenario[S]:
     """Return a scenario without the uncertainty about the adversary.
 
     Correlations with the adversary are removed too.

@@ -23,9 +23,9 @@ from reidsim.reports.shared.releases import Releases, releases_of
 from reidsim.reports.verdict import best_policy
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import are_equipped
-from reidsim.scenarios.faces import Value
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, unit_sentence
+from reidsim.scenarios.presentation import Value
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.scenarios.study import Study
@@ -197,13 +197,13 @@ def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
     adversaries.
     """
     agents = loaded.content.get("agents")
-    if agents is None or not (are_equipped(loaded.scenario) or _each_comes(loaded.scenario)):
+    if agents is None or not (are_equipped(loaded.scenario) or _attack_together(loaded.scenario)):
         return without(loaded, "agents")
     kept = {key: value for key, value in agents.items() if key not in ("participation", "learning")}
     return loaded.with_content({**loaded.content, "agents": {**kept, "rounds": 1, "mode": "expectation", "draws": 1}})
 
 
-def _each_comes(scenario: Any) -> bool:
+def _attack_together(scenario: Any) -> bool:
     """Return whether all adversaries attack together: weights may not sum to 1."""
     return bool(getattr(scenario, "adversaries", None)) and scenario.agents.together == "all"
 

@@ -17,8 +17,8 @@ from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.style import number_text, policy_name
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.verdict import verdict
-from reidsim.scenarios.faces import Choice, Control, Value
 from reidsim.scenarios.people import once_each
+from reidsim.scenarios.presentation import Choice, Control, Value
 from reidsim.scenarios.registry import kind_of
 from reidsim.web import figures, served
 from reidsim.web.exploration import Explored, read_back_html

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.agents import noticed_groups
+from reidsim.agents import observations
 from reidsim.agents.beliefs import attack_overlaps, updated
 from reidsim.agents.model import ReidentificationModel
-from reidsim.agents.noticed_groups import noticed_of
+from reidsim.agents.observations import possible_observations
 from reidsim.agents.presence import (
     expected_presence_update,
-    presence_given,
+    posterior_presence,
     sampled_presence_update,
     updated_presence,
 )
@@ -99,7 +99,7 @@ def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
     overlaps = attack_overlaps(as_matrix(attacks))
     for groups in {found for (_, found), p in joint.items() if p > 1e-12}:
         bits = np.array([as_bits(groups, attacks)], dtype=np.int64)
-        found = presence_given(np.array(weights), bits, overlaps, noticed)[0]
+        found = posterior_presence(np.array(weights), bits, overlaps, noticed)[0]
         np.testing.assert_allclose(found, bayes(joint, groups), atol=1e-6)
 
 
@@ -125,7 +125,7 @@ def test_what_is_drawn_has_the_expected_mean():
     attacked, ones = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0]]), np.ones(2)
     edges = []
     for actor in range(2):
-        missed, _, probability = noticed_of(attack_overlaps(attacked), actor, 0.4)
+        missed, _, probability = possible_observations(attack_overlaps(attacked), actor, 0.4)
         edges.append(np.cumsum([0.0, missed, *probability]))
     rows = []
     for here in product([0.0, 1.0], repeat=2):
@@ -142,7 +142,7 @@ def test_what_is_drawn_has_the_expected_mean():
 
 def test_what_nobody_who_may_come_does_tells_nothing():
     prior = np.array([0.5, 0.2])
-    found = presence_given(prior, np.array([[0b11], [0b01]]), attack_overlaps(np.array([[3.0], [3.0]])), 1.0)
+    found = posterior_presence(prior, np.array([[0b11], [0b01]]), attack_overlaps(np.array([[3.0], [3.0]])), 1.0)
     np.testing.assert_allclose(found, [prior, [0, 1]], atol=1e-9)
 
 
@@ -161,7 +161,7 @@ def test_what_may_be_noticed_of_each_is_that_of_plain_enumeration(attacks, notic
     by_hand = defaultdict(float)
     for pattern, probability in patterns(attacks[actor], noticed):
         by_hand[as_bits([pattern], attacks)[0] if pattern else None] += probability
-    found = noticed_of(attack_overlaps(as_matrix(attacks)), actor, noticed)
+    found = possible_observations(attack_overlaps(as_matrix(attacks)), actor, noticed)
     assert found.missed == pytest.approx(by_hand.pop(None), abs=1e-9)
     listed = dict(zip(found.excluded.tolist(), found.probability.tolist(), strict=True))
     assert listed.keys() <= by_hand.keys()
@@ -192,7 +192,7 @@ def test_a_sample_stands_for_all_that_may_be_noticed():
     parameters = np.array([[1.0, 1.0], [2.0, 1.0], [1.0, 4.0], [3.0, 1.0]])
     exact = expected_presence_update(parameters, attacked, acting, ones, 0.3, unused())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noticed_groups, "_MOST_LISTED", 1)
+        patch.setattr(observations, "_MOST_LISTED", 1)
         first, second, other = (
             expected_presence_update(parameters, attacked, acting, ones, 0.3, np.random.default_rng(seed))
             for seed in (1, 1, 2)

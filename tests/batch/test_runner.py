@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
+from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import SerialExecutor
-from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, read_journal, read_places
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.runner import run_tasks

@@ -17,12 +17,12 @@ from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import outcome_of
 from reidsim.games.masking.game import MaskingGame
-from reidsim.kinds.masking.opponents import opponents_of_subjects
+from reidsim.kinds.masking.cross_play_adversaries import masking_adversaries
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.adversary_schema import opponent_names
+from reidsim.scenarios.cross_play_adversaries import OpponentOptions
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.opponents import OpponentOptions
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 MEASURES = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
@@ -91,7 +91,7 @@ def test_attacks_in_stages_on_masked_records_are_wan2021():
 def test_compiled_and_general_games_agree():
     """The general solver plays types; the compiled solver plays staged attacks alone."""
     study = build_masking_study(Scenario.load("wan2021", SMALL_MASKING))
-    found = opponents_of_subjects(study, OpponentOptions())
+    found = masking_adversaries(study, OpponentOptions())
     for opponent in found.opponents:
         if isinstance(opponent.truth, MaskingGame):
             fast = outcome_of(opponent.truth, BestReply().choose(opponent.truth))

@@ -140,10 +140,11 @@ def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
 
 @pytest.mark.deep
 def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
-    from reidsim.engine.cross_play import once
 
     folder, done = tmp_path / "played", []
-    play = once.CrossPlayWork.__call__
+    from reidsim.engine.cross_play import single_play
+
+    play = single_play.CrossPlayWork.__call__
 
     def stops(work, task):
         done.append(task.key)
@@ -151,7 +152,7 @@ def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
             raise KeyboardInterrupt
         return play(work, task)
 
-    monkeypatch.setattr(once.CrossPlayWork, "__call__", stops)
+    monkeypatch.setattr(single_play.CrossPlayWork, "__call__", stops)
     with pytest.raises(KeyboardInterrupt):
         cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder)
     assert json.loads((folder / "manifest.json").read_text())["state"] == "running"

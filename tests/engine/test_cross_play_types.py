@@ -13,12 +13,12 @@ from reidsim.kinds.masking.kind import MASKING as MASKING_KIND
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.opponents import (
+from reidsim.scenarios.cross_play_adversaries import (
     AVERAGE_TYPE,
     TYPES,
     WORST_OF_TYPES,
 )
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 # A non-binding budget makes them equipped adversaries.

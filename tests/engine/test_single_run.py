@@ -14,7 +14,7 @@ TOWN = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
 RISKS = {"release.sizes": [20], "release.samples": 2, "figures": {}}
 
 
-def told_by(name, overrides):
+def verdict_of(name, overrides):
     calls = []
     result = reidsim.run(name, overrides=overrides, progress=lambda *call: calls.append(call))
     return result, calls
@@ -28,7 +28,7 @@ def told_by(name, overrides):
     ],
 )
 def test_reading_is_told_first_and_playing_after_it(name, overrides, played):
-    result, calls = told_by(name, overrides)
+    result, calls = verdict_of(name, overrides)
     assert calls[0] == (f"reading {result.name}", 0, 1)
     assert played in calls[1:]
 

@@ -8,7 +8,7 @@ from scipy.stats import binom, multivariate_normal, norm
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.populations.people_lists import ListRule, draw_lists
+from reidsim.populations.drawn_lists import ListRule, draw_lists
 from reidsim.populations.sampling import UNKNOWN
 
 N = 20_000

@@ -13,7 +13,7 @@ import reidsim
 from reidsim.cli import app
 from reidsim.core import registry
 from reidsim.errors import InputError
-from reidsim.scenarios import parts
+from reidsim.scenarios import user_defined
 from reidsim.scenarios.load import Scenario
 
 OWN = '''
@@ -231,7 +231,7 @@ def test_a_misspelt_part_is_told_with_those_installed(installed):
 
 
 def test_a_package_is_told_with_its_version():
-    found = parts.made_by(pd.DataFrame)
+    found = user_defined.made_by(pd.DataFrame)
     assert found == {"module": pd.DataFrame.__module__, "package": "pandas", "version": pd.__version__}
 
 

@@ -272,8 +272,8 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
         place = ": ".join(part for part in (f"recipe {error.source}", error.where) if part)
         if ages is not None and isinstance(error.found, int):
             expected = f"an age of {error.expected}, for which {place} has figures"
-            person, told_by = int((of_persons == error.found).argmax()), section.age or section.year_of_birth
-            raise _ValueOfPersonError(error.problem, person, told_by, found=error.found, expected=expected) from None
+            person, verdict_of = int((of_persons == error.found).argmax()), section.age or section.year_of_birth
+            raise _ValueOfPersonError(error.problem, person, verdict_of, found=error.found, expected=expected) from None
         raise error.but(source=None, where=place) from None
     # The model's probabilities are unconditional; probabilities of groups are conditional on presence.
     given_use = [np.divide(p, use, out=np.zeros(len(use)), where=use > 0) for p in learnable]

@@ -125,7 +125,7 @@ class KnowledgeRecipe(RecipeHead):
     )
 
     @model_validator(mode="after")
-    def _told_apart(self) -> KnowledgeRecipe:
+    def _check_distinct_names(self) -> KnowledgeRecipe:
         names = [source.name for source in self.sources]
         for number, name in enumerate(names):
             if name in names[:number]:

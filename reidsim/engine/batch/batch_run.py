@@ -17,6 +17,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import pandas as pd
 
+from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import (
     Design,
@@ -38,7 +39,6 @@ from reidsim.engine.batch.folder import (
     read_stored_tables,
     require_same,
 )
-from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, is_journal_of, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork

@@ -18,9 +18,9 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
+from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.data_files import require_unchanged
 from reidsim.engine.batch.design import content_of_run, design_of
-from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.journal import JOURNAL, keeps_runs, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tasks import code_version, error_line

@@ -16,11 +16,11 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import Design, check_points, content_of_run, has_numbered_replications
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.choice import AutomaticExecutor
-from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork

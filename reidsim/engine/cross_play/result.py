@@ -15,13 +15,13 @@ from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.statistics import measured, statistics_table
 from reidsim.engine.batch.tasks import COMPLETE
 from reidsim.engine.cross_play.equilibria import equilibrium_tables, worst_cases_table
-from reidsim.engine.results import Result, measures_told
+from reidsim.engine.results import Result, measures_in_manifest
 from reidsim.errors import InputError, require_among
 from reidsim.games.cross_play import matrix_of
 from reidsim.games.double_oracle import Sum
 from reidsim.games.measures import REGRET
 from reidsim.linkage.number_checks import check_share
-from reidsim.scenarios.opponents import OpponentOptions
+from reidsim.scenarios.cross_play_adversaries import OpponentOptions
 from reidsim.wording import counted
 
 
@@ -67,7 +67,7 @@ class CrossPlayResult(Result):
 
         Labels and definitions are from the scenario's kind.
         """
-        return measures_among((*measures_told(self.manifest), REGRET), self.table.columns)
+        return measures_among((*measures_in_manifest(self.manifest), REGRET), self.table.columns)
 
     @cached_property
     def statistics(self) -> pd.DataFrame:

@@ -8,13 +8,13 @@ from typing import Unpack
 from reidsim.engine.batch import Executor
 from reidsim.engine.batch.batch_run import Ended, Job, Keeping, run_job
 from reidsim.engine.batch.design import Design
-from reidsim.engine.cross_play.once import CrossPlayWork, table_of
 from reidsim.engine.cross_play.result import CrossPlayOptions, CrossPlayResult, with_equilibria
+from reidsim.engine.cross_play.single_play import CrossPlayWork, table_of
 from reidsim.engine.results import begun, make_manifest
 from reidsim.errors import locating
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come, whoever_comes
+from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come, without_adversary_uncertainty
 from reidsim.scenarios.study import Progress
 
 
@@ -37,7 +37,7 @@ def cross_play_loaded(
     **keeping: Unpack[Keeping],
 ) -> CrossPlayResult:
     """Play every defender against every adversary of a scenario."""
-    options, loaded = options or CrossPlayOptions(), whoever_comes(loaded)
+    options, loaded = options or CrossPlayOptions(), without_adversary_uncertainty(loaded)
     if not has_several_plays(loaded.scenario):
         return _once(loaded, options, keeping.get("progress"))
     return run_job(CrossPlayJob(options), loaded, executor, **keeping)

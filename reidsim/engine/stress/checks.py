@@ -13,6 +13,7 @@ from reidsim.core.measures import columns_of
 from reidsim.engine.batch import Design
 from reidsim.engine.batch.design import check_points, sweep_points
 from reidsim.engine.distributions import LEVELS
+from reidsim.engine.stress.adversary_points import name_adversaries
 from reidsim.engine.stress.outcomes import (
     can_be_played_at_once,
     chosen_outputs,
@@ -20,10 +21,9 @@ from reidsim.engine.stress.outcomes import (
     outputs_among,
     quantile_column,
 )
-from reidsim.engine.stress.parts import curve_points
 from reidsim.engine.stress.planning import Planning, believed_values
 from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design
-from reidsim.engine.stress.whoever_comes import says_who_comes
+from reidsim.engine.stress.tables import curve_points
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import RISK_QUANTILE
 from reidsim.scenarios.design_schema import UncertaintySection
@@ -72,7 +72,7 @@ def check_stress(loaded: Scenario[ScenarioHead]) -> None:
         for points, planning in points_of_parts(loaded.scenario, section):
             if planning == "as-believed":
                 points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
-            check_points(loaded, Design(points.drop(columns=WHO_COMES) if says_who_comes(points) else points))
+            check_points(loaded, Design(points.drop(columns=WHO_COMES) if name_adversaries(points) else points))
 
 
 def check_section(loaded: Scenario[ScenarioHead], section: StressSection) -> None:

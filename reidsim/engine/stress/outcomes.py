@@ -21,8 +21,8 @@ from reidsim.engine.batch import Design, Executor
 from reidsim.engine.batch.design import at_point, scenarios_at
 from reidsim.engine.batch.runner import point_tables
 from reidsim.engine.distributions import LEVELS
+from reidsim.engine.stress.adversary_points import AdversaryWork, check_opponents, name_adversaries
 from reidsim.engine.stress.planning import Planning, believed_values
-from reidsim.engine.stress.whoever_comes import OpponentWork, check_opponents, says_who_comes
 from reidsim.errors import InputError, listed, require_among
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
@@ -225,10 +225,10 @@ class Evaluator:
             If every run failed, or a named adversary cannot play.
         """
         scenario, options = self.loaded.scenario, dict[str, Any]()
-        if says_who_comes(points):
+        if name_adversaries(points):
             informed = planning == "informed"
             check_opponents(self.loaded, map(str, points[WHO_COMES].unique()))
-            options["work"] = OpponentWork(self.loaded, self.policies, informed)
+            options["work"] = AdversaryWork(self.loaded, self.policies, informed)
             options["options"] = {"who_comes": {"policies": list(self.policies), "informed": informed}}
             options["known"] = (WHO_COMES,)
         if planning == "as-believed":

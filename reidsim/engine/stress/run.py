@@ -14,6 +14,7 @@ from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import Design, sweep_points
 from reidsim.engine.batch.folder import COMPLETE, INCOMPLETE
 from reidsim.engine.results import Clock, Result, make_manifest
+from reidsim.engine.stress.adversary_points import name_adversaries
 from reidsim.engine.stress.checks import check_stress, uncertainty_of, wanted_parts
 from reidsim.engine.stress.guarantee import guarantee_table
 from reidsim.engine.stress.outcomes import (
@@ -25,7 +26,10 @@ from reidsim.engine.stress.outcomes import (
     chosen_policies,
     economics_at,
 )
-from reidsim.engine.stress.parts import (
+from reidsim.engine.stress.planning import belief_key, known_keys
+from reidsim.engine.stress.robustness import robustness_table
+from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design, stress_seeds
+from reidsim.engine.stress.tables import (
     PAYOFF,
     box_table,
     curve_points,
@@ -38,10 +42,6 @@ from reidsim.engine.stress.parts import (
     sensitivity_warnings,
     strategy_table,
 )
-from reidsim.engine.stress.planning import belief_key, known_keys
-from reidsim.engine.stress.robustness import robustness_table
-from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design, stress_seeds
-from reidsim.engine.stress.whoever_comes import says_who_comes
 from reidsim.errors import InputError, locating
 from reidsim.games.robust import robust_choices
 from reidsim.scenarios.load import Scenario
@@ -166,7 +166,7 @@ class _Stress:
         if can_be_played_at_once(self._scenario, keys):
             informed = self._evaluator.at(points, "informed", "robustness")
         else:
-            plain = [key for key in keys if key != WHO_COMES or not says_who_comes(points)]
+            plain = [key for key in keys if key != WHO_COMES or not name_adversaries(points)]
             known = known_keys(self._scenario, plain)
         if section.criteria and self._kind.plans_under_amounts(self._scenario):
             if set(keys) <= set(self._kind.amount_keys):

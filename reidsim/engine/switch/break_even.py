@@ -14,9 +14,9 @@ from typing import NamedTuple
 from reidsim.engine.switch.amounts import LOSS, Amounts
 from reidsim.engine.switch.envelope import SAME
 from reidsim.errors import InputError, locating
-from reidsim.scenarios.asked import gain_goes_with_loss
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.report_sentences import gain_goes_with_loss
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 

@@ -130,7 +130,7 @@ def _excess(
 
 
 @dataclass(frozen=True, eq=False)
-class GivenSizes:
+class FixedGroupSizes:
     """A `Linker` with a fixed group size for each record.
 
     Parameters

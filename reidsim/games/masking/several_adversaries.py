@@ -57,7 +57,7 @@ _MOST_FORMS = 256
 _MOST_REPLIES = 20_000_000
 
 
-def against_whoever_comes(
+def game_against_several(
     games: Mapping[str, MaskingGame], weights: Mapping[str, float], together: Together = "one-of"
 ) -> TypesGame:
     """Return the game against several adversaries, given the game against each alone.

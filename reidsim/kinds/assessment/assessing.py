@@ -22,7 +22,7 @@ from reidsim.kinds.assessment.risk_tables import (
     cohort_table,
     record_table,
     reduction_table,
-    risks_asked,
+    risk_arguments,
     set_table,
     settings_table,
     source_table,
@@ -204,7 +204,7 @@ def _run_rows(
             "method": [assessment.risks.method for assessment in found.values()],
             **{
                 f"{name}_standard_error": [assessment.standard_error_of_mean(risk) for assessment in found.values()]
-                for name, risk in risks_asked(study).items()
+                for name, risk in risk_arguments(study).items()
             },
         }
     )

@@ -10,9 +10,9 @@ from reidsim.kinds.assessment.assessing import assess_study
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
-from reidsim.scenarios.asked import Stored, section
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.report_sentences import Stored, section
 from reidsim.scenarios.study import Played, Progress
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 

@@ -39,7 +39,7 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
         the largest among the person's records, equal in all of them. With households, there is also
         ``household_risk``, the largest overall risk in the person's household.
     """
-    released, asked = _released(release), risks_asked(study)
+    released, asked = _released(release), risk_arguments(study)
     parts = []
     for name, assessment in found.items():
         risks, overall = assessment.risks, assessment.risks.overall(study.network)
@@ -85,7 +85,7 @@ def threshold_risks(
         ``knowledge``, the adversary. A record is repeated for each of its `people`; all rows of an adversary come
         before those of the next.
     """
-    groups, asked = _released(release)[list(section.groups)], risks_asked(study)[section.risk]
+    groups, asked = _released(release)[list(section.groups)], risk_arguments(study)[section.risk]
     parts = []
     for name, assessment in found.items():
         risk = assessment.risks.overall(asked) if isinstance(asked, Network) else getattr(assessment.risks, asked)
@@ -95,7 +95,7 @@ def threshold_risks(
     return pd.concat(parts, ignore_index=True)
 
 
-def risks_asked(study: RiskStudy) -> dict[str, RiskName | Network]:
+def risk_arguments(study: RiskStudy) -> dict[str, RiskName | Network]:
     """Return the argument that selects a risk in an `Assessment`, by name of the risk.
 
     The overall risk is selected by the adversary's capabilities, the others by their name.

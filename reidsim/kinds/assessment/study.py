@@ -17,9 +17,9 @@ from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskScenar
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
-from reidsim.scenarios.given import people_named
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.python_objects import people_named
 from reidsim.scenarios.study import Study, World, digest_of
 
 

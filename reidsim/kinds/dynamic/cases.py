@@ -22,10 +22,10 @@ from reidsim.random_streams import random_stream
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import select_columns
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.given import people_named, table_named
 from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.python_objects import people_named, table_named
 from reidsim.tables import numbers, read_table, require_columns
 
 

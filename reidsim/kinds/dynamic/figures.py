@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from reidsim.figures import style
 from reidsim.palette import GREY
-from reidsim.scenarios.faces import Shown
+from reidsim.scenarios.presentation import Shown
 
 _LEVEL = "level "
 # Height of a policy's row in a heat map, inches.

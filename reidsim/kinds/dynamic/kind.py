@@ -24,10 +24,10 @@ from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
-from reidsim.scenarios.faces import SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.presentation import SharedColumns
+from reidsim.scenarios.report_sentences import Stored, adversaries, by_generalization, plan, section
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
 from reidsim.wording import Code, Sentence, codes, counted, number_text

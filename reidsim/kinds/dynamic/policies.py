@@ -11,8 +11,8 @@ from reidsim.games.defenders.fixed import FixedForms
 from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.record_game import Choice
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.part_names import PartName
 from reidsim.scenarios.policy import Policies, Policy
+from reidsim.scenarios.user_defined_names import PartName
 
 FIXED, PK = "fixed", "pk"
 POLICIES: Policies[Policy] = Policies()

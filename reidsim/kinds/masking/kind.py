@@ -12,8 +12,8 @@ from reidsim.agents.profile import Setting
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.kinds.masking.cross_play_adversaries import masking_adversaries
 from reidsim.kinds.masking.measures import MEASURES
-from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import MaskingResults
 from reidsim.kinds.masking.policy import POLICIES, cross_play_policies, policy_named
 from reidsim.kinds.masking.rounds import setting_of
@@ -26,11 +26,17 @@ from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
-from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
-from reidsim.scenarios.faces import Control, Slider
+from reidsim.scenarios.cross_play_adversaries import (
+    LEFT_OUT,
+    OpponentOptions,
+    Opponents,
+    ideas_of_several,
+    types_of_setting,
+)
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
+from reidsim.scenarios.presentation import Control, Slider
+from reidsim.scenarios.report_sentences import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
 from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 
 # Sections that affect only the games: people and tables do not depend on them.
@@ -128,7 +134,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         if options.stages is not None:
             problem, expected = "a masking scenario sets its own stages", "adversary.stages of the scenario"
             raise InputError(problem, where="stages", found=options.stages, expected=expected)
-        return study, opponents_of_subjects(study, options, draw)
+        return study, masking_adversaries(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:
         """Return the adversary types of rounds, with their resources; see `Kind`.
@@ -202,7 +208,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
             yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
 
     def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
-        """Return the planner and the knowledge recipe of an adversary; see `Faces`.
+        """Return the planner and the knowledge recipe of an adversary; see `Presentation`.
 
         One-shot adversaries without a knowledge recipe are multistage: they infer before they link.
         """

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.several_adversaries import without_inference
 from reidsim.games.record_game import Choice
-from reidsim.scenarios.given import OwnPolicy, policy_among
-from reidsim.scenarios.part_names import PartName
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
+from reidsim.scenarios.python_objects import OwnPolicy, policy_among
+from reidsim.scenarios.user_defined_names import PartName
 
 WHERE = "subjects.policies"
 Search = Literal["scenario", "greedy", "anytime"]

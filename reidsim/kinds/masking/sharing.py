@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.faces import RecordSharing, SharedColumns
+from reidsim.scenarios.presentation import RecordSharing, SharedColumns
 from reidsim.tables import read_table
 
 # Values of the column `strategy` for withheld records.

@@ -19,7 +19,7 @@ from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
-from reidsim.games.masking.several_adversaries import against_whoever_comes
+from reidsim.games.masking.several_adversaries import game_against_several
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
 from reidsim.kinds.masking.policy import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
@@ -89,9 +89,9 @@ class MaskingStudy(Study[MaskingScenario]):
         """Return the games of a draw of the tables; every subject represents itself."""
         truth, belief = zip(*self.games_against_each(draw).values(), strict=True)
         weights = np.ones(truth[0].n_records, dtype=np.int64)
-        return World(self._of_whoever_comes(truth), self._of_whoever_comes(belief), weights)
+        return World(self._combined(truth), self._combined(belief), weights)
 
-    def _of_whoever_comes(self, games: Sequence[MaskingGame]) -> Game:
+    def _combined(self, games: Sequence[MaskingGame]) -> Game:
         """Combine the games against each adversary into the game against all.
 
         A single game is returned unchanged.
@@ -101,7 +101,7 @@ class MaskingStudy(Study[MaskingScenario]):
         several = self.scenario.adversaries
         weights = {name: section.weight for name, section in several.items()}
         together = meeting_of(self.scenario.agents)
-        return against_whoever_comes(dict(zip(several, games, strict=True)), weights, together)
+        return game_against_several(dict(zip(several, games, strict=True)), weights, together)
 
     def games(self, draw: int) -> Games:
         """Return the true and the believed game against the first or only adversary.

@@ -21,9 +21,9 @@ from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.attack_recipe import InferSurnameSection
+from reidsim.scenarios.drawn_lists import ListsOfPeople, lists_of_people
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import require_distinct_people
-from reidsim.scenarios.people_lists import ListsOfPeople, lists_of_people
 from reidsim.scenarios.people_values import People
 from reidsim.tables import read_table, require_columns
 from reidsim.wording import whole_number

@@ -13,10 +13,10 @@ from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld,
 from reidsim.errors import InputError
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
 from reidsim.linkage.row_groups import RowGroups
-from reidsim.populations.people_lists import PeopleList
+from reidsim.populations.drawn_lists import PeopleList
 from reidsim.populations.sampling import UNKNOWN
+from reidsim.scenarios.drawn_lists import ListsOfPeople
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people_lists import ListsOfPeople
 
 # Code of an unknown allele.
 NO_ALLELE = 0

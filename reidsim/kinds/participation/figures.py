@@ -15,7 +15,7 @@ from reidsim.core.measures import Measure, measures_among
 from reidsim.figures import style
 from reidsim.kinds.participation.analysis import ParticipationAnalysis
 from reidsim.palette import BLACK, BLUE, GREY, ORANGE
-from reidsim.scenarios.faces import Shown, ShownSweep
+from reidsim.scenarios.presentation import Shown, ShownSweep
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:

@@ -18,11 +18,11 @@ from reidsim.kinds.participation.measures import MEASURES
 from reidsim.kinds.participation.policies import POLICIES
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
-from reidsim.scenarios.asked import Stored, section
-from reidsim.scenarios.faces import Control, Slider, amount_slider
+from reidsim.scenarios.cross_play_adversaries import OpponentOptions
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.opponents import OpponentOptions
+from reidsim.scenarios.presentation import Control, Slider, amount_slider
+from reidsim.scenarios.report_sentences import Stored, section
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
 from reidsim.wording import Code, Sentence, counted, number_text
 

@@ -79,7 +79,7 @@ class TablesResourceSection(DrawnResourceSection):
     )
 
     @model_validator(mode="after")
-    def _told_in_one_way(self) -> TablesResourceSection:
+    def _check_single_source(self) -> TablesResourceSection:
         if (self.kind == "file") != (self.file is not None):
             raise InputError('a file needs kind "file", and kind "file" needs a file', where="file", found=self.file)
         if self.kind == "file" and self.size is not None:

@@ -14,11 +14,11 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
-from reidsim.kinds.tables.faces import TablesFaces
 from reidsim.kinds.tables.many_points import TablesPoints
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.tables.outcomes import play, play_one_by_one
 from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, policies_of_unit, policy_named
+from reidsim.kinds.tables.presentation import TablesPresentation
 from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
@@ -28,8 +28,8 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import require_recipe
+from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents, study_against, with_adversaries
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.opponents import OpponentOptions, Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
@@ -41,7 +41,7 @@ from reidsim.wording import counted
 _MANY_NODES = 200_000
 
 
-class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
+class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults):
     """Scenario kind of a publisher who shares a table of records; see `Kind`."""
 
     name = "tables"

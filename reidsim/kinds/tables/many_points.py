@@ -18,7 +18,7 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.solving import constraint_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
-from reidsim.scenarios.faces import ManyPoints
+from reidsim.scenarios.presentation import ManyPoints
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection
 from reidsim.scenarios.study import AmountPoints
 

@@ -21,10 +21,10 @@ from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.attack_recipe import recipe_of_scenario
-from reidsim.scenarios.given import people_named
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.planners import Amount, planner, sequential_attack
+from reidsim.scenarios.python_objects import people_named
 from reidsim.scenarios.several_adversaries import loaded_alone, named
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.record_level import record_level
-from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.full_domain.risk import FixedGroupSizes
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
@@ -323,7 +323,7 @@ class LocalRecodingPolicy(SolvedPolicy):
             raise self._without_sizes()
         nodes = choice.nodes if isinstance(choice, TablesChoice) else ()
         sizes = sizes_in_rounds(study.node_game("prosecutor", study.prices), nodes, choice.strategies)
-        return replace(played, linker=GivenSizes(sizes))
+        return replace(played, linker=FixedGroupSizes(sizes))
 
     def _without_sizes(self) -> InputError:
         return InputError(f"needs {SIZES_AMONG_LEFT}, which the adversary's linkage does not provide", where=self.name)

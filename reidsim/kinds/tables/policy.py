@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from reidsim.agents.profile import Reply
 from reidsim.games.record_game import Choice, Constraint, RecordGame
 from reidsim.releases.strategy_space import Strategies
-from reidsim.scenarios.given import OwnPolicy, policy_among
-from reidsim.scenarios.part_names import PartName
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
+from reidsim.scenarios.python_objects import OwnPolicy, policy_among
+from reidsim.scenarios.user_defined_names import PartName
 
 WHERE = "publisher.policies"
 Unit = Literal["record", "table"]

@@ -26,11 +26,11 @@ from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.given import people_named, table_named
 from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys
+from reidsim.scenarios.python_objects import people_named, table_named
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.full_domain.risk import FixedGroupSizes
 from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.tables.people import ReleasedPeople
@@ -142,7 +142,7 @@ class ReleasedFile:
         else:
             self._require_people()
             sizes = self._people_fitting(keys[:, 1:])
-            game = own.game_on(space, lambda each: GivenSizes(sizes[each.scenario.adversary.risk]))
+            game = own.game_on(space, lambda each: FixedGroupSizes(sizes[each.scenario.adversary.risk]))
             found = evaluate(game, Choice(none, "given", none, exact=False))
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
 
@@ -170,7 +170,7 @@ class ReleasedFile:
         )
         sizes, none = self._people_fitting(rows), np.zeros(len(shared), dtype=np.int64)
         forms = _PeopleSpace(self, persons, record, _SetSpace(self, cells, rows), shared)
-        game = own.game_on(forms, lambda each: GivenSizes(sizes[each.scenario.adversary.risk]))
+        game = own.game_on(forms, lambda each: FixedGroupSizes(sizes[each.scenario.adversary.risk]))
         found = evaluate(game, Choice(none, "given", none, exact=False))
         return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
 

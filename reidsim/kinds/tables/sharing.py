@@ -14,9 +14,9 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.sensitive import sensitive_attributes
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.faces import HierarchyFile, LimitedColumns, RecordSharing, SensitiveColumn, SharedColumns
 from reidsim.scenarios.hierarchy_schema import HierarchySection, Table
 from reidsim.scenarios.people import key_columns
+from reidsim.scenarios.presentation import HierarchyFile, LimitedColumns, RecordSharing, SensitiveColumn, SharedColumns
 from reidsim.tables import read_table
 
 # Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.

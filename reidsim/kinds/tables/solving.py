@@ -16,7 +16,7 @@ from reidsim.games.full_domain.any_adversary import eager
 from reidsim.games.full_domain.nodes import NodeOutcomes
 from reidsim.games.iceberg import iceberg
 from reidsim.games.record_game import Choice, Constraint, RecordGame
-from reidsim.kinds.tables.looked_up import choose_looked_up
+from reidsim.kinds.tables.person_lookup import choose_looked_up
 from reidsim.releases.strategy_space import Strategies
 
 if TYPE_CHECKING:

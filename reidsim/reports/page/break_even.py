@@ -12,8 +12,8 @@ from reidsim.engine.switch.break_even import TIMES_OWN, BreakEven, break_even
 from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Table
-from reidsim.scenarios.asked import loss_text
 from reidsim.scenarios.load import Scenario, scenario_kind
+from reidsim.scenarios.report_sentences import loss_text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.validation import validated

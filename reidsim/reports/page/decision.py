@@ -12,7 +12,7 @@ import pandas as pd
 
 from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.engine.switch.break_even import BreakEven
-from reidsim.reports.over_rounds import distinct_people, guarantees_told
+from reidsim.reports.over_rounds import broken_guarantee_sentences, distinct_people
 from reidsim.reports.page.break_even import break_even_context
 from reidsim.reports.page.columns import columns_of_release
 from reidsim.reports.page.release_audit import read_back_table
@@ -21,8 +21,8 @@ from reidsim.reports.shared.limit import odds
 from reidsim.reports.shared.releases import Releases
 from reidsim.reports.verdict import assessment_verdict, least_exposed, same_payoff, stress_verdict
 from reidsim.reports.writer import Cell, Table, losses_text
-from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss
 from reidsim.scenarios.people import once_each
+from reidsim.scenarios.report_sentences import GAIN, LOSS, gain_goes_with_loss
 from reidsim.wording import Code, Inline, number_text
 
 _POINTS_SHOWN = 30
@@ -217,7 +217,7 @@ def _row(run: StoredRun, name: str, means: pd.Series[float]) -> Row:
 def _of_rounds(run: StoredRun, policies: list[str], n_points: int) -> Iterator[str]:
     if "broken_guarantees" in run.tables:
         payoff = f"{'subject' if run.decides == 'subject' else 'publisher'}'s payoff"
-        yield guarantees_told(run.table("broken_guarantees"), payoff=payoff)
+        yield broken_guarantee_sentences(run.table("broken_guarantees"), payoff=payoff)
     if "rounds" in run.tables and n_points == 1 and (distinct := distinct_people(run.table("rounds"), policies)):
         yield distinct
 

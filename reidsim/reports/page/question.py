@@ -7,7 +7,7 @@ from typing import Any
 
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import shortened
-from reidsim.scenarios.asked import gain_goes_with_loss, plain, section, varied_keys
+from reidsim.scenarios.report_sentences import gain_goes_with_loss, plain, section, varied_keys
 from reidsim.wording import Code, number_text
 
 # Sections described by sentences. Other sections are only named, and shown with the assumptions.

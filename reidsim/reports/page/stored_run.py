@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.core.measures import Measure, measures_among
-from reidsim.engine.results import measures_told, require_no_links, require_sound
+from reidsim.engine.results import measures_in_manifest, require_no_links, require_sound
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, locating, reading
 from reidsim.file_sizes import require_parquet_fits
@@ -73,7 +73,7 @@ class StoredRun:
             If the kind is from a package that is not installed, or the table of runs cannot be read.
         """
         with locating(self.folder):
-            measures = measures_told(self.manifest)
+            measures = measures_in_manifest(self.manifest)
         return measures_among(measures, self.runs.columns)
 
     @cached_property

@@ -22,10 +22,10 @@ from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy
 from reidsim.reports.shared.kept import Kept
-from reidsim.scenarios.faces import LimitedColumns, SensitiveColumn, SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import key_columns, refuse_keys
+from reidsim.scenarios.presentation import LimitedColumns, SensitiveColumn, SharedColumns
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import require_columns
 from reidsim.validation import validated

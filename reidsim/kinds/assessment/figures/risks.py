@@ -21,8 +21,8 @@ from reidsim.kinds.assessment.risk_tables import EVERYBODY
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.faces import Shown
 from reidsim.scenarios.people import once_each
+from reidsim.scenarios.presentation import Shown
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20

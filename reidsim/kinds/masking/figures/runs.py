@@ -35,7 +35,7 @@ from reidsim.kinds.masking.figures.subjects import (
 from reidsim.kinds.masking.measures import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.scenarios.design_schema import SweepSection
-from reidsim.scenarios.faces import Shown, ShownSweep
+from reidsim.scenarios.presentation import Shown, ShownSweep
 from reidsim.scenarios.swept_values import rows_along, value_labels
 from reidsim.validation import validated
 

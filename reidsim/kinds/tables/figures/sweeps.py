@@ -32,8 +32,8 @@ from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.palette import BLACK, VERMILION
-from reidsim.scenarios.faces import Shown, ShownSweep
 from reidsim.scenarios.people import once_each
+from reidsim.scenarios.presentation import Shown, ShownSweep
 
 _DEVIATION = columns_of((PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL))
 _THRESHOLD = ATTACK_THRESHOLD.column

@@ -73,7 +73,7 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
     """
     known = installed(f"reidsim.{group}")
     if name in known:
-        with told_in_a_line("cannot be imported", name, where):
+        with one_line_errors("cannot be imported", name, where):
             return in_use(name, known[name].load())
     module, separator, attribute = name.partition(":")
     if not separator:
@@ -169,7 +169,7 @@ def _module_of(part: object) -> str:
 
 
 @contextmanager
-def told_in_a_line(problem: str, name: str, where: str) -> Iterator[None]:
+def one_line_errors(problem: str, name: str, where: str) -> Iterator[None]:
     """Convert any exception of user-defined code to a one-line `InputError`."""
     try:
         yield
@@ -199,7 +199,7 @@ def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
         _BESIDE_SCENARIOS.add(top)
         # The file may have been written after the import system cached the contents of its folder.
         invalidate_caches()
-    with _importing_from(folder), told_in_a_line("cannot be imported", name, where):
+    with _importing_from(folder), one_line_errors("cannot be imported", name, where):
         return import_module(module)
 
 

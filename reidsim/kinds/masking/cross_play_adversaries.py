@@ -18,8 +18,7 @@ from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import TOGETHER
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import IdentifySection
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.opponents import (
+from reidsim.scenarios.cross_play_adversaries import (
     NO_RECIPE,
     NO_STAGES,
     ONE_STAGE,
@@ -30,6 +29,7 @@ from reidsim.scenarios.opponents import (
     played_by,
     with_adversaries,
 )
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.planners import planner
 from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import World
@@ -40,7 +40,7 @@ _NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty")
 Amount = float | Floats
 
 
-def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
+def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the adversaries of cross-play in a draw of a scenario's tables.
 
     The result also contains the reasons why other adversaries cannot play. Named adversaries with resources for rounds
@@ -126,7 +126,7 @@ def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Oppone
     section = MaskingAdversarySection(stages=(end,))
     loaded = study.loaded.with_sections(adversary=section, adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
-    found = opponents_of_subjects(plain, options, draw)
+    found = masking_adversaries(plain, options, draw)
     # Drop the reason about stages: the named adversaries attack in stages.
     return replace(found, left_out=tuple(reason for reason in found.left_out if ONE_STAGE not in reason))
 

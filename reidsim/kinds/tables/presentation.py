@@ -9,14 +9,14 @@ from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
-from reidsim.scenarios.faces import Choice, Control, Faces, amount_slider
 from reidsim.scenarios.people import key_columns
+from reidsim.scenarios.presentation import Choice, Control, Presentation, amount_slider
+from reidsim.scenarios.report_sentences import Stored, adversaries, by_generalization, plan, section
 from reidsim.wording import Code, Sentence, codes, number_text
 
 
-class TablesFaces(Faces):
-    """Report sentences and browser controls of the kind of tables; see `Faces`."""
+class TablesPresentation(Presentation):
+    """Report sentences and browser controls of the kind of tables; see `Presentation`."""
 
     drawn_by = "reidsim.kinds.tables.figures.sweeps"
 

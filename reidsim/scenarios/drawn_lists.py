@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, listed, refuse_rows, require_among
 from reidsim.populations.catalogue import recipe_of
-from reidsim.populations.people_lists import ListRule, PeopleList, draw_lists
+from reidsim.populations.drawn_lists import ListRule, PeopleList, draw_lists
 from reidsim.populations.resources import ANYONE, Coverage, ResourceRecipe
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.social_media import FiguresByAge, SocialMediaModel, load_social_media
@@ -54,7 +54,7 @@ class ListsOfPeople:
     buyers : mapping of str to tuple of str
         Adversaries who may have each list.
     together : float or mapping
-        Correlation of list memberships; see `reidsim.populations.people_lists.membership_numbers`.
+        Correlation of list memberships; see `reidsim.populations.drawn_lists.membership_numbers`.
     """
 
     people: People

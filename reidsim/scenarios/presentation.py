@@ -21,7 +21,7 @@ from reidsim.core.measures import Measure
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan
+from reidsim.scenarios.report_sentences import Stored, adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AmountPoints, AnalysisTables
 from reidsim.tables import read_table
@@ -128,7 +128,7 @@ def amount_slider(key: str, label: str, value: float) -> Slider:
     return Slider(key, label, float(value), float(-(-high // step) * step), float(step))
 
 
-class Faces:
+class Presentation:
     """Figures, captions, report sentences and controls of a kind.
 
     A base class of `Kind`; each method has a default.

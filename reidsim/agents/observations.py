@@ -30,7 +30,7 @@ _SAMPLED = 8192
 _NEGLIGIBLE = 1e-9
 
 
-class Noticed(NamedTuple):
+class Observations(NamedTuple):
     """Possible observations of a present adversary.
 
     Attributes
@@ -48,7 +48,7 @@ class Noticed(NamedTuple):
     probability: Floats
 
 
-def noticed_of(overlaps: Floats, actor: int, noticed: float) -> Noticed:
+def possible_observations(overlaps: Floats, actor: int, noticed: float) -> Observations:
     """Return the possible observations of a present adversary.
 
     For a set of types, consider the event that every noticed attack is in the plan of every type of the set. It occurs
@@ -84,7 +84,7 @@ def noticed_of(overlaps: Floats, actor: int, noticed: float) -> Noticed:
     probability = exactly[sets]
     missed = missed if missed > _NEGLIGIBLE else 0.0
     total = missed + float(probability.sum())
-    return Noticed(missed / total, everybody & ~sets.astype(np.int64), probability / total)
+    return Observations(missed / total, everybody & ~sets.astype(np.int64), probability / total)
 
 
 def groups_of_round(
@@ -111,7 +111,7 @@ def groups_of_round(
     weight : ndarray of float64, shape (n_rows,)
         Probability of each row; the sum is 1.
     """
-    each = [noticed_of(overlaps, actor, noticed) for actor in range(len(acting))]
+    each = [possible_observations(overlaps, actor, noticed) for actor in range(len(acting))]
     ways = 1
     for acts, of_actor in zip(acting.tolist(), each, strict=True):
         ways *= 1 + (len(of_actor.excluded) if acts > 0.0 else 0)
@@ -121,7 +121,7 @@ def groups_of_round(
     return distinct, np.bincount(row.ravel(), weights=weight, minlength=len(distinct)).astype(np.float64)
 
 
-def _all_ways(acting: Floats, each: list[Noticed]) -> tuple[Ints, Floats]:
+def _all_ways(acting: Floats, each: list[Observations]) -> tuple[Ints, Floats]:
     """Return all possible observations, one column per adversary, with probabilities."""
     groups, weight = np.empty((1, 0), dtype=np.int64), np.ones(1)
     for acts, (missed, excluded, probability) in zip(acting.tolist(), each, strict=True):
@@ -132,7 +132,7 @@ def _all_ways(acting: Floats, each: list[Noticed]) -> tuple[Ints, Floats]:
     return groups[weight > 0.0], weight[weight > 0.0]
 
 
-def _sample(acting: Floats, each: list[Noticed], stream: np.random.Generator) -> tuple[Ints, Floats]:
+def _sample(acting: Floats, each: list[Observations], stream: np.random.Generator) -> tuple[Ints, Floats]:
     """Return drawn rows for every set of noticed adversaries, with their weights."""
     seen, weight = np.zeros((1, 0), dtype=np.bool_), np.ones(1, dtype=np.float64)
     for acts, of_actor in zip(acting.tolist(), each, strict=True):

@@ -19,8 +19,8 @@ from reidsim.games.cross_play import cross_play
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.double_oracle import double_oracle
 from reidsim.scenarios.agents import are_equipped, left_out_of_rounds
+from reidsim.scenarios.cross_play_adversaries import Opponents
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress

@@ -13,8 +13,8 @@ import pandas as pd
 from reidsim.engine.batch.design import at_point, draw_of
 from reidsim.engine.batch.one_run import Studies, run_tables
 from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.engine.cross_play.once import Table, table_of
 from reidsim.engine.cross_play.result import CrossPlayOptions
+from reidsim.engine.cross_play.single_play import Table, table_of
 from reidsim.errors import InputError, locating, not_among
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import outcome_of, paid_in
@@ -27,7 +27,7 @@ from reidsim.scenarios.several_adversaries import WHO_COMES, names_adversaries
 _WHERE = f"uncertainty.parameters.{WHO_COMES}"
 
 
-def says_who_comes(points: pd.DataFrame) -> bool:
+def name_adversaries(points: pd.DataFrame) -> bool:
     """Return whether the points name the adversary that policies meet.
 
     True if a column of the points holds names of adversaries in cross-play.
@@ -52,7 +52,7 @@ def check_opponents(loaded: Scenario[ScenarioHead], names: Iterable[str]) -> Non
 
 
 @dataclass(frozen=True)
-class OpponentWork:
+class AdversaryWork:
     """A callable that plays policies against the adversary named by a task.
 
     Parameters

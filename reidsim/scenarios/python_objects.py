@@ -23,8 +23,8 @@ from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.parts import told_in_a_line
 from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.user_defined import one_line_errors
 
 if TYPE_CHECKING:
     from reidsim.scenarios.load import Scenario
@@ -95,7 +95,7 @@ def made_adversary(
     if replies(part):
         own = part
     else:
-        with told_in_a_line("cannot be made", name, where):
+        with one_line_errors("cannot be made", name, where):
             own = part(gain=gain, cost=cost, **parameters)
     if not replies(own):
         raise InputError("not an adversary", where=where, found=name, expected="an object with respond(linkage, rows)")
@@ -103,7 +103,7 @@ def made_adversary(
     return adversary
 
 
-def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
+def made_policy(part: Any, name: str, where: str) -> UserPolicy:
     """Return a user-defined policy as a defender.
 
     It is the object itself, or the result of calling it.
@@ -115,11 +115,11 @@ def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
     """
     own = part
     if isinstance(part, type) or not callable(getattr(part, "choose", None)):
-        with told_in_a_line("cannot be made", name, where):
+        with one_line_errors("cannot be made", name, where):
             own = part()
     if not callable(getattr(own, "choose", None)):
         raise InputError("not a policy", where=where, found=name, expected="an object with choose(game)")
-    return GivenPolicy(name, own)
+    return UserPolicy(name, own)
 
 
 def replies(part: object) -> bool:
@@ -128,7 +128,7 @@ def replies(part: object) -> bool:
 
 
 @dataclass(frozen=True)
-class GivenPolicy:
+class UserPolicy:
     """A user-defined policy as a defender, with its choice checked.
 
     Parameters
@@ -207,7 +207,7 @@ class OwnPolicy(Policy):
         """Return the checked choice of the user's policy."""
         return self.defender(study, draw).choose(game)
 
-    def defender(self, study: Any, draw: int) -> GivenPolicy:
+    def defender(self, study: Any, draw: int) -> UserPolicy:
         """Return the user's policy as a defender."""
         given = study.loaded.given
         part = given[self.name] if self.name in given else study.loaded.part("policies", self.name, self.where)
