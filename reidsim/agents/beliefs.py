@@ -127,7 +127,7 @@ def responsibilities(prior: Floats, observation: Observation, overlaps: Floats, 
     prior : ndarray of float64, shape (n_types,)
         Prior probability of each type; sums to 1.
     observation : Observation
-        Observations attacks.
+        Noticed attacks.
     overlaps : ndarray of float64, shape (2 ** n_types,)
         Number of records attacked by exactly each set of types; see `attack_overlaps`.
     noticed : float

@@ -81,7 +81,7 @@ def posterior_presence(prior: Floats, groups: Ints, overlaps: Floats, noticed: f
             reached = np.searchsorted(larger, named[without] | 1 << member)
             following[reached] += ways[without] * (excluded >> member & 1 == 0)
         named, ways = larger, following
-    # Observations attacks have the same likelihood under all assignments; missed attacks do not.
+    # Noticed attacks have the same likelihood under all assignments; missed attacks do not.
     log_missed = (overlaps @ members) * np.log1p(-min(noticed, MOST_NOTICED))
     with np.errstate(divide="ignore"):
         log_unnoticed = np.log(prior) + log_missed
