@@ -408,7 +408,7 @@ def require_no_links(folder: Path) -> None:
             for path in sorted(place.iterdir()) if place.is_dir() else ():
                 if path.is_symlink():
                     raise InputError(
-                        "is a symbolic link, which is not followed",
+                        "the file is a symbolic link, which is not followed",
                         source=path,
                         found=os.readlink(path),
                         expected="a file in the folder",

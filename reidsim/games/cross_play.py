@@ -204,7 +204,8 @@ def cross_play(
     playing = [opponent for opponent in opponents if opponent.name not in cannot]
     if not can_plan_against_all(opponents):
         left_out.append(
-            f"no defender plans against all adversary types at once: there are more than {MOST_FORMS:,} releases"
+            "no defender plans against all adversary types at once: there are more than "
+            f"{MOST_FORMS:,} possible releases"
         )
     plans = [] if own in cannot else list(_plans(playing, defenders, own, against_each, ideas or {}))
     rows: list[tuple[object, ...]] = []

@@ -179,7 +179,12 @@ def voter_list_population(
         listed = draw_binomial(rng, whole, shares)
     carried = carried_attributes(recipe.attributes, profile)
     if not carried:
-        raise InputError("the voter list has no attribute of the population", where="state", found=profile.state)
+        raise InputError(
+            "the voter list has no attribute of the population",
+            where="state",
+            found=profile.state,
+            expected="a state whose list has an attribute of the population",
+        )
     if not listed.sum() > 0:
         reason = next((a.reason for a in profile.assumptions if a.fact == "registered_share"), None)
         raise InputError("the voter list is empty", where="state", found=profile.state, hint=reason)

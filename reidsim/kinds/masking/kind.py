@@ -148,7 +148,10 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         space = games[0].space
         if space.size > MOST_FORMS:
             return Opponents(
-                left_out=(f"adversary types cannot play: there are more than {MOST_FORMS:,} releases", LEFT_OUT)
+                left_out=(
+                    f"adversary types cannot play: there are more than {MOST_FORMS:,} possible releases",
+                    LEFT_OUT,
+                )
             )
         setting = self.settings(study)("masking", draw, 0)
         looked_at = tuple(dict.fromkeys(name for game in games for name in game.attack.looked_at))

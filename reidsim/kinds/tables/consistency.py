@@ -111,10 +111,10 @@ def _check_policies(scenario: Any) -> None:
     if walking and scenario.publisher.search == "anytime":
         key, name = next(iter(walking.items()))
         raise InputError(
-            "the search of the whole lattice has no budget",
+            "the anytime search does not support a search of the whole lattice",
             where=key,
             found=name,
-            expected="settings that the anytime search supports",
+            expected="policies that keep to a number of nodes",
             hint='set publisher.search = "exact" to search the whole lattice',
         )
 

@@ -228,7 +228,7 @@ def _delimited(loaded: Scenario[TablesScenario], path: Path) -> pd.DataFrame:
         other = next((character for character in DELIMITERS if character in text), None)
         if other is not None:
             raise InputError(
-                "the file has a single column",
+                "the file has one column",
                 source=path,
                 where="row 1" if not section.header else "header",
                 found=text,
