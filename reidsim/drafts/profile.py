@@ -110,7 +110,10 @@ class ColumnProfile:
 
     @property
     def is_direct(self) -> bool:
-        """Whether the column is a direct identifier."""
+        """Whether the kind of the column is "identifier".
+
+        Its values identify a person or a row, by name, format or near-uniqueness.
+        """
         return self.kind == "identifier"
 
 

@@ -86,7 +86,9 @@ class VoterProfile:
 
 
 def voter_profile(state: str) -> VoterProfile:
-    """Return the profile of a state, given by name or postal abbreviation.
+    """Return the profile of a state's voter list, by name or postal abbreviation.
+
+    See `VoterProfile` for its attributes, price and share of adults listed.
 
     Raises
     ------

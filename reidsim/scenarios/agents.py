@@ -206,9 +206,10 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
 
 
 def are_equipped(scenario: ScenarioHead) -> bool:
-    """Return whether any named adversary sets keys that only matter in rounds.
+    """Return whether a named adversary has keys about resources, budget or accuracy.
 
-    These are resources that it holds or buys, budget, selection and accuracy. False for a scenario without rounds.
+    The keys are holds, buys, budget, selection, accuracy, expected_accuracy and experience. False for a
+    scenario without rounds.
     """
     several = getattr(scenario, "adversaries", {}).values()
     in_rounds = getattr(scenario, "agents", None) is not None

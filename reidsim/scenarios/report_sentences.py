@@ -108,9 +108,10 @@ def gain_and_cost(run: Stored, adversary: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _gain(run: Stored) -> str:
-    """Return the gain of the economics as text.
+    """Return the adversary's gain from section ``economics`` as text.
 
-    The text is a phrase if the gain follows a loss that varies between points.
+    It is a number (the loss if no gain is set), or a phrase if the gain follows a loss that varies between
+    points.
     """
     economics = section(run.content, "economics")
     stated = number_text(economics.get("gain", economics.get("loss")))

@@ -16,7 +16,10 @@ from reidsim.errors import InputError
 
 @planners.register("fmdp")
 class Sequential(Planner):
-    """Sequential attack of Xia et al. 2015: pay for access, link, exploit in turn."""
+    """Make an adversary who plans each attack step by step (Xia et al. 2015).
+
+    The steps are: pay for access, link, exploit candidates one by one. The adversary may stop at any step.
+    """
 
     label = "the sequential attack"
     provides = frozenset({EXPECTED_PAYOFF, GAINS})

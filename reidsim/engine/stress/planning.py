@@ -86,9 +86,9 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
 
 
 def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
-    """Return the keys whose true value the publisher always knows.
+    """Return the keys about which the publisher can have no belief.
 
-    They have no belief key.
+    It always knows their true value. Keys of section ``beliefs`` are left out.
     """
     return [key for key in keys if belief_key(scenario, key) is None and not key.startswith("beliefs.")]
 

@@ -37,7 +37,7 @@ class _Narrowed(Protocol):
 
     @property
     def adversary(self) -> Adversary:
-        """The other adversary, without the restriction."""
+        """The adversary whose attacks are restricted, without the restriction."""
         ...
 
     def of(self, adversary: Adversary) -> Adversary:

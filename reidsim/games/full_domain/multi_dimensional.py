@@ -182,7 +182,10 @@ def within_limit(
 
 
 class _Charged:
-    """Recodings of a full-domain game, with a count of the nodes computed."""
+    """Find recodings of a full-domain game at a charge for each suppressed record.
+
+    Counts the nodes computed over all searches; see `Recodings`.
+    """
 
     def __init__(self, game: FullDomainGame) -> None:
         self._game = game

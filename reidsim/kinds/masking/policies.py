@@ -23,7 +23,10 @@ from reidsim.scenarios.policy import K_ANONYMITY, Look, k_of
 
 
 class Baseline(MaskingPolicy):
-    """A fixed rule of Wan et al. 2021, not a best response; see `fixed_choice`."""
+    """Apply a fixed rule of Wan et al. 2021, which ignores payoffs.
+
+    Base class; the subclass's name selects the rule in `fixed_choice`.
+    """
 
     is_rule = True
 
@@ -146,7 +149,7 @@ class Masking(SearchPolicy):
 
 @POLICIES.register("no-attack-masking")
 class NoAttackMasking(SearchPolicy):
-    """The masking game under the constraint that no record is attacked."""
+    """Choose each subject's best strategy among those under which no attack pays."""
 
     label, description, row = (
         "No-attack masking game",

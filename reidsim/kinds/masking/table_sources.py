@@ -69,7 +69,10 @@ def _lists(
     loci: tuple[str, ...],
     rows: Integers,
 ) -> ListsOfPeople | None:
-    """Return the generator of the scenario's lists; None without lists."""
+    """Return the resources that are lists of people, ready to be drawn.
+
+    None if no resource is a list, or the scenario has no population.
+    """
     sections = {name: section for name, section in loaded.scenario.resources.items() if section.is_list}
     population = loaded.scenario.population
     if not sections or population is None:

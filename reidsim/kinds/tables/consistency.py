@@ -120,7 +120,10 @@ def _check_policies(scenario: Any) -> None:
 
 
 def _check_planners(scenario: Any) -> None:
-    """Check that planners support gains and costs that differ by record."""
+    """Check that each adversary's planner supports amounts that differ by record.
+
+    Applies to the columns of `economics.columns` that the adversary uses.
+    """
     columns = [name for name, column in scenario.economics.columns if column is not None]
     follows = "gain" not in scenario.economics.model_fields_set
     for key, section in scenario.every_adversary.items():

@@ -187,7 +187,8 @@ def _releases_of(study: TablesStudy) -> dict[str, Any]:
 def planned_of(study: TablesStudy, policy: str) -> Callable[[str], PlannedReleases] | None:
     """Return a function that plans all releases of a policy before the first round.
 
-    The result is None for policies that choose in each round.
+    The function takes the policy's name and ignores it. The result is None for policies that choose in each
+    round.
     """
     if policy_named(policy).replies != "planned":
         return None
