@@ -207,7 +207,7 @@ def test_one_run_repeated_alone(town):
     Path("out/manifest.json").write_text(json.dumps(manifest))
     assert rerun_one(Path("out"), row["run"]).verdict == "Some values differ from the folder."
     for key in ("0/99", "8/0", "nonsense", ""):
-        with pytest.raises(InputError, match=r"no such run|more than one run"):
+        with pytest.raises(InputError, match=r"no such run|several runs have keys"):
             rerun_one(Path("out"), key)
     with pytest.raises(InputError, match="not a results folder"):
         rerun_one(Path(), "0/0")

@@ -73,5 +73,5 @@ def test_workers_that_see_other_files_or_no_module_are_refused(cluster, tmp_path
     )
     monkeypatch.syspath_prepend(tmp_path)
     changes = {"adversary.planner": "elsewhere:careful", **sweep}
-    with pytest.raises(InputError, match=r"adversary\.planner: a dask worker lacks a part"):
+    with pytest.raises(InputError, match=r"adversary\.planner: a dask worker lacks a component"):
         reidsim.run_batch(shared / "town.toml", overrides=changes, allow_code=True, executor="dask", scheduler=address)

@@ -118,7 +118,7 @@ def test_the_command_prints_mixtures_and_iterations(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["cross-play", str(TOWN), "--equilibrium", "--double-oracle", "zero-sum"])
     assert done.exit_code == 0
-    for words in ("mixtures, payoffs per record", "nash-best", "exploitability per record", "best replies added"):
+    for words in ("mixtures, payoffs per record", "nash-best", "exploitability per record", "best responses added"):
         assert words in done.stdout
     assert max(map(len, done.stdout.partition("town: mixtures")[2].splitlines())) <= 80
     folder = tmp_path / "results" / "town-cross-play-001"

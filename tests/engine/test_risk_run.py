@@ -140,7 +140,7 @@ def test_a_risk_that_nobody_is_at_in_the_worst_case_is_left_out_of_figures(tmp_p
 def test_vague_uniqueness_is_warned_of():
     changes = {"uniqueness": {"method": "pitman", "population_size": 100_000_000}}
     vague = reidsim.run("xia2021", overrides=ONE_SAMPLE | changes)
-    assert any("journalist risk is vague" in warning for warning in vague.warnings)
+    assert any("journalist risk is imprecise" in warning for warning in vague.warnings)
     records = vague.records
     assert (records["journalist_low"] <= records["journalist"] + 1e-12).all()
     assert (records["journalist"] <= records["journalist_high"] + 1e-12).all()

@@ -254,7 +254,7 @@ def test_the_command_prints_and_writes(tmp_path, monkeypatch):
     outcome = CliRunner().invoke(app, ["stress", "town.toml", "--method", "morris", "--samples", "4", "-o", "out"])
     assert outcome.exit_code == 0, outcome.output
     assert "robust-maximin" in outcome.output
-    assert "mu_star (sigma): how much a step of the" in outcome.output
+    assert "mean change of the output per step" in outcome.output
     assert "Results in out" in outcome.output
     assert (tmp_path / "out" / "boxes.parquet").is_file()
     again = CliRunner().invoke(app, ["stress", "town.toml", "-o", "out"])
