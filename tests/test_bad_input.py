@@ -234,7 +234,7 @@ RECORDS = [
     case("long row", edit(PATIENTS, "P04,m,30,N1", "P04,m,30,N1,x"), says=["patients.csv", "row 5", "4", "5"]),
     case("quote left open", edit(PATIENTS, "P04", '"P04'), says=["patients.csv", "row 5"]),
     case("other delimiter", release('path = "patients.csv"\ndelimiter = ";"'),
-         says=["patients.csv", "single column", "separated by ';'", "release.delimiter"]),
+         says=["patients.csv", "one column", "separated by ';'", "release.delimiter"]),
     case("missing", edit(SCENARIO, '"patients.csv"', '"patient.csv"'), says=["patient.csv", "no such file"]),
     case("a folder", edit(SCENARIO, '"patients.csv"', '"people"'), says=["people", "is a folder"]),
     case("below a file", edit(SCENARIO, '"patients.csv"', '"patients.csv/1.csv"'),
