@@ -240,7 +240,7 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
     runs[0]["risk"] = 0.5
     other = answer_of(folder_of(tmp_path / "s", runs=runs, records=records, manifest={"records": 5}))
     assert "a2.5-1-5.00-" in other
-    assert "95 of 100 cases." not in other
+    assert "95 of 100 cases" not in other
 
 
 def test_every_stated_value_says_whose_it_is(tmp_path):
