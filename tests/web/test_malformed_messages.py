@@ -38,7 +38,9 @@ MESSAGES = [
 
 def test_malformed_messages_leave_lines_and_a_page_that_goes_on():
     command = [sys.executable, "-m", "reidsim", "serve", str(TOWN), "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # In an environment other than the active one, IPython prints warnings of its own.
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         address = server.stdout.readline().split(" at ")[1].split()[0]
         cookies = http.cookiejar.CookieJar()
