@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -71,9 +70,8 @@ class NeverAttacks:
 class RandomAttacks:
     """Adversary who attacks each record with a fixed probability.
 
-    The probability does not depend on the release. Without a seed, the reply is the expected one: the mean of
-    `AlwaysAttacks` and `NeverAttacks` with weights `rate` and ``1 - rate``. With a seed, one number is drawn for each
-    record and used in all calls, so the publisher's choice of strategy does not change whether the record is attacked.
+    The probability does not depend on the release. The reply is the expected one: the mean of `AlwaysAttacks` and
+    `NeverAttacks` with weights `rate` and ``1 - rate``.
 
     Parameters
     ----------
@@ -81,8 +79,6 @@ class RandomAttacks:
         Gain from a success and cost of an attempt, in currency units per record.
     rate : float
         Probability of an attack, in [0, 1].
-    seed : int, optional
-        Seed of the draws.
 
     Raises
     ------
@@ -95,7 +91,6 @@ class RandomAttacks:
     gain: float | Floats
     cost: float | Floats
     rate: float = 0.5
-    seed: int | None = None
 
     def __post_init__(self) -> None:
         check_amounts(self.gain, self.cost)
@@ -104,26 +99,13 @@ class RandomAttacks:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
         n = len(linkage.group_sizes)
-        if self.seed is None:
-            expected = _attempts(self, linkage, rows, np.full(n, self.rate > 0))
-            return replace(
-                expected,
-                adversary_payoff=self.rate * expected.adversary_payoff,
-                exploits=self.rate * expected.exploits,
-                frequency=np.full(n, self.rate) if self.rate > 0 else None,
-            )
-        records = np.arange(n) if rows is None else np.asarray(rows)
-        drawn = _uniform(self.seed, 1 << int(records.max(initial=0)).bit_length())
-        return _attempts(self, linkage, rows, np.asarray(drawn[records] < self.rate))
-
-
-@lru_cache(maxsize=8)
-def _uniform(seed: int, n: int) -> Floats:
-    """Return one uniform number in [0, 1) for each of the first n records.
-
-    The number of a record does not depend on n.
-    """
-    return np.random.default_rng(np.random.SeedSequence(seed)).random(n)
+        expected = _attempts(self, linkage, rows, np.full(n, self.rate > 0))
+        return replace(
+            expected,
+            adversary_payoff=self.rate * expected.adversary_payoff,
+            exploits=self.rate * expected.exploits,
+            frequency=np.full(n, self.rate) if self.rate > 0 else None,
+        )
 
 
 def _attempts(

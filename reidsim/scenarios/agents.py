@@ -17,13 +17,11 @@ from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.simple_behaviours import RandomAttacks
 from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import AdversaryProfile, Enforcement, Equip, Holdings, Learning, Meeting, ParticipationRule
 from reidsim.errors import InputError, listed, require_among
 from reidsim.games.record_game import Linker
-from reidsim.random_streams import random_stream
-from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
+from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.equipment_schema import EquipmentSection
 from reidsim.scenarios.resource_schema import check_buyer
@@ -268,30 +266,6 @@ def check_resources(
             check_buyer(name, f"{where}.{key}", getattr(section, key) or (), buyers)
         if not section.needs_resources:
             check_buyer(name, where, own[name], buyers)
-
-
-def drawn_planner(
-    section: WeightedSection, own: EconomicsSection, seed: int, agents: AgentsSection
-) -> Adversary | None:
-    """Return a random attacker whose attacks are drawn, for sampled rounds.
-
-    The result is None in mode ``expectation`` and for other planners.
-
-    Parameters
-    ----------
-    section : WeightedSection
-        Section of the adversary.
-    own : EconomicsSection
-        Economics of the adversary; see `reidsim.scenarios.agents.economics_of`.
-    seed : int
-        Seed of the scenario.
-    agents : AgentsSection
-        Attacks are drawn in mode ``sampling``; in mode ``expectation`` their expected outcome is used.
-    """
-    if agents.mode != "sampling" or not isinstance(section, PlannerSection) or section.planner != "random":
-        return None
-    number = int(random_stream(seed, "agents").integers(2**63))
-    return RandomAttacks(own.adversary_gain, own.cost, section.rate, number)
 
 
 class PartialResource(Protocol):

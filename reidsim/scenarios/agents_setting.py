@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import record_game_of
@@ -19,7 +18,6 @@ from reidsim.games.record_game import RecordGame
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
     check_accuracy,
-    drawn_planner,
     economics_of,
     expected_fine,
     linker_of,
@@ -44,19 +42,17 @@ if TYPE_CHECKING:
 class _Equip:
     """Callable that returns an adversary's linker and planner from its study's games.
 
-    See `reidsim.agents.profile.Equip`. `drawn` replaces the true and the believed planner, if it is not None; see
-    `drawn_planner`.
+    See `reidsim.agents.profile.Equip`.
     """
 
     section: WeightedSection
     truth: RecordGame
     belief: RecordGame
-    drawn: tuple[Adversary | None, Adversary | None]
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
         game = self.belief if believed else self.truth
         linker = linker_of(self.section, game.linker, expected_accuracy)
-        return Equipment(linker, self.drawn[believed] or game.adversary)
+        return Equipment(linker, game.adversary)
 
 
 def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Setting]:
@@ -122,8 +118,7 @@ def _profile(
     if name in getattr(study.scenario, "adversaries", {}):
         study = study.with_adversary(scenario_alone(study.scenario, name).adversary)
     where, world = section_of(study.scenario, name), _study_against(study, agents, section).world(draw)
-    drawn = [drawn_planner(section, economics_of(section, e, agents), study.scenario.seed, agents) for e in both]
-    equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief), (drawn[0], drawn[1]))
+    equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief))
     check_accuracy(section, equip(frozenset(), 1.0).adversary, where)
     planners = (equip(frozenset(), 1.0, believed=believed).adversary for believed in (False, True))
     return profile_of(name, section, agents, equip, zip(both, planners, strict=True))

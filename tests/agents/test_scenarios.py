@@ -163,21 +163,21 @@ def test_every_planner_can_be_a_type(planner, attacked, risk, town_file):
     assert measures.tolist() == pytest.approx([attacked, risk, 10 - 60 * risk])
 
 
-@pytest.mark.deep
-def test_a_random_planner_attacks_at_its_rate(town_file):
-    rate = 0.3
-    changes = {"adversaries.x.planner": "random", "adversaries.x.rate": rate, "publisher.policies": ["no-protection"]}
-    expected = reidsim.run(town_file, overrides=changes).summary["share_attacked"].iloc[0]
-    assert expected == pytest.approx(rate)
-    sampled = {**changes, "agents.mode": "sampling"}
-    shares = [
-        reidsim.run(town_file, overrides=sampled, seed=seed).summary["share_attacked"].iloc[0] for seed in range(40)
-    ]
-    # Each of two pairs of equal records is attacked as a whole: the variance of a mean is (4 + 4 + 1) / 25 of one
-    # record's.
-    error = np.sqrt(rate * (1 - rate) * 9 / 25 / 40)
-    assert np.mean(shares) == pytest.approx(rate, abs=4 * error)
-    assert len(set(shares)) > 1
+@pytest.mark.parametrize("policy", ["basic", "no-protection"])
+def test_a_random_planner_draws_its_attacks_anew_in_each_round(policy, town_file):
+    rate, rounds = 0.3, 2
+    changes = {"adversaries.x.planner": "random", "adversaries.x.rate": rate, "publisher.policies": [policy]}
+    changes |= {"agents.rounds": rounds}
+    expected = reidsim.run(town_file, overrides=changes).summary.loc[policy]
+    drawn = reidsim.run(town_file, overrides={**changes, "agents.mode": "sampling", "agents.draws": 40})
+    rounds_of_draws = drawn.analysis.rounds
+    assert expected["share_attacked"] == pytest.approx(rate)
+    # Five independent records; four standard errors over all draws and rounds.
+    error = np.sqrt(rate * (1 - rate) / 5 / len(rounds_of_draws))
+    assert rounds_of_draws["share_attacked"].mean() == pytest.approx(rate, abs=4 * error)
+    shares = rounds_of_draws["share_attacked"].to_numpy().reshape(-1, rounds)
+    assert len(set(map(tuple, shares))) > 5
+    assert (shares[:, 0] != shares[:, 1]).any()
 
 
 @pytest.mark.deep

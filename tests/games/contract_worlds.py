@@ -55,7 +55,7 @@ def simple(linker, space):
         "fmdp-unconfirmed": lambda: SequentialAdversary(ATTACK, signal=UnconfirmedSuccess(0.9, 0.8)),
         "always": lambda: AlwaysAttacks(GAIN, COST),
         "never": lambda: NeverAttacks(GAIN, COST),
-        "random": lambda: RandomAttacks(GAIN, COST, rate=0.4, seed=7),
+        "random": lambda: RandomAttacks(GAIN, COST, rate=0.4),
     }
     return {name: Player(linker, make, space) for name, make in made.items()}
 

@@ -23,7 +23,6 @@ from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     check_accuracy,
     check_resources,
-    drawn_planner,
     economics_of,
     linker_of,
     profile_of,
@@ -96,9 +95,6 @@ class _MaskingEquip:
         """
         adversary = self.study.scenario.adversary
         own = economics_of(self.section, economics, self.agents, sequential=adversary.plans_sequentially)
-        drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
-        if drawn is not None:
-            return drawn
         gain, cost = own.adversary_gain, own.cost
         if adversary.plans_sequentially:
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))

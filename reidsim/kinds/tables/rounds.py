@@ -26,7 +26,6 @@ from reidsim.scenarios.agents import (
     check_accuracy,
     check_has_resource,
     check_resources,
-    drawn_planner,
     economics_of,
     knowledge_held,
     linker_of,
@@ -92,8 +91,7 @@ class _Equip:
         """Return the adversary's planner with the gain and cost of payoff parameters."""
         sequential = self.study.scenario.adversary.plans_sequentially
         own = economics_of(self.section, economics, self.agents, sequential=sequential)
-        drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
-        return drawn or planner_of(self.study, own.adversary_gain, own.cost)
+        return planner_of(self.study, own.adversary_gain, own.cost)
 
     def _linker(self, holds: Holdings, risk: Risk, *, guessed: bool) -> Linker:
         if not self.section.needs_resources:
