@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import tomllib
@@ -9,21 +10,44 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.file_sizes import require_no_device
+
+# Heading of the part of a section's docstring that describes its keys, and one described key.
+KEYS_HEADING = "\n\nAttributes\n----------\n"
+_DESCRIBED_KEY = re.compile(r"^(\w+)\n((?: {4}.+\n?)+)", re.MULTILINE)
+
+
+def _only_summary(schema: dict[str, Any]) -> None:
+    """Remove the descriptions of keys from the description of a section in a JSON Schema."""
+    if "description" in schema:
+        schema["description"] = schema["description"].partition(KEYS_HEADING)[0]
 
 
 class Section(BaseModel):
     """A part of a scenario or recipe.
 
-    Unknown keys are errors; values have exact types and cannot change.
+    Unknown keys are errors; values have exact types and cannot change. The description of a key is its entry under
+    ``Attributes`` in the docstring of its class.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, json_schema_extra=_only_summary
+    )
     # Keys that belong in other sections, with advice for the error message.
     elsewhere: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take the descriptions of keys from the class's docstring."""
+        described = inspect.cleandoc(cls.__doc__ or "").partition(KEYS_HEADING)[2]
+        for name, text in _DESCRIBED_KEY.findall(described):
+            if name in cls.model_fields:
+                cls.model_fields[name].description = " ".join(text.split())
+        return handler(source)
 
     @classmethod
     def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -59,11 +59,20 @@ class UnconfirmedSection(Section):
     """A noisy signal of success.
 
     The adversary claims the first candidate with a positive signal.
+
+    Attributes
+    ----------
+    sensitivity
+        probability of a positive signal if the candidate is the right person
+    specificity
+        probability of a negative signal if the candidate is a wrong person
+    false_claim_cost
+        cost of a claim about a wrong person
     """
 
-    sensitivity: Share = Field(description="probability of a positive signal if the candidate is the right person")
-    specificity: Share = Field(description="probability of a negative signal if the candidate is a wrong person")
-    false_claim_cost: Money = Field(default=0.0, description="cost of a claim about a wrong person")
+    sensitivity: Share
+    specificity: Share
+    false_claim_cost: Money = 0.0
 
 
 def _detects(scenario: Any) -> bool:
@@ -77,73 +86,78 @@ _UNLESS_DETECTED = ReadIf(
 
 
 class SequentialSection(Section):
-    """The sequential attack of planner `fmdp`; its gain and cost are in `[economics]`."""
+    """The sequential attack of planner `fmdp`; its gain and cost are in `[economics]`.
 
-    registry: str | None = Field(
-        default=None,
-        description="population recipe of the registry in which the adversary looks people up, under "
-        "journalist risk; default: the whole population",
-    )
-    belief: Literal["known", "unknown"] = Field(
-        default="known",
-        description="whether the adversary knows the group size before it pays for access",
-    )
-    access_cost: Money = Field(default=0.0, description="C_d: price of access to the registry")
-    link_cost: Money = Field(default=0.0, description="C_l: cost of linking a record to its candidates in the registry")
-    penalty: Annotated[Money, _UNLESS_DETECTED] = Field(default=0.0, description="C_p: fine for a detected exploit")
-    max_penalties: Count | None = Field(
-        default=None, description="n_f: largest number of fines; default: a fine for every detected exploit"
-    )
-    detection_intercept: Annotated[float, _UNLESS_DETECTED] = Field(
-        default=-4.59,
-        description="h0: exploit j, counted from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))",
-    )
-    detection_slope: Annotated[float, _UNLESS_DETECTED] = Field(
-        default=0.0, description="h1 in the probability of detection"
-    )
-    prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None,
-        description="probability that the record's person is in the registry; default: the registry's share of "
-        "the population",
-    )
-    discount: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.9, description="gamma: present value of one currency unit in the next step"
-    )
-    penalty_timing: Literal["next-state", "at-action"] = Field(
-        default="next-state",
-        description="time at which a fine is paid: one step after the exploit, or at the exploit",
-    )
-    detection_ends_attack: bool = Field(default=False, description="whether a detected exploit ends the attack")
-    unconfirmed: UnconfirmedSection | None = Field(
-        default=None,
-        description="noisy signal that shows whether a candidate is the right person; only for known group sizes",
-    )
-    solver: Method = Field(
-        default="backward-induction",
-        description="algorithm that plans the attack on each record: backward induction, which is the fastest, "
-        "or one of two linear programs of Xia et al. 2015; all give the same plans",
-    )
+    Attributes
+    ----------
+    registry
+        population recipe of the registry in which the adversary looks people up, under journalist risk; default: the
+        whole population
+    belief
+        whether the adversary knows the group size before it pays for access
+    access_cost
+        C_d: price of access to the registry
+    link_cost
+        C_l: cost of linking a record to its candidates in the registry
+    penalty
+        C_p: fine for a detected exploit
+    max_penalties
+        n_f: largest number of fines; default: a fine for every detected exploit
+    detection_intercept
+        h0: exploit j, counted from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))
+    detection_slope
+        h1 in the probability of detection
+    prior
+        probability that the record's person is in the registry; default: the registry's share of the population
+    discount
+        gamma: present value of one currency unit in the next step
+    penalty_timing
+        time at which a fine is paid: one step after the exploit, or at the exploit
+    detection_ends_attack
+        whether a detected exploit ends the attack
+    unconfirmed
+        noisy signal that shows whether a candidate is the right person; only for known group sizes
+    solver
+        algorithm that plans the attack on each record: backward induction, which is the fastest, or one of two linear
+        programs of Xia et al. 2015; all give the same plans
+    """
+
+    registry: str | None = None
+    belief: Literal["known", "unknown"] = "known"
+    access_cost: Money = 0.0
+    link_cost: Money = 0.0
+    penalty: Annotated[Money, _UNLESS_DETECTED] = 0.0
+    max_penalties: Count | None = None
+    detection_intercept: Annotated[float, _UNLESS_DETECTED] = -4.59
+    detection_slope: Annotated[float, _UNLESS_DETECTED] = 0.0
+    prior: Annotated[float, Field(gt=0, le=1)] | None = None
+    discount: Annotated[float, Field(gt=0, le=1)] = 0.9
+    penalty_timing: Literal["next-state", "at-action"] = "next-state"
+    detection_ends_attack: bool = False
+    unconfirmed: UnconfirmedSection | None = None
+    solver: Method = "backward-induction"
 
 
 class PlannerSection(RationalitySection):
-    """How an adversary plans its attacks."""
+    """How an adversary plans its attacks.
 
-    planner: Planner = Field(
-        default="one-shot",
-        description=(
-            "rule for planning attacks: `one-shot`, `fmdp` (sequential attack), `always`, `never` or "
-            "`random`; or a planner of your own, as `package.module:factory` or by its installed name"
-        ),
-    )
-    rate: Annotated[Share, with_key("planner", "random")] = Field(
-        default=0.5, description='with planner `"random"`: probability that a record is attacked'
-    )
-    sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = Field(
-        default=SequentialSection(), description='parameters of planner `"fmdp"`, the sequential attack'
-    )
-    parameters: dict[str, float | str | bool] = Field(
-        default={}, description="arguments of a planner of your own, in addition to gain and cost"
-    )
+    Attributes
+    ----------
+    planner
+        rule for planning attacks: `one-shot`, `fmdp` (sequential attack), `always`, `never` or `random`; or a planner
+        of your own, as `package.module:factory` or by its installed name
+    rate
+        with planner `"random"`: probability that a record is attacked
+    sequential
+        parameters of planner `"fmdp"`, the sequential attack
+    parameters
+        arguments of a planner of your own, in addition to gain and cost
+    """
+
+    planner: Planner = "one-shot"
+    rate: Annotated[Share, with_key("planner", "random")] = 0.5
+    sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = SequentialSection()
+    parameters: dict[str, float | str | bool] = Field(default={})
 
     @model_validator(mode="after")
     def _planner_consistent(self) -> PlannerSection:
@@ -181,37 +195,34 @@ class PlannerSection(RationalitySection):
 
 
 class AdversarySection(PlannerSection):
-    """How the adversary links records to people and plans its attacks."""
+    """How the adversary links records to people and plans its attacks.
 
-    risk: Risk = Field(
-        default="journalist",
-        description="set in which the group of a record is counted: the released records (`prosecutor`), the "
-        "population (`journalist`), or a population estimated from sampling weights (`sample`)",
-    )
-    direction: Direction = Field(
-        default="record",
-        description="direction of the search: from a record to its person, from a person to the person's "
-        "record, or the one of both with the higher success probability",
-    )
-    gains_from: GainsFrom = Field(
-        default="identity",
-        description="event from which the adversary gains: re-identification of a record's person, correct "
-        "inference of a sensitive value (see `publisher.sensitive`), or either event",
-    )
-    knowledge: str | None = Field(
-        default=None,
-        description='knowledge recipe (name or file), such as `"tennessee-voters"`; default: the adversary '
-        "knows all quasi-identifiers of all people",
-    )
-    stages: Text | None = Field(
-        default=None,
-        description="path of an attack recipe, whose stages infer attributes before they link",
-    )
-    holds: tuple[str, ...] | None = Field(
-        default=None,
-        description="lists in which the adversary looks people up; default: none, so that `risk` determines "
-        "the candidates",
-    )
+    Attributes
+    ----------
+    risk
+        set in which the group of a record is counted: the released records (`prosecutor`), the population
+        (`journalist`), or a population estimated from sampling weights (`sample`)
+    direction
+        direction of the search: from a record to its person, from a person to the person's record, or the one of both
+        with the higher success probability
+    gains_from
+        event from which the adversary gains: re-identification of a record's person, correct inference of a sensitive
+        value (see `publisher.sensitive`), or either event
+    knowledge
+        knowledge recipe (name or file), such as `"tennessee-voters"`; default: the adversary knows all
+        quasi-identifiers of all people
+    stages
+        path of an attack recipe, whose stages infer attributes before they link
+    holds
+        lists in which the adversary looks people up; default: none, so that `risk` determines the candidates
+    """
+
+    risk: Risk = "journalist"
+    direction: Direction = "record"
+    gains_from: GainsFrom = "identity"
+    knowledge: str | None = None
+    stages: Text | None = None
+    holds: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
     def _links_consistently(self) -> AdversarySection:
@@ -324,23 +335,28 @@ class AdversarySection(PlannerSection):
 
 
 class WeightedSection(EquipmentSection):
-    """Further keys of a named adversary in `[adversaries]`."""
+    """Further keys of a named adversary in `[adversaries]`.
 
-    weight: Share = Field(
-        default=1.0,
-        description="probability that the records face this adversary, with a sum of 1 over all adversaries; "
-        'with `agents.together = "all"`, probability that this adversary is present',
-    )
+    Attributes
+    ----------
+    weight
+        probability that the records face this adversary, with a sum of 1 over all adversaries; with `agents.together =
+        "all"`, probability that this adversary is present
+    """
+
+    weight: Share = 1.0
 
 
 class WeightedAdversarySection(WeightedSection, AdversarySection):
-    """A named adversary in `[adversaries]`: its linkage and planning."""
+    """A named adversary in `[adversaries]`: its linkage and planning.
 
-    holds: tuple[str, ...] | None = Field(
-        default=None,
-        description="lists in which the adversary looks people up; with `[agents]`, all resources that it has "
-        "from the start",
-    )
+    Attributes
+    ----------
+    holds
+        lists in which the adversary looks people up; with `[agents]`, all resources that it has from the start
+    """
+
+    holds: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
     def _knows_consistently(self) -> WeightedAdversarySection:

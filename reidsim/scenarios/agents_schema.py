@@ -31,29 +31,41 @@ _WITH_ADVERSARIES = ReadIf(lambda section, scenario: bool(scenario.adversaries),
 
 
 class EnforcementSection(Section):
-    """Detection of exploits, and the consequences for the adversary."""
+    """Detection of exploits, and the consequences for the adversary.
 
-    detection: Annotated[Share, _MATTERS] = Field(default=0.0, description="probability that an exploit is detected")
-    fine: Annotated[Money, with_key("detection")] = Field(default=0.0, description="fine for a detected exploit")
-    exclusion: Annotated[int, Field(ge=0, le=10_000), with_key("detection")] = Field(
-        default=0, description="number of rounds for which a detected adversary is excluded"
-    )
+    Attributes
+    ----------
+    detection
+        probability that an exploit is detected
+    fine
+        fine for a detected exploit
+    exclusion
+        number of rounds for which a detected adversary is excluded
+    """
+
+    detection: Annotated[Share, _MATTERS] = 0.0
+    fine: Annotated[Money, with_key("detection")] = 0.0
+    exclusion: Annotated[int, Field(ge=0, le=10_000), with_key("detection")] = 0
 
 
 class LearningSection(Section):
-    """How the publisher learns which adversaries it faces."""
+    """How the publisher learns which adversaries it faces.
 
-    prior: dict[str, Positive] = Field(
-        default={},
-        description="prior belief of the publisher by adversary, as a number of earlier rounds with the "
-        "adversary; default: 1 for each",
-    )
-    prior_absent: dict[str, Positive] = Field(
-        default={},
-        description='with `together = "all"`: prior belief of the publisher by adversary, as a number of '
-        "earlier rounds without the adversary; default: 1 for each",
-    )
-    noticed: Share = Field(default=1.0, description="probability that the publisher notices an attack")
+    Attributes
+    ----------
+    prior
+        prior belief of the publisher by adversary, as a number of earlier rounds with the adversary; default: 1 for
+        each
+    prior_absent
+        with `together = "all"`: prior belief of the publisher by adversary, as a number of earlier rounds without the
+        adversary; default: 1 for each
+    noticed
+        probability that the publisher notices an attack
+    """
+
+    prior: dict[str, Positive] = Field(default={})
+    prior_absent: dict[str, Positive] = Field(default={})
+    noticed: Share = 1.0
 
     def check_names(self, names: Collection[str]) -> None:
         """Check that each prior covers all adversaries of the scenario, or none.
@@ -84,41 +96,64 @@ class LearningSection(Section):
 
 
 class ParticipationSection(Section):
-    """When data subjects participate."""
+    """When data subjects participate.
 
-    reward: Money = Field(description="benefit of a data subject from participation in one round")
-    harm: Money = Field(description="mean harm to a data subject from one re-identification")
-    spread: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=1.0,
-        description="standard deviation of the logarithm of the harm, which is lognormal among data subjects; "
-        "0 for equal harm",
-    )
-    expected_risk: Share = Field(
-        default=0.0, description="probability of re-identification that data subjects expect before the first round"
-    )
-    learning_rate: Share = Field(
-        default=0.2, description="weight of the latest round in the expected risk; 0 keeps the first expectation"
-    )
-    hears: Share = Field(
-        default=1.0, description="probability that a data subject learns of the re-identifications in a round"
-    )
+    Attributes
+    ----------
+    reward
+        benefit of a data subject from participation in one round
+    harm
+        mean harm to a data subject from one re-identification
+    spread
+        standard deviation of the logarithm of the harm, which is lognormal among data subjects; 0 for equal harm
+    expected_risk
+        probability of re-identification that data subjects expect before the first round
+    learning_rate
+        weight of the latest round in the expected risk; 0 keeps the first expectation
+    hears
+        probability that a data subject learns of the re-identifications in a round
+    """
+
+    reward: Money
+    harm: Money
+    spread: Annotated[float, Field(ge=0, le=10)] = 1.0
+    expected_risk: Share = 0.0
+    learning_rate: Share = 0.2
+    hears: Share = 1.0
 
 
 class AgentsSection(Section):
-    """Repeated rounds between the publisher, adversaries and data subjects."""
+    """Repeated rounds between the publisher, adversaries and data subjects.
 
-    rounds: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1, description="number of rounds")
-    mode: Literal["expectation", "sampling"] = Field(
-        default="expectation", description="outcomes of attacks: expected values, or random draws"
-    )
-    draws: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        default=1, description='with `mode = "sampling"`: number of repetitions of all rounds, with the same records'
-    )
-    together: Annotated[Literal["one-of", "all"], _WITH_ADVERSARIES] = Field(
-        default="one-of",
-        description="presence of adversaries: one adversary per round, drawn by weight, or each adversary "
-        "independently with its own probability",
-    )
+    Attributes
+    ----------
+    rounds
+        number of rounds
+    mode
+        outcomes of attacks: expected values, or random draws
+    draws
+        with `mode = "sampling"`: number of repetitions of all rounds, with the same records
+    together
+        presence of adversaries: one adversary per round, drawn by weight, or each adversary independently with its own
+        probability
+    foresees
+        facts that the publisher foresees: the resources that adversaries hold, or also their purchases and budgets
+    tolerance
+        smallest change of a believed weight after which the publisher plans again
+    remembers
+        whether adversaries keep earlier releases and link them
+    enforcement
+        detection, fines and exclusion of adversaries
+    learning
+        learning of the publisher about adversaries; default: the publisher knows the weights
+    participation
+        decision of data subjects to participate; default: all participate in every round
+    """
+
+    rounds: Annotated[int, Field(ge=1, le=10_000)] = 1
+    mode: Literal["expectation", "sampling"] = "expectation"
+    draws: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    together: Annotated[Literal["one-of", "all"], _WITH_ADVERSARIES] = "one-of"
     foresees: Annotated[
         Literal["holdings", "plans"],
         ReadIf(
@@ -127,30 +162,12 @@ class AgentsSection(Section):
             ),
             "with an adversary that has `buys` or a budget",
         ),
-    ] = Field(
-        default="holdings",
-        description="facts that the publisher foresees: the resources that adversaries hold, or also their "
-        "purchases and budgets",
-    )
-    tolerance: Annotated[Share, with_key("learning")] = Field(
-        default=0.001, description="smallest change of a believed weight after which the publisher plans again"
-    )
-    remembers: Annotated[bool, ReadIf(lambda section, scenario: section.rounds > 1, "with more than one round")] = (
-        Field(
-            default=True,
-            description="whether adversaries keep earlier releases and link them",
-        )
-    )
-    enforcement: EnforcementSection = Field(
-        default=EnforcementSection(), description="detection, fines and exclusion of adversaries"
-    )
-    learning: Annotated[LearningSection | None, _WITH_ADVERSARIES] = Field(
-        default=None,
-        description="learning of the publisher about adversaries; default: the publisher knows the weights",
-    )
-    participation: ParticipationSection | None = Field(
-        default=None, description="decision of data subjects to participate; default: all participate in every round"
-    )
+    ] = "holdings"
+    tolerance: Annotated[Share, with_key("learning")] = 0.001
+    remembers: Annotated[bool, ReadIf(lambda section, scenario: section.rounds > 1, "with more than one round")] = True
+    enforcement: EnforcementSection = EnforcementSection()
+    learning: Annotated[LearningSection | None, _WITH_ADVERSARIES] = None
+    participation: ParticipationSection | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> AgentsSection:

@@ -26,62 +26,84 @@ _BUNDLED_RATES = "ystr-loci.csv.gz"
 
 
 class InferSurnameSection(Section):
-    """A stage that infers a surname from loci, using a genealogy."""
+    """A stage that infers a surname from loci, using a genealogy.
 
-    stage: Literal["infer-surname"] = Field(description="stage that infers a surname from loci")
-    resource: str = Field(description="resource with the genealogy")
-    infers: str = Field(default="surname", description="attribute of the genealogy that the stage infers")
-    loci: tuple[str, ...] | None = Field(
-        default=None,
-        min_length=1,
-        description="loci that are compared; default: all loci of the genealogy",
-    )
-    method: Literal["tmrca", "nearest-neighbour"] = Field(
-        default="tmrca",
-        description="choice of the nearest candidate: smallest expected number of generations to the closest "
-        "common ancestor, or smallest difference in repeats",
-    )
-    mutation_rates: str | None = Field(
-        default=None, description="file with the columns `locus` and `mutation_rate`; default: the bundled rates"
-    )
-    effective_population: Annotated[float, Field(gt=0), with_key("method", "tmrca")] = Field(
-        default=10_000.0,
-        description="effective population size N in the distribution of the time to the closest common ancestor",
-    )
-    candidate_share: Annotated[Share, with_key("method", "tmrca")] = Field(
-        default=0.8,
-        description="smallest number of agreeing loci of a candidate, as a share of the largest number in the "
-        "genealogy",
-    )
-    price: Money = Field(default=0.0, description="price of using the inference on a record")
+    Attributes
+    ----------
+    stage
+        stage that infers a surname from loci
+    resource
+        resource with the genealogy
+    infers
+        attribute of the genealogy that the stage infers
+    loci
+        loci that are compared; default: all loci of the genealogy
+    method
+        choice of the nearest candidate: smallest expected number of generations to the closest common ancestor, or
+        smallest difference in repeats
+    mutation_rates
+        file with the columns `locus` and `mutation_rate`; default: the bundled rates
+    effective_population
+        effective population size N in the distribution of the time to the closest common ancestor
+    candidate_share
+        smallest number of agreeing loci of a candidate, as a share of the largest number in the genealogy
+    price
+        price of using the inference on a record
+    """
+
+    stage: Literal["infer-surname"]
+    resource: str
+    infers: str = "surname"
+    loci: tuple[str, ...] | None = Field(default=None, min_length=1)
+    method: Literal["tmrca", "nearest-neighbour"] = "tmrca"
+    mutation_rates: str | None = None
+    effective_population: Annotated[float, Field(gt=0), with_key("method", "tmrca")] = 10_000.0
+    candidate_share: Annotated[Share, with_key("method", "tmrca")] = 0.8
+    price: Money = 0.0
 
 
 class InferByLinkageSection(Section):
     """A stage that infers an attribute by linkage to a table.
 
     The inferred value is the most frequent one among the matching rows.
+
+    Attributes
+    ----------
+    stage
+        stage that infers the most frequent value among the matching rows
+    resource
+        resource to which the stage links
+    infers
+        attribute that the stage infers
+    on
+        attributes that must match if their values are known, released or inferred
+    price
+        price of using the inference on a record
     """
 
-    stage: Literal["infer-by-linkage"] = Field(
-        description="stage that infers the most frequent value among the matching rows"
-    )
-    resource: str = Field(description="resource to which the stage links")
-    infers: str = Field(description="attribute that the stage infers")
-    on: tuple[str, ...] = Field(
-        min_length=1, description="attributes that must match if their values are known, released or inferred"
-    )
-    price: Money = Field(default=0.0, description="price of using the inference on a record")
+    stage: Literal["infer-by-linkage"]
+    resource: str
+    infers: str
+    on: tuple[str, ...] = Field(min_length=1)
+    price: Money = 0.0
 
 
 class IdentifySection(Section):
-    """The last stage: the adversary names one of the people who match."""
+    """The last stage: the adversary names one of the people who match.
 
-    stage: Literal["identify"] = Field(description="stage that names one of the matching people")
-    resource: str = Field(description="resource in which people are looked up (the registry)")
-    on: tuple[str, ...] = Field(
-        default=(),
-        description="attributes that must match if their values are known; default: none, so that all people match",
-    )
+    Attributes
+    ----------
+    stage
+        stage that names one of the matching people
+    resource
+        resource in which people are looked up (the registry)
+    on
+        attributes that must match if their values are known; default: none, so that all people match
+    """
+
+    stage: Literal["identify"]
+    resource: str
+    on: tuple[str, ...] = ()
 
 
 StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifySection, Field(discriminator="stage")]
@@ -135,20 +157,30 @@ def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Flo
 
 
 class AttackResourceSection(Section):
-    """A table of people that the adversary can search."""
+    """A table of people that the adversary can search.
 
-    population: Text | None = Field(default=None, description="bundled population, or path of a recipe")
-    file: Text | None = Field(
-        default=None, description="CSV or Parquet file of people, with a header; replaces `population`"
-    )
-    delimiter: Delimiter = Field(default=",", description="column separator of a CSV file")
-    encoding: str = Field(default="utf-8", description="character encoding of a CSV file, such as `latin-1`")
-    columns: dict[str, str] = Field(
-        default={}, description="column of the file, by attribute; default: the attribute's name"
-    )
-    count: Text | None = Field(
-        default=None, description="column with the number of people in each row; default: one person per row"
-    )
+    Attributes
+    ----------
+    population
+        bundled population, or path of a recipe
+    file
+        CSV or Parquet file of people, with a header; replaces `population`
+    delimiter
+        column separator of a CSV file
+    encoding
+        character encoding of a CSV file, such as `latin-1`
+    columns
+        column of the file, by attribute; default: the attribute's name
+    count
+        column with the number of people in each row; default: one person per row
+    """
+
+    population: Text | None = None
+    file: Text | None = None
+    delimiter: Delimiter = ","
+    encoding: str = "utf-8"
+    columns: dict[str, str] = Field(default={})
+    count: Text | None = None
 
     @model_validator(mode="after")
     def _one_origin(self) -> AttackResourceSection:
@@ -163,20 +195,30 @@ class AttackResourceSection(Section):
 
 
 class AttackRecipe(Section):
-    """An attack in stages on generalized records."""
+    """An attack in stages on generalized records.
 
-    title: str = Field(default="", description="title of the recipe")
-    source: str = Field(default="", description="origin of the figures")
-    confidence_threshold: Share = Field(
-        default=0.5, description="theta: smallest confidence with which an inference is used"
-    )
-    stages: tuple[StageSection, ...] = Field(min_length=2, description="stages in order; the last one is `identify`")
-    resources: dict[str, AttackResourceSection] = Field(min_length=1, description="resources of the adversary")
-    columns: dict[str, str] = Field(
-        default={},
-        description="column of the records with the true value of each inferred attribute; default: the "
-        "attribute's name",
-    )
+    Attributes
+    ----------
+    title
+        title of the recipe
+    source
+        origin of the figures
+    confidence_threshold
+        theta: smallest confidence with which an inference is used
+    stages
+        stages in order; the last one is `identify`
+    resources
+        resources of the adversary
+    columns
+        column of the records with the true value of each inferred attribute; default: the attribute's name
+    """
+
+    title: str = ""
+    source: str = ""
+    confidence_threshold: Share = 0.5
+    stages: tuple[StageSection, ...] = Field(min_length=2)
+    resources: dict[str, AttackResourceSection] = Field(min_length=1)
+    columns: dict[str, str] = Field(default={})
 
     @model_validator(mode="after")
     def _consistent(self) -> AttackRecipe:

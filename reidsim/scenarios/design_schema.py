@@ -27,15 +27,28 @@ class SweepValues(Section):
     """Values of one key: a list, or evenly spaced numbers between two bounds.
 
     A list can be written directly as the value of the key, or as `values` in a section.
+
+    Attributes
+    ----------
+    start
+        first value
+    stop
+        last value, larger than the first
+    points
+        number of values
+    scale
+        spacing of the values: equal differences, or equal ratios
+    listed
+        list of the values
     """
 
-    start: float | None = Field(default=None, alias="from", description="first value")
-    stop: float | None = Field(default=None, alias="to", description="last value, larger than the first")
-    points: Annotated[int, Field(ge=2, le=100_000)] | None = Field(default=None, description="number of values")
+    start: float | None = Field(default=None, alias="from")
+    stop: float | None = Field(default=None, alias="to")
+    points: Annotated[int, Field(ge=2, le=100_000)] | None = None
     scale: Annotated[
         Literal["linear", "log"], ReadIf(lambda section, scenario: section.listed is None, "with from and to")
-    ] = Field(default="linear", description="spacing of the values: equal differences, or equal ratios")
-    listed: tuple[Any, ...] | None = Field(default=None, alias="values", description="list of the values")
+    ] = "linear"
+    listed: tuple[Any, ...] | None = Field(default=None, alias="values")
 
     @model_validator(mode="before")
     @classmethod
@@ -85,16 +98,21 @@ class SweepValues(Section):
 
 
 class SweepSection(Section):
-    """Values of scenario keys at each point of a batch."""
+    """Values of scenario keys at each point of a batch.
 
-    values: dict[str, SweepValues] = Field(min_length=1, description="values of each key, by key path")
-    together: tuple[tuple[str, ...], ...] = Field(
-        default=(),
-        description="groups of keys that change together; all other keys are combined in every way",
-    )
-    one_at_a_time: tuple[str, ...] = Field(
-        default=(), description="keys that change one at a time, while the others keep the scenario's values"
-    )
+    Attributes
+    ----------
+    values
+        values of each key, by key path
+    together
+        groups of keys that change together; all other keys are combined in every way
+    one_at_a_time
+        keys that change one at a time, while the others keep the scenario's values
+    """
+
+    values: dict[str, SweepValues] = Field(min_length=1)
+    together: tuple[tuple[str, ...], ...] = ()
+    one_at_a_time: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> SweepSection:
@@ -153,9 +171,15 @@ def _without_further_numbers(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class _Uncertain(Section):
-    """Keys shared by all distributions."""
+    """Keys shared by all distributions.
 
-    whole: bool = Field(default=False, description="whether to round to whole numbers, for keys that are counts")
+    Attributes
+    ----------
+    whole
+        whether to round to whole numbers, for keys that are counts
+    """
+
+    whole: bool = False
 
     @property
     def examples(self) -> tuple[Any, ...]:
@@ -179,54 +203,108 @@ class _Uncertain(Section):
 
 
 class Uniform(_Uncertain):
-    """A uniform distribution: all values of an interval are equally likely."""
+    """A uniform distribution: all values of an interval are equally likely.
 
-    distribution: Literal["uniform"] = Field(description="uniform: all values are equally likely")
-    low: float = Field(description="lower or upper bound")
-    high: float = Field(description="lower or upper bound")
+    Attributes
+    ----------
+    distribution
+        uniform: all values are equally likely
+    low
+        lower or upper bound
+    high
+        lower or upper bound
+    """
+
+    distribution: Literal["uniform"]
+    low: float
+    high: float
 
 
 class LogUniform(_Uncertain):
-    """A log-uniform distribution: all orders of magnitude are equally likely."""
+    """A log-uniform distribution: all orders of magnitude are equally likely.
 
-    distribution: Literal["log-uniform"] = Field(description="log-uniform: all orders of magnitude are equally likely")
-    low: Annotated[float, Field(gt=0)] = Field(description="smallest value")
-    high: float = Field(description="largest value")
+    Attributes
+    ----------
+    distribution
+        log-uniform: all orders of magnitude are equally likely
+    low
+        smallest value
+    high
+        largest value
+    """
+
+    distribution: Literal["log-uniform"]
+    low: Annotated[float, Field(gt=0)]
+    high: float
 
 
 class Normal(_Uncertain):
-    """A normal distribution, truncated at the bounds that are given."""
+    """A normal distribution, truncated at the bounds that are given.
 
-    distribution: Literal["normal"] = Field(description="normal, truncated at the bounds")
-    mean: float = Field(description="mean before truncation")
-    sd: Annotated[float, Field(gt=0)] = Field(description="standard deviation before truncation")
-    low: float | None = Field(default=None, description="bound of the truncation; default: none")
-    high: float | None = Field(default=None, description="bound of the truncation; default: none")
+    Attributes
+    ----------
+    distribution
+        normal, truncated at the bounds
+    mean
+        mean before truncation
+    sd
+        standard deviation before truncation
+    low
+        bound of the truncation; default: none
+    high
+        bound of the truncation; default: none
+    """
+
+    distribution: Literal["normal"]
+    mean: float
+    sd: Annotated[float, Field(gt=0)]
+    low: float | None = None
+    high: float | None = None
 
 
 class LogNormal(_Uncertain):
-    """A lognormal distribution, truncated at the bounds that are given."""
+    """A lognormal distribution, truncated at the bounds that are given.
 
-    distribution: Literal["lognormal"] = Field(description="lognormal, truncated at the bounds")
-    median: Annotated[float, Field(gt=0)] = Field(description="median before truncation")
-    sigma: Annotated[float, Field(gt=0)] = Field(
-        description="standard deviation of the natural logarithm before truncation"
-    )
-    low: Annotated[float, Field(ge=0)] | None = Field(
-        default=None, description="lower bound of the truncation; default: none"
-    )
-    high: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="upper bound of the truncation; default: none"
-    )
+    Attributes
+    ----------
+    distribution
+        lognormal, truncated at the bounds
+    median
+        median before truncation
+    sigma
+        standard deviation of the natural logarithm before truncation
+    low
+        lower bound of the truncation; default: none
+    high
+        upper bound of the truncation; default: none
+    """
+
+    distribution: Literal["lognormal"]
+    median: Annotated[float, Field(gt=0)]
+    sigma: Annotated[float, Field(gt=0)]
+    low: Annotated[float, Field(ge=0)] | None = None
+    high: Annotated[float, Field(gt=0)] | None = None
 
 
 class Triangular(_Uncertain):
-    """A triangular distribution."""
+    """A triangular distribution.
 
-    distribution: Literal["triangular"] = Field(description="triangular")
-    low: float = Field(description="smallest value")
-    mode: float = Field(description="most likely value")
-    high: float = Field(description="largest value")
+    Attributes
+    ----------
+    distribution
+        triangular
+    low
+        smallest value
+    mode
+        most likely value
+    high
+        largest value
+    """
+
+    distribution: Literal["triangular"]
+    low: float
+    mode: float
+    high: float
 
     @model_validator(mode="after")
     def _mode_within(self) -> Triangular:
@@ -238,25 +316,45 @@ class Triangular(_Uncertain):
 
 
 class Beta(_Uncertain):
-    """A beta distribution between two bounds."""
+    """A beta distribution between two bounds.
 
-    distribution: Literal["beta"] = Field(description="beta, scaled to the interval between the bounds")
-    a: Annotated[float, Field(gt=0)] = Field(description="first shape parameter")
-    b: Annotated[float, Field(gt=0)] = Field(description="second shape parameter")
-    low: float = Field(default=0.0, description="lower bound")
-    high: float = Field(default=1.0, description="upper bound")
+    Attributes
+    ----------
+    distribution
+        beta, scaled to the interval between the bounds
+    a
+        first shape parameter
+    b
+        second shape parameter
+    low
+        lower bound
+    high
+        upper bound
+    """
+
+    distribution: Literal["beta"]
+    a: Annotated[float, Field(gt=0)]
+    b: Annotated[float, Field(gt=0)]
+    low: float = 0.0
+    high: float = 1.0
 
 
 class Discrete(_Uncertain):
-    """A discrete distribution over listed values, which need not be numbers."""
+    """A discrete distribution over listed values, which need not be numbers.
 
-    distribution: Literal["discrete"] = Field(
-        description="discrete: one of the listed values, which need not be numbers"
-    )
-    values: tuple[Any, ...] = Field(min_length=1, description="possible values")
-    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
-        default=None, description="relative probability of each value; default: equal"
-    )
+    Attributes
+    ----------
+    distribution
+        discrete: one of the listed values, which need not be numbers
+    values
+        possible values
+    weights
+        relative probability of each value; default: equal
+    """
+
+    distribution: Literal["discrete"]
+    values: tuple[Any, ...] = Field(min_length=1)
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = None
 
     @model_validator(mode="after")
     def _weighted(self) -> Discrete:
@@ -283,27 +381,40 @@ Distribution = Annotated[
 
 
 class CorrelationSection(Section):
-    """The rank correlation of two uncertain parameters."""
+    """The rank correlation of two uncertain parameters.
 
-    keys: tuple[str, str] = Field(description="key paths of the two parameters")
-    rank: Annotated[float, Field(gt=-1, lt=1)] = Field(description="Spearman's rank correlation")
+    Attributes
+    ----------
+    keys
+        key paths of the two parameters
+    rank
+        Spearman's rank correlation
+    """
+
+    keys: tuple[str, str]
+    rank: Annotated[float, Field(gt=-1, lt=1)]
 
 
 class UncertaintySection(Section):
-    """Distributions of uncertain parameters."""
+    """Distributions of uncertain parameters.
 
-    parameters: dict[str, Distribution] = Field(
-        min_length=1,
-        description="distribution of each uncertain parameter, by key path; in stress tests also a discrete "
-        "distribution of `adversary` over the adversaries of cross-play",
-    )
-    samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="number of points drawn")
-    method: Literal["latin-hypercube", "sobol", "random"] = Field(
-        default="latin-hypercube", description="sampling method; with `sobol`, `samples` must be a power of 2"
-    )
-    correlations: tuple[CorrelationSection, ...] = Field(
-        default=(), description="correlations between pairs of parameters; all other pairs are independent"
-    )
+    Attributes
+    ----------
+    parameters
+        distribution of each uncertain parameter, by key path; in stress tests also a discrete distribution of
+        `adversary` over the adversaries of cross-play
+    samples
+        number of points drawn
+    method
+        sampling method; with `sobol`, `samples` must be a power of 2
+    correlations
+        correlations between pairs of parameters; all other pairs are independent
+    """
+
+    parameters: dict[str, Distribution] = Field(min_length=1)
+    samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 100
+    method: Literal["latin-hypercube", "sobol", "random"] = "latin-hypercube"
+    correlations: tuple[CorrelationSection, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> UncertaintySection:

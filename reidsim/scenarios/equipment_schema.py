@@ -21,42 +21,41 @@ _MOST_PURCHASES = 8
 
 
 class EquipmentSection(Section):
-    """An adversary's own payoff parameters, resources and budget."""
+    """An adversary's own payoff parameters, resources and budget.
 
-    gain: Money | None = Field(default=None, description="gain from a re-identification; default: `economics.gain`")
-    cost: Money | None = Field(
-        default=None,
-        description="cost of an attempt or exploit; default: `economics.cost`",
-    )
-    holds: tuple[str, ...] | None = Field(
-        default=None,
-        description="with `[agents]`: resources that the adversary has from the start; default: all, unless "
-        "`buys` is set",
-    )
-    buys: tuple[str, ...] = Field(
-        default=(), description="with `[agents]`: resources that the adversary may buy, at most eight"
-    )
-    budget: Money | None = Field(
-        default=None, description="with `[agents]`: money for purchases and attacks in each round; default: no limit"
-    )
-    selection: Literal["best", "random"] = Field(
-        default="best",
-        description="records attacked if the budget does not cover all profitable attacks: in every round the "
-        "records with the highest expected payoff per unit of money, or a new random sample",
-    )
-    accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1.0, description="with `[agents]`: true share of correct entries in the adversary's resources"
-    )
-    expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        default=None,
-        description="with `[agents]`: share of correct entries that the adversary first expects and then "
-        "learns from its attempts; default: it knows the true share",
-    )
-    experience: Annotated[Positive, with_key("expected_accuracy")] = Field(
-        default=10.0,
-        description="with `[agents]`: number of attempts to which the first expectation `expected_accuracy` is "
-        "equivalent",
-    )
+    Attributes
+    ----------
+    gain
+        gain from a re-identification; default: `economics.gain`
+    cost
+        cost of an attempt or exploit; default: `economics.cost`
+    holds
+        with `[agents]`: resources that the adversary has from the start; default: all, unless `buys` is set
+    buys
+        with `[agents]`: resources that the adversary may buy, at most eight
+    budget
+        with `[agents]`: money for purchases and attacks in each round; default: no limit
+    selection
+        records attacked if the budget does not cover all profitable attacks: in every round the records with the
+        highest expected payoff per unit of money, or a new random sample
+    accuracy
+        with `[agents]`: true share of correct entries in the adversary's resources
+    expected_accuracy
+        with `[agents]`: share of correct entries that the adversary first expects and then learns from its attempts;
+        default: it knows the true share
+    experience
+        with `[agents]`: number of attempts to which the first expectation `expected_accuracy` is equivalent
+    """
+
+    gain: Money | None = None
+    cost: Money | None = None
+    holds: tuple[str, ...] | None = None
+    buys: tuple[str, ...] = ()
+    budget: Money | None = None
+    selection: Literal["best", "random"] = "best"
+    accuracy: Annotated[float, Field(gt=0, le=1)] = 1.0
+    expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = None
+    experience: Annotated[Positive, with_key("expected_accuracy")] = 10.0
 
     @model_validator(mode="after")
     def _equipped_consistently(self) -> EquipmentSection:

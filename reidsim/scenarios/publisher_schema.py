@@ -17,11 +17,15 @@ from reidsim.validation import Section
 
 
 class PoliciesSection(Section):
-    """The publisher's policies."""
+    """The publisher's policies.
 
-    policies: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
-        description="policies to compare, each named once"
-    )
+    Attributes
+    ----------
+    policies
+        policies to compare, each named once
+    """
+
+    policies: Annotated[tuple[str, ...], Field(min_length=1)]
 
     def require_policies(self) -> None:
         """Check that at least one policy is listed, and no policy twice.
@@ -37,22 +41,33 @@ class PoliciesSection(Section):
 
 
 class PublisherScenario(ScenarioHead):
-    """A scenario in which a publisher moves first and an adversary responds."""
+    """A scenario in which a publisher moves first and an adversary responds.
 
-    game: str = Field(description="kind of scenario")
-    economics: EconomicsSection = Field(description="true payoff parameters")
-    beliefs: BeliefsSection = Field(
-        default=BeliefsSection(), description="values that the publisher believes in place of the true values"
-    )
-    adversary: AdversarySection = Field(default=AdversarySection(), description="linkage and planning of the adversary")
-    adversaries: dict[str, WeightedAdversarySection] = Field(
-        default={},
-        description="with `[agents]`: named adversaries; a section `[adversary]` beside them gives their defaults",
-    )
-    publisher: PoliciesSection = Field(description="decisions of the publisher")
-    agents: AgentsSection | None = Field(
-        default=None, description="repeated rounds with several adversaries and data subjects who may leave"
-    )
+    Attributes
+    ----------
+    game
+        kind of scenario
+    economics
+        true payoff parameters
+    beliefs
+        values that the publisher believes in place of the true values
+    adversary
+        linkage and planning of the adversary
+    adversaries
+        with `[agents]`: named adversaries; a section `[adversary]` beside them gives their defaults
+    publisher
+        decisions of the publisher
+    agents
+        repeated rounds with several adversaries and data subjects who may leave
+    """
+
+    game: str
+    economics: EconomicsSection
+    beliefs: BeliefsSection = BeliefsSection()
+    adversary: AdversarySection = AdversarySection()
+    adversaries: dict[str, WeightedAdversarySection] = Field(default={})
+    publisher: PoliciesSection
+    agents: AgentsSection | None = None
 
     @model_validator(mode="after")
     def _holds_nothing(self) -> PublisherScenario:

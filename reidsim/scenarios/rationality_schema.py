@@ -25,19 +25,26 @@ class ProspectSection(Section):
     """Cumulative prospect theory of Tversky and Kahneman (1992).
 
     Defaults are the medians that they estimated.
+
+    Attributes
+    ----------
+    gain_weighting
+        gamma: exponent of the weighting function for probabilities of gains
+    loss_weighting
+        delta: exponent of the weighting function for probabilities of losses
+    gain_curvature
+        alpha: exponent of the value function for gains
+    loss_curvature
+        beta: exponent of the value function for losses
+    loss_aversion
+        weight of a loss relative to a gain of the same amount
     """
 
-    gain_weighting: Weighting = Field(
-        default=0.61, description="gamma: exponent of the weighting function for probabilities of gains"
-    )
-    loss_weighting: Weighting = Field(
-        default=0.69, description="delta: exponent of the weighting function for probabilities of losses"
-    )
-    gain_curvature: Curvature = Field(default=0.88, description="alpha: exponent of the value function for gains")
-    loss_curvature: Curvature = Field(default=0.88, description="beta: exponent of the value function for losses")
-    loss_aversion: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        default=2.25, description="weight of a loss relative to a gain of the same amount"
-    )
+    gain_weighting: Weighting = 0.61
+    loss_weighting: Weighting = 0.69
+    gain_curvature: Curvature = 0.88
+    loss_curvature: Curvature = 0.88
+    loss_aversion: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.25
 
     def theory(self) -> ProspectTheory:
         """Return the parameters as a `ProspectTheory`."""
@@ -45,22 +52,22 @@ class ProspectSection(Section):
 
 
 class RationalitySection(Section):
-    """The rationality of an adversary's decision to attack."""
+    """The rationality of an adversary's decision to attack.
 
-    rationality: Rationality = Field(
-        default="perfect",
-        description="decision rule: `perfect` attacks if the expected payoff W is above 0; `logit` attacks "
-        "with probability 1/(1 + exp(-precision W)); the `prospect` rules use the value of the "
-        "prospect as W",
-    )
-    precision: Precision | None = Field(
-        default=None,
-        description="lambda: precision of the logit rules, per currency unit (`logit`) or per unit of value "
-        "(`prospect-logit`)",
-    )
-    prospect: ProspectSection = Field(
-        default=ProspectSection(), description='parameters of the rules `"prospect"` and `"prospect-logit"`'
-    )
+    Attributes
+    ----------
+    rationality
+        decision rule: `perfect` attacks if the expected payoff W is above 0; `logit` attacks with probability 1/(1 +
+        exp(-precision W)); the `prospect` rules use the value of the prospect as W
+    precision
+        lambda: precision of the logit rules, per currency unit (`logit`) or per unit of value (`prospect-logit`)
+    prospect
+        parameters of the rules `"prospect"` and `"prospect-logit"`
+    """
+
+    rationality: Rationality = "perfect"
+    precision: Precision | None = None
+    prospect: ProspectSection = ProspectSection()
 
     @property
     def errs(self) -> bool:

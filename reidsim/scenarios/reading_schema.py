@@ -33,11 +33,15 @@ def grouped_number(sign: Thousands) -> re.Pattern[str]:
 
 
 class Reading(Section):
-    """Keys shared by all types of reading."""
+    """Keys shared by all types of reading.
 
-    missing: tuple[str, ...] = Field(
-        default=(), description="values that mark a missing value; they are read and released as empty"
-    )
+    Attributes
+    ----------
+    missing
+        values that mark a missing value; they are read and released as empty
+    """
+
+    missing: tuple[str, ...] = ()
 
     def label(self, value: str) -> str:
         """Return the label of a value; empty for a missing value."""
@@ -49,23 +53,32 @@ class Reading(Section):
 
 
 class TextReading(Reading):
-    """Values of a column read unchanged."""
+    """Values of a column read unchanged.
 
-    type: Literal["text"] = Field(description="values are read unchanged")
+    Attributes
+    ----------
+    type
+        values are read unchanged
+    """
+
+    type: Literal["text"]
 
 
 class NumberReading(Reading):
     """Numbers and codes of a column.
 
     Zero decimals (`1.0` is read as `1`) and signs between groups of digits are removed.
+
+    Attributes
+    ----------
+    type
+        numbers are read without zero decimals (`1.0` as `1`); other values are read unchanged
+    thousands
+        separator between groups of three digits; with `","`, `1,012` is read as `1012`
     """
 
-    type: Literal["number"] = Field(
-        description="numbers are read without zero decimals (`1.0` as `1`); other values are read unchanged"
-    )
-    thousands: Thousands | None = Field(
-        default=None, description='separator between groups of three digits; with `","`, `1,012` is read as `1012`'
-    )
+    type: Literal["number"]
+    thousands: Thousands | None = None
 
     def _label(self, value: str) -> str:
         if self.thousands is not None and grouped_number(self.thousands).fullmatch(value):
@@ -75,23 +88,25 @@ class NumberReading(Reading):
 
 
 class DateReading(Reading):
-    """Dates in any mixture of formats, read as ISO dates, years or ages."""
+    """Dates in any mixture of formats, read as ISO dates, years or ages.
 
-    type: Literal["date"] = Field(
-        description="dates in any common format, spreadsheet day numbers and years are read as `1970-10-07` or "
-        "`1970`; other values are read unchanged"
-    )
-    order: DayOrder = Field(
-        default="day-month",
-        description="order of day and month in dates with `/` or `-` that are valid in both orders",
-    )
-    two_digit_years_from: Annotated[int, Field(ge=1800, le=2100)] | None = Field(
-        default=None, description="first of the hundred years to which two-digit years belong"
-    )
-    age_on: str | None = Field(
-        default=None,
-        description='day, such as `"2024-06-30"`, on which dates of birth are converted to ages in whole years',
-    )
+    Attributes
+    ----------
+    type
+        dates in any common format, spreadsheet day numbers and years are read as `1970-10-07` or `1970`; other values
+        are read unchanged
+    order
+        order of day and month in dates with `/` or `-` that are valid in both orders
+    two_digit_years_from
+        first of the hundred years to which two-digit years belong
+    age_on
+        day, such as `"2024-06-30"`, on which dates of birth are converted to ages in whole years
+    """
+
+    type: Literal["date"]
+    order: DayOrder = "day-month"
+    two_digit_years_from: Annotated[int, Field(ge=1800, le=2100)] | None = None
+    age_on: str | None = None
 
     @model_validator(mode="after")
     def _has_day(self) -> DateReading:

@@ -39,46 +39,43 @@ class DrawnResourceSection(Section):
     """An external resource of adversaries.
 
     With a `kind`, it is a list of the scenario's people.
+
+    Attributes
+    ----------
+    kind
+        kind of list of the scenario's people, which determines its defaults; `"file"` reads the list from a file, all
+        other kinds are drawn
+    recipe
+        recipe of kind `resource` or `social-media` with the defaults of a list
+    states
+        states that a voter list covers; default: all
+    coverage
+        probability that the resource contains a person: one number, or tables by attribute, which are multiplied;
+        weights of the draw if `size` is set
+    among
+        values that a person must have to be in the list, by attribute
+    missing
+        probability that a value in a list is missing, by attribute
+    errors
+        probability that a value in a list is wrong, by attribute
+    person
+        column of the file with the person's row in the population, counted from 0; empty for other people
+    price
+        price that an adversary pays once for the resource
+    buyers
+        adversaries who may hold or buy the resource; default: all
     """
 
-    kind: ListKind | None = Field(
-        default=None,
-        description='kind of list of the scenario\'s people, which determines its defaults; `"file"` reads the '
-        "list from a file, all other kinds are drawn",
-    )
-    recipe: Text | None = Field(
-        default=None,
-        description="recipe of kind `resource` or `social-media` with the defaults of a list",
-    )
-    states: tuple[str, ...] = Field(default=(), description="states that a voter list covers; default: all")
-    coverage: Coverage | None = Field(
-        default=None,
-        description=(
-            "probability that the resource contains a person: one number, or tables by attribute, "
-            "which are multiplied; weights of the draw if `size` is set"
-        ),
-    )
-    among: dict[str, tuple[str, ...]] = Field(
-        default={}, description="values that a person must have to be in the list, by attribute"
-    )
-    missing: dict[str, Share] = Field(
-        default={}, description="probability that a value in a list is missing, by attribute"
-    )
-    errors: dict[str, Share] = Field(
-        default={},
-        description="probability that a value in a list is wrong, by attribute",
-    )
-    person: Text | None = Field(
-        default=None,
-        description="column of the file with the person's row in the population, counted from 0; empty for "
-        "other people",
-    )
-    price: Money | None = Field(default=None, description="price that an adversary pays once for the resource")
-    buyers: tuple[str, ...] | None = Field(
-        default=None,
-        min_length=1,
-        description="adversaries who may hold or buy the resource; default: all",
-    )
+    kind: ListKind | None = None
+    recipe: Text | None = None
+    states: tuple[str, ...] = ()
+    coverage: Coverage | None = None
+    among: dict[str, tuple[str, ...]] = Field(default={})
+    missing: dict[str, Share] = Field(default={})
+    errors: dict[str, Share] = Field(default={})
+    person: Text | None = None
+    price: Money | None = None
+    buyers: tuple[str, ...] | None = Field(default=None, min_length=1)
 
     @property
     def is_list(self) -> bool:
@@ -101,12 +98,15 @@ class DrawnResourceSection(Section):
 
 
 class ListBeliefsSection(BeliefsSection):
-    """Beliefs in planning; a parameter without a belief has its true value."""
+    """Beliefs in planning; a parameter without a belief has its true value.
 
-    lists: Literal["members", "coverage"] = Field(
-        default="members",
-        description="knowledge of the decision-maker about lists: the members of each list, or only its coverage",
-    )
+    Attributes
+    ----------
+    lists
+        knowledge of the decision-maker about lists: the members of each list, or only its coverage
+    """
+
+    lists: Literal["members", "coverage"] = "members"
 
     def check_lists(self, drawn: Collection[str]) -> None:
         """Check that the scenario has lists if beliefs are about their coverage.

@@ -63,14 +63,23 @@ class EconomicsSection(Section):
     """Payoff parameters: benefit, loss, gain and cost.
 
     In the masking game, the benefit and loss belong to a data subject instead of a publisher.
+
+    Attributes
+    ----------
+    benefit
+        publisher's benefit from releasing a record unchanged (V, B)
+    loss
+        publisher's loss if a record is re-identified (L)
+    gain
+        adversary's gain if a record is re-identified (G); default: the loss
+    cost
+        adversary's cost of an attempt, or of an exploit with planner `fmdp` (c, C)
     """
 
-    benefit: Money = Field(description="publisher's benefit from releasing a record unchanged (V, B)")
-    loss: Money = Field(description="publisher's loss if a record is re-identified (L)")
-    gain: Annotated[Money | None, _GAINED] = Field(
-        default=None, description="adversary's gain if a record is re-identified (G); default: the loss"
-    )
-    cost: Money = Field(description="adversary's cost of an attempt, or of an exploit with planner `fmdp` (c, C)")
+    benefit: Money
+    loss: Money
+    gain: Annotated[Money | None, _GAINED] = None
+    cost: Money
 
     @property
     def adversary_gain(self) -> float:
@@ -82,18 +91,20 @@ class BeliefsSection(Section):
     """The publisher's beliefs about payoff parameters.
 
     A parameter without a belief has its true value.
+
+    Attributes
+    ----------
+    loss
+        value that the decision-maker believes; default: the true value
+    gain
+        value that the decision-maker believes; default: the true value
+    cost
+        value that the decision-maker believes; default: the true value
     """
 
-    loss: Money | None = Field(
-        default=None, description="value that the decision-maker believes; default: the true value"
-    )
-    gain: Annotated[Money | None, _WEIGHED_GAIN] = Field(
-        default=None,
-        description="value that the decision-maker believes; default: the true value",
-    )
-    cost: Annotated[Money | None, _WEIGHED_COST] = Field(
-        default=None, description="value that the decision-maker believes; default: the true value"
-    )
+    loss: Money | None = None
+    gain: Annotated[Money | None, _WEIGHED_GAIN] = None
+    cost: Annotated[Money | None, _WEIGHED_COST] = None
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
         """Return the believed payoff parameters, given the true ones.
@@ -110,29 +121,51 @@ class BeliefsSection(Section):
 
 
 class KeptSection(Section):
-    """A column that is shared unchanged although its values differ between people."""
+    """A column that is shared unchanged although its values differ between people.
 
-    known_to: Literal["nobody"] = Field(description="outsiders who can know a person's value in the column")
-    reason: Text = Field(description="reason why no outsider can know the values; printed in the report")
+    Attributes
+    ----------
+    known_to
+        outsiders who can know a person's value in the column
+    reason
+        reason why no outsider can know the values; printed in the report
+    """
+
+    known_to: Literal["nobody"]
+    reason: Text
 
 
 class ScenarioHead(Section):
-    """Keys of every scenario."""
+    """Keys of every scenario.
 
-    title: str = Field(default="", description="title printed above the results")
-    source: str = Field(default="", description="origin of the study and its figures")
-    seed: Seed = Field(default=0, description="seed of all random draws; the option `--seed` overrides it")
-    replications: Replications = Field(
-        default=1, description="number of runs, each with different random draws; more than one make a batch"
-    )
-    sweep: SweepSection | None = Field(default=None, description="batch of runs over listed values of keys")
-    uncertainty: UncertaintySection | None = Field(
-        default=None, description="batch of runs over values drawn from distributions of keys"
-    )
-    kept: dict[str, KeptSection] = Field(
-        default={}, description="columns that `reidsim share --keep` copies and that no outsider knows, by column"
-    )
-    stress: StressSection | None = Field(default=None, description="analyses that `reidsim stress` performs")
+    Attributes
+    ----------
+    title
+        title printed above the results
+    source
+        origin of the study and its figures
+    seed
+        seed of all random draws; the option `--seed` overrides it
+    replications
+        number of runs, each with different random draws; more than one make a batch
+    sweep
+        batch of runs over listed values of keys
+    uncertainty
+        batch of runs over values drawn from distributions of keys
+    kept
+        columns that `reidsim share --keep` copies and that no outsider knows, by column
+    stress
+        analyses that `reidsim stress` performs
+    """
+
+    title: str = ""
+    source: str = ""
+    seed: Seed = 0
+    replications: Replications = 1
+    sweep: SweepSection | None = None
+    uncertainty: UncertaintySection | None = None
+    kept: dict[str, KeptSection] = Field(default={})
+    stress: StressSection | None = None
 
     # Conditions that depend on other sections than the key's own, by pattern of the key path; see `ReadIf`.
     read_if: ClassVar[Mapping[str, ReadIf]] = {}

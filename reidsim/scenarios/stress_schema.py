@@ -23,28 +23,31 @@ _DEFAULT_OUTPUTS = tuple(columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY
 
 
 class SensitivitySection(Section):
-    """Sensitivity analysis: the effect of each uncertain parameter on the outputs."""
+    """Sensitivity analysis: the effect of each uncertain parameter on the outputs.
 
-    method: Literal["sobol", "morris"] = Field(
-        default="sobol",
-        description="`sobol` computes indices that divide the variance among parameters; `morris` screens many "
-        "parameters at less cost",
-    )
-    samples: Annotated[int, Field(ge=2, le=2**20)] = Field(
-        default=128, description="number N of base samples of `sobol` (a power of 2), or of trajectories of `morris`"
-    )
-    second_order: Annotated[bool, with_key("method", "sobol")] = Field(
-        default=False,
-        description="with `sobol`: whether to compute indices of pairs, which takes N (2 d + 2) points for d "
-        "parameters",
-    )
-    levels: Annotated[Literal[4, 6, 8, 10], with_key("method", "morris")] = Field(
-        default=4, description="with `morris`: number of different values of each parameter"
-    )
-    confidence: Level = Field(default=0.95, description="confidence level of the intervals")
-    resamples: Annotated[int, Field(ge=10, le=100_000)] = Field(
-        default=200, description="number of bootstrap resamples"
-    )
+    Attributes
+    ----------
+    method
+        `sobol` computes indices that divide the variance among parameters; `morris` screens many parameters at less
+        cost
+    samples
+        number N of base samples of `sobol` (a power of 2), or of trajectories of `morris`
+    second_order
+        with `sobol`: whether to compute indices of pairs, which takes N (2 d + 2) points for d parameters
+    levels
+        with `morris`: number of different values of each parameter
+    confidence
+        confidence level of the intervals
+    resamples
+        number of bootstrap resamples
+    """
+
+    method: Literal["sobol", "morris"] = "sobol"
+    samples: Annotated[int, Field(ge=2, le=2**20)] = 128
+    second_order: Annotated[bool, with_key("method", "sobol")] = False
+    levels: Annotated[Literal[4, 6, 8, 10], with_key("method", "morris")] = 4
+    confidence: Level = 0.95
+    resamples: Annotated[int, Field(ge=10, le=100_000)] = 200
 
     @model_validator(mode="after")
     def _power_of_two(self) -> SensitivitySection:
@@ -60,22 +63,23 @@ class SensitivitySection(Section):
 
 
 class RobustnessSection(Section):
-    """Robustness analysis of policies, and of the strategies of each record."""
+    """Robustness analysis of policies, and of the strategies of each record.
 
-    samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
-        default=None, description="number of parameter points; default: `uncertainty.samples`"
-    )
+    Attributes
+    ----------
+    samples
+        number of parameter points; default: `uncertainty.samples`
+    quantile
+        with criterion `quantile`: level of the payoff quantile that is maximized; level 0 gives `maximin`
+    criteria
+        criteria that choose a robust strategy for each record
+    """
+
+    samples: Annotated[int, Field(ge=1, le=2**20)] | None = None
     quantile: Annotated[
         Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" in criteria')
-    ] = Field(
-        default=0.1,
-        description="with criterion `quantile`: level of the payoff quantile that is maximized; level 0 gives "
-        "`maximin`",
-    )
-    criteria: tuple[Criterion, ...] = Field(
-        default=("maximin", "minimax-regret", "quantile"),
-        description="criteria that choose a robust strategy for each record",
-    )
+    ] = 0.1
+    criteria: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
 
     @model_validator(mode="after")
     def _once(self) -> RobustnessSection:
@@ -87,19 +91,29 @@ class DiscoverySection(Section):
     """Scenario discovery: boxes of parameter values with mostly bad outcomes.
 
     The boxes are computed from the points of the robustness analysis.
+
+    Attributes
+    ----------
+    output
+        measure of the game, or `risk_quantile`, that defines a bad outcome
+    policy
+        policy whose outcome is examined; default: each policy
+    below
+        outcomes below this value are bad
+    above
+        outcomes above this value are bad
+    restrictions
+        largest number of bounds of a box
+    smallest
+        smallest share of the points that a box contains
     """
 
-    output: str = Field(
-        default=PUBLISHER_PAYOFF.column,
-        description="measure of the game, or `risk_quantile`, that defines a bad outcome",
-    )
-    policy: str | None = Field(default=None, description="policy whose outcome is examined; default: each policy")
-    below: float | None = Field(default=None, description="outcomes below this value are bad")
-    above: float | None = Field(default=None, description="outcomes above this value are bad")
-    restrictions: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="largest number of bounds of a box")
-    smallest: Annotated[float, Field(gt=0, le=0.5)] = Field(
-        default=0.05, description="smallest share of the points that a box contains"
-    )
+    output: str = PUBLISHER_PAYOFF.column
+    policy: str | None = None
+    below: float | None = None
+    above: float | None = None
+    restrictions: Annotated[int, Field(ge=1, le=20)] = 3
+    smallest: Annotated[float, Field(gt=0, le=0.5)] = 0.05
 
     @model_validator(mode="after")
     def _one_side(self) -> DiscoverySection:
@@ -112,14 +126,20 @@ class BeliefCurveSection(Section):
     """Payoffs of policies by true and by believed value of one parameter.
 
     At least one of the two varies; the other one has the scenario's own value by default.
+
+    Attributes
+    ----------
+    key
+        key path of the parameter, such as `"economics.cost"` or `"resources.registry.size"`
+    true
+        true values; default: the scenario's value
+    believed
+        believed values; default: the scenario's belief
     """
 
-    key: str = Field(
-        min_length=1,
-        description='key path of the parameter, such as `"economics.cost"` or `"resources.registry.size"`',
-    )
-    true: SweepValues | None = Field(default=None, description="true values; default: the scenario's value")
-    believed: SweepValues | None = Field(default=None, description="believed values; default: the scenario's belief")
+    key: str = Field(min_length=1)
+    true: SweepValues | None = None
+    believed: SweepValues | None = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> BeliefCurveSection:
@@ -132,17 +152,33 @@ class BeliefCurveSection(Section):
 
 
 class AxisSection(Section):
-    """One axis of a map."""
+    """One axis of a map.
 
-    key: str = Field(min_length=1, description='key path of the parameter, such as `"economics.loss"`')
-    values: SweepValues = Field(description="values along the axis")
+    Attributes
+    ----------
+    key
+        key path of the parameter, such as `"economics.loss"`
+    values
+        values along the axis
+    """
+
+    key: str = Field(min_length=1)
+    values: SweepValues
 
 
 class PolicyMapSection(Section):
-    """A map of the best policy over two parameters."""
+    """A map of the best policy over two parameters.
 
-    x: AxisSection = Field(description="horizontal axis")
-    y: AxisSection = Field(description="vertical axis")
+    Attributes
+    ----------
+    x
+        horizontal axis
+    y
+        vertical axis
+    """
+
+    x: AxisSection
+    y: AxisSection
 
     @model_validator(mode="after")
     def _two_keys(self) -> PolicyMapSection:
@@ -157,39 +193,44 @@ class PolicyMapSection(Section):
 
 
 class StressSection(Section):
-    """Analyses of `reidsim stress`; default: sensitivity and robustness."""
+    """Analyses of `reidsim stress`; default: sensitivity and robustness.
 
-    outputs: tuple[str, ...] = Field(
-        default=_DEFAULT_OUTPUTS,
-        min_length=1,
-        description="outputs of the sensitivity analysis: measures, or `risk_quantile`",
-    )
-    policies: tuple[str, ...] = Field(
-        default=(), description="policies to compare; default: all policies of the scenario"
-    )
-    planning: Literal["informed", "as-believed"] = Field(
-        default="informed",
-        description="planning of the publisher in the sensitivity analysis and the map: with the values at "
-        "each point, or once with the scenario's values",
-    )
-    risk_level: Level = Field(
-        default=0.95,
-        description="level of `risk_quantile`, the share of records whose risk does not exceed it; .05, .25, "
-        ".5, .75 or .95 if points are runs of a batch",
-    )
-    sensitivity: SensitivitySection | None = Field(
-        default=None, description="effect of each uncertain parameter on the outputs"
-    )
-    robustness: RobustnessSection | None = Field(
-        default=None, description="payoffs of policies and of record strategies over all points"
-    )
-    discovery: DiscoverySection | None = Field(default=None, description="parameter values that lead to bad outcomes")
-    beliefs: tuple[BeliefCurveSection, ...] = Field(default=(), description="payoffs of publishers with wrong beliefs")
-    map: PolicyMapSection | None = Field(default=None, description="best policy over two parameters")
-    guarantee: bool = Field(
-        default=False,
-        description="whether to compute the smallest error in a belief that breaks the no-attack guarantee",
-    )
+    Attributes
+    ----------
+    outputs
+        outputs of the sensitivity analysis: measures, or `risk_quantile`
+    policies
+        policies to compare; default: all policies of the scenario
+    planning
+        planning of the publisher in the sensitivity analysis and the map: with the values at each point, or once with
+        the scenario's values
+    risk_level
+        level of `risk_quantile`, the share of records whose risk does not exceed it; .05, .25, .5, .75 or .95 if points
+        are runs of a batch
+    sensitivity
+        effect of each uncertain parameter on the outputs
+    robustness
+        payoffs of policies and of record strategies over all points
+    discovery
+        parameter values that lead to bad outcomes
+    beliefs
+        payoffs of publishers with wrong beliefs
+    map
+        best policy over two parameters
+    guarantee
+        whether to compute the smallest error in a belief that breaks the no-attack guarantee
+    """
+
+    outputs: tuple[str, ...] = Field(default=_DEFAULT_OUTPUTS, min_length=1)
+    policies: tuple[str, ...] = ()
+    planning: Literal["informed", "as-believed"] = "informed"
+    risk_level: Level = 0.95
+    sensitivity: SensitivitySection | None = None
+    robustness: RobustnessSection | None = None
+    discovery: DiscoverySection | None = None
+    beliefs: tuple[BeliefCurveSection, ...] = ()
+    map: PolicyMapSection | None = None
+    guarantee: bool = False
 
     @model_validator(mode="after")
     def _consistent(self) -> StressSection:

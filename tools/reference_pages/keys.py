@@ -22,7 +22,7 @@ from reference_pages.words import (
     section_classes,
     tag_of,
 )
-from reidsim.validation import Section, read_toml
+from reidsim.validation import KEYS_HEADING, Section, read_toml
 
 # Guides of the documentation by topic.
 GUIDES: Mapping[str, Mapping[str, str]] = read_toml(Path(__file__).with_name("guides.toml"))
@@ -264,7 +264,7 @@ def _rows(keys: Iterable[tuple[str, FieldInfo]], link: Link) -> list[str]:
 
 def _explanation(model: type[Section], note: str) -> str:
     """Return the docstring of a section followed by the note, in Markdown."""
-    text = (inspect.getdoc(model) or "").replace("``", "`")
+    text = (inspect.getdoc(model) or "").partition(KEYS_HEADING)[0].replace("``", "`")
     return "\n\n".join(wrapped(paragraph) for paragraph in f"{text} {note}".split("\n\n"))
 
 
