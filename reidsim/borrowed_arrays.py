@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import types
 
-# numba's type annotations lack the option.
+# numba's type annotations lack the option and the function.
 _njit: Any = numba.njit
+_unliteral: Any = types.unliteral
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -23,7 +25,7 @@ def borrowing(**options: Any) -> Callable[[_Function], _Function]:
     Such a function neither creates nor returns arrays, nor assigns to slices. Its callees are compiled in the same way,
     unless they are `owning`. Options are passed to `numba.njit`.
     """
-    return cast("Callable[[_Function], _Function]", _njit(cache=True, _nrt=False, **options))
+    return _compiled_once(_nrt=False, **options)
 
 
 def owning() -> Callable[[_Function], _Function]:
@@ -31,4 +33,21 @@ def owning() -> Callable[[_Function], _Function]:
 
     They can be called by `borrowing` functions.
     """
-    return cast("Callable[[_Function], _Function]", _njit(cache=True, _nrt=True))
+    return _compiled_once(_nrt=True)
+
+
+def _compiled_once(**options: Any) -> Callable[[_Function], _Function]:
+    """Return a decorator that compiles a function once for all whole numbers.
+
+    Otherwise numba compiles a function again for each constant that another compiled function passes to it.
+    """
+
+    def decorator(function: _Function) -> _Function:
+        dispatcher = _njit(cache=True, **options)(function)
+        template, general = dispatcher.get_call_template, _unliteral
+        dispatcher.get_call_template = lambda args, kws: template(
+            tuple(map(general, args)), {name: general(each) for name, each in kws.items()}
+        )
+        return cast("_Function", dispatcher)
+
+    return decorator
