@@ -30,11 +30,12 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios import registry
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_named, kind_names, kind_of
+from reidsim.scenarios.registry import kind_named, kind_of
+from reidsim.scenarios.user_defined import kinds
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"
-OF_KINDS = {name: kind_named(name).measures for name in at_least(3, kind_names())}
+OF_KINDS = {name: kind_named(name).measures for name in at_least(3, kinds.names)}
 TOLD = [(name, measure) for name, measures in OF_KINDS.items() for measure in measures]
 TOLD += [("elsewhere", each) for each in (*ROUND_MEASURES, *CROSS_PLAY_MEASURES)]
 TOLD += [("elsewhere", each) for each in (RISK_QUANTILE, RECORD_RISK, SUCCESS_PROBABILITY)]

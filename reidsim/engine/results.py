@@ -28,8 +28,9 @@ from reidsim.core.measures import WORDS, Measure
 from reidsim.errors import InputError, reading, writing
 from reidsim.file_sizes import require_no_device
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
+from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.user_defined import kinds
 from reidsim.validation import plain
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def make_manifest(
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
         # A reader of the manifest may not have, or not trust, the user's module that defines the kind.
-        **({} if is_of_package(kind.name) else {"measures": [measure.words for measure in kind.measures]}),
+        **({} if kind.name in kinds else {"measures": [measure.words for measure in kind.measures]}),
         **facts,
     }
 

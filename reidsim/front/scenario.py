@@ -37,10 +37,11 @@ from reidsim.progress import watched
 from reidsim.scenarios import load
 from reidsim.scenarios.load import anchored, scenario_kind
 from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
-from reidsim.scenarios.registry import DEFAULT_KIND, kind_of
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.study import Progress, Study
+from reidsim.scenarios.user_defined import DEFAULT_KIND
 from reidsim.tables import sniff_delimiter
 from reidsim.toml_text import toml_text
 

@@ -9,9 +9,9 @@ from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.planners import planner
 from reidsim.scenarios.policy import Policies, Policy
 from reidsim.scenarios.publisher_schema import PublisherScenario
+from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.schema import economics_of
 from reidsim.scenarios.study import Study, World
 

@@ -12,8 +12,9 @@ from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_named, kind_names, kind_of
+from reidsim.scenarios.registry import kind_named, kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
+from reidsim.scenarios.user_defined import kinds
 
 _PRICES: tuple[Literal["gain", "cost"], ...] = ("gain", "cost")
 
@@ -34,7 +35,7 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
             source=loaded.path,
             where="game",
             found=getattr(scenario, "game", None),
-            expected=listed([name for name in kind_names() if "agents" in kind_named(name).schema.model_fields]),
+            expected=listed([name for name in kinds.names if "agents" in kind_named(name).schema.model_fields]),
         )
     agents = kind.agents_of(scenario)
     types = []

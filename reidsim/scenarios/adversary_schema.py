@@ -26,7 +26,7 @@ from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
 from reidsim.scenarios.rationality_schema import RationalitySection
 from reidsim.scenarios.read_keys import ReadIf, with_key
-from reidsim.scenarios.user_defined_names import PartName
+from reidsim.scenarios.user_defined import PartName
 from reidsim.validation import Section
 
 if TYPE_CHECKING:

@@ -24,9 +24,12 @@ from reidsim.core.measures import Measure, columns_of
 from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.random_streams import nested_stream
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.presentation import ManyPoints, Presentation, RecordSharing
+from reidsim.scenarios.python_objects import OwnPolicy
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import (
     AnalysisTables,
     DroppedColumns,
@@ -38,6 +41,7 @@ from reidsim.scenarios.study import (
     record_table,
     solver_facts,
 )
+from reidsim.scenarios.user_defined import MADE
 from reidsim.wording import counted
 
 if TYPE_CHECKING:
@@ -47,12 +51,6 @@ if TYPE_CHECKING:
     from reidsim.games.record_game import Choice
     from reidsim.games.reidentified import Reidentified
     from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents
-    from reidsim.scenarios.load import Scenario
-    from reidsim.scenarios.schema import ScenarioHead
-
-
-# All instances of `Kind`, by schema; user-defined kinds also by their name in scenarios.
-MADE: dict[type | str, Kind] = {}
 
 
 class Kind(Presentation, RecordSharing, ManyPoints, ABC):
@@ -122,9 +120,7 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
 
         A name that the kind does not have belongs to a user-defined policy.
         """
-        from reidsim.scenarios.python_objects import OwnPolicy, policy_among
-
-        return policy_among(self.policies, OwnPolicy, name, f"{self.decider}.policies")
+        return self.policies[name] if name in self.policies else OwnPolicy(name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
         """Return the measures of a scenario.
@@ -330,7 +326,7 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
         InputError
             If the kind is not played in rounds.
         """
-        from reidsim.scenarios.agents_setting import settings_of
+        from reidsim.scenarios.agents import settings_of
 
         return settings_of(self, study)
 

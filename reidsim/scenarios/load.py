@@ -6,6 +6,7 @@ Loading reads the file, applies overrides, validates, and finds the user-defined
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -13,20 +14,28 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from reidsim.adversaries.planners.base import planners
 from reidsim.bundled import BUNDLED, resolve
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, refuse_first
 from reidsim.overrides import merged, override, validated_after, value_if_any
-from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.origins import hashed_files, origins_of
-from reidsim.scenarios.python_objects import reference
 from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key, unread_keys
-from reidsim.scenarios.registry import DEFAULT_KIND, is_of_package, kind_named, kind_of, made_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.user_defined import Group, load_part, made_by, refuse_code
-from reidsim.scenarios.user_defined_names import names_object
+from reidsim.scenarios.user_defined import (
+    DEFAULT_KIND,
+    MADE,
+    Group,
+    find_kind,
+    kinds,
+    load_part,
+    made_by,
+    made_kind,
+    names_object,
+    reference,
+    refuse_code,
+)
 from reidsim.validation import parse_toml, read_toml, validated
 
 _LOGGER = logging.getLogger(__name__)
@@ -59,12 +68,9 @@ RECIPE_KEYS = (
 _LONGEST_CHAIN = 20
 # Path of scenarios that are not in a file.
 _IN_MEMORY = Path("scenario")
-# An empty table for this section removes the inherited adversaries instead of being merged with them.
-_BY_NAME = "adversaries"
-# Sections whose keys are key paths of the scenario.
-_VALUES_BY_KEY = ("sweep.values", "uncertainty.parameters")
-# Sections with an entry `key` that is a key path of the scenario, and the entries that hold values of this key.
-_VALUES_OF_KEY = {"stress.beliefs.*": ("true", "believed"), "stress.map.?": ("values",)}
+# Key paths that list values of another key: one named in the path, or the one that the entry `key` beside them names.
+_VALUES_BY_KEY = re.compile(r"(?:sweep\.values|uncertainty\.parameters)\.(.+)")
+_VALUES_OF_KEY = re.compile(r"stress\.(?:beliefs\.\d+\.(?:true|believed)|map\.[^.]+\.values)")
 
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
 
@@ -165,7 +171,12 @@ class Scenario(Generic[S_co]):
         A key without effect is refused if it is among the changes, or in `own`, the content of the scenario's own file.
         """
         content = deepcopy(self.content)
-        changes = {key: _from_working_folder(key, value, content, changes) for key, value in changes.items()}
+        # Relative paths in overrides start in the working folder.
+        beside = {key: ".".join([*key.split(".")[:-1], "key"]) for key in changes}
+        changes = {
+            key: anchored(value, Path(), key, changes.get(beside[key], value_if_any(content, beside[key])))
+            for key, value in changes.items()
+        }
         override(content, changes)
         schema = scenario_kind(content, self.path, allow_code=self.allow_code).schema
         scenario: Any = validated_after(changes, schema, content, self.path, seed_given=seed_given, names=self.given)
@@ -235,22 +246,20 @@ class Scenario(Generic[S_co]):
         return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
-    def own_parts(self) -> tuple[OwnPart, ...]:
-        """User-defined kinds, adversaries and policies that the scenario names, each name once."""
+    def _own_parts(self) -> dict[str, tuple[Group, str]]:
+        """Group and key path of each user-defined kind, adversary and policy that the scenario names, by its name."""
         scenario: Any = self.scenario
-        found: dict[str, OwnPart] = {}
-        kind = kind_of(scenario)
+        kind = MADE.get(type(scenario)) or find_kind(getattr(scenario, "game", None))
         game = str(getattr(scenario, "game", kind.name))
-        if not is_of_package(game):
-            found[game] = OwnPart("kinds", game, "game")
+        found: dict[str, tuple[Group, str]] = {} if game in kinds else {game: ("kinds", "game")}
         adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
         for where, section in {**adversary, **scenario.every_adversary}.items():
             if getattr(section, "planner", "one-shot") not in planners:
-                found.setdefault(section.planner, OwnPart("adversaries", section.planner, f"{where}.planner"))
+                found.setdefault(section.planner, ("adversaries", f"{where}.planner"))
         for policy in kind.policies_of(scenario) if kind.decides else ():
             if policy not in kind.policies:
-                found.setdefault(policy, OwnPart("policies", policy, f"{kind.decider}.policies"))
-        return tuple(found.values())
+                found.setdefault(policy, ("policies", f"{kind.decider}.policies"))
+        return found
 
     def refuse_code(self) -> None:
         """Refuse a scenario that names code which may not run; import nothing.
@@ -260,11 +269,9 @@ class Scenario(Generic[S_co]):
         InputError
             Names the file and the key.
         """
-        for part in self.own_parts:
-            if part.name in self.given:
-                continue
+        for name, (group, where) in self._own_parts.items():
             with locating(self.path):
-                refuse_code(part.group, part.name, where=part.where, allow_code=self.allow_code)
+                refuse_code(group, name, where=where, allow_code=self.allow_code or name in self.given)
 
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all user-defined parts; return the origin of each, by name.
@@ -277,11 +284,9 @@ class Scenario(Generic[S_co]):
             If a part may not be imported, or its import fails.
         """
         made = {}
-        for part in self.own_parts:
+        for name, (group, where) in self._own_parts.items():
             with locating(self.path):
-                given = part.name in self.given
-                found = self.given[part.name] if given else self.part(part.group, part.name, part.where)
-            made[part.name] = made_by(found)
+                made[name] = made_by(self.given[name] if name in self.given else self.part(group, name, where))
         return made
 
     @property
@@ -366,16 +371,16 @@ class Scenario(Generic[S_co]):
         return unread_keys(each), swept
 
 
-def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """Read a scenario as plain data, merged with the scenario that it extends.
+def extended(own: Mapping[str, Any], path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Return the content of a scenario merged with the scenario that it extends.
 
-    The key ``extends`` names the other scenario.
-
-    Sections are merged key by key. Any other value replaces the inherited value, and ``adversaries = {}`` removes the
-    inherited adversaries.
+    The key ``extends`` names the other scenario. Sections are merged key by key. Any other value replaces the inherited
+    value, and ``adversaries = {}`` removes the inherited adversaries.
 
     Parameters
     ----------
+    own : mapping
+        Content of the scenario file.
     path : Path
         Path of the scenario file.
     needed_by : tuple of Path
@@ -386,32 +391,28 @@ def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, 
     InputError
         If a file cannot be read, or extends itself.
     """
-    return extended(read_toml(path), path, needed_by)
-
-
-def extended(own: Mapping[str, Any], path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """Return the content of a scenario merged with the scenario that it extends; see `scenario_content`."""
     content = dict(own)
     extends = content.pop("extends", None)
     if extends is None:
         return content
-    if not isinstance(extends, str):
+    with locating(path):
         expected = "a scenario's name or file"
-        raise InputError("wrong type", source=path, where="extends", found=extends, expected=expected)
+        refuse_first((not isinstance(extends, str), "wrong type", "extends", extends, expected))
     base = resolve(extends, "scenarios", "scenario", base=path.parent)
     needed_by = (*needed_by, path.resolve())
-    if base.resolve() in needed_by:
-        raise InputError("a scenario cannot extend itself", source=path, where="extends", found=extends)
-    if len(needed_by) > _LONGEST_CHAIN:
-        expected = f"at most {_LONGEST_CHAIN} scenarios, each extending the next"
-        raise InputError("a chain of scenarios that is too long", source=path, where="extends", expected=expected)
-    inherited = scenario_content(base, needed_by)
-    if content.get(_BY_NAME) == {}:
-        inherited.pop(_BY_NAME, None)
+    expected = f"at most {_LONGEST_CHAIN} scenarios, each extending the next"
+    with locating(path):
+        refuse_first(
+            (base.resolve() in needed_by, "a scenario cannot extend itself", "extends", extends, None),
+            (len(needed_by) > _LONGEST_CHAIN, "a chain of scenarios that is too long", "extends", None, expected),
+        )
+    inherited = extended(read_toml(base), base, needed_by)
+    if content.get("adversaries") == {}:
+        inherited.pop("adversaries", None)
     return merged(anchored(inherited, base.parent), content)
 
 
-def anchored(content: Any, folder: Path, key: str = "") -> Any:
+def anchored(content: Any, folder: Path, key: str = "", varied: object = None) -> Any:
     """Return scenario data with absolute paths.
 
     Scenarios in other folders can then extend it.
@@ -424,45 +425,29 @@ def anchored(content: Any, folder: Path, key: str = "") -> Any:
         Folder in which relative paths start.
     key : str
         Key path of the content; empty for a whole scenario.
+    varied : object
+        Entry ``key`` of the section that contains the content, for values of a key in stress tests.
     """
-    below = f"{key}." if key else ""
-    if isinstance(content, dict):
-        return {
-            name: _anchored_below(value, folder, f"{below}{name}", content.get("key"))
-            for name, value in content.items()
-        }
-    if isinstance(content, list):
-        return [anchored(value, folder, f"{below}{number}") for number, value in enumerate(content)]
-    return _absolute(key, content, folder)
+    by_key = _VALUES_BY_KEY.fullmatch(key)
+    if by_key or _VALUES_OF_KEY.fullmatch(key):
+        if isinstance(content, dict):
+            return {name: anchored(v, folder, key, varied) if name == "values" else v for name, v in content.items()}
+        of = by_key[1] if by_key else str(varied)
+        return [anchored(value, folder, of) for value in content] if isinstance(content, list) else content
+    if isinstance(content, dict | list):
+        items = content.items() if isinstance(content, dict) else enumerate(content)
+        own = content.get("key") if isinstance(content, dict) else None
+        found = {name: anchored(value, folder, f"{key}.{name}" if key else str(name), own) for name, value in items}
+        return found if isinstance(content, dict) else list(found.values())
+    if not isinstance(content, str | Path) or not str(content) or str(content).startswith(BUNDLED):
+        return content
+    text = str(content)
+    is_file = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
+    patterns = (*_PATH_KEYS, *RECIPE_KEYS) if is_file else _PATH_KEYS
+    return str((folder / text).absolute()) if any(fnmatchcase(key, pattern) for pattern in patterns) else content
 
 
-def _anchored_below(content: Any, folder: Path, key: str, given: object) -> Any:
-    """Return the value at a key with absolute paths.
-
-    `given` is the section's entry ``key``, or None.
-    """
-    section, _, last = key.rpartition(".")
-    if any(fnmatchcase(section, pattern) and last in keys for pattern, keys in _VALUES_OF_KEY.items()):
-        return _anchored_values(content, folder, str(given))
-    for sections in _VALUES_BY_KEY:
-        if key.startswith(f"{sections}."):
-            return _anchored_values(content, folder, key.removeprefix(f"{sections}."))
-    return anchored(content, folder, key)
-
-
-def _anchored_values(values: Any, folder: Path, key: str) -> Any:
-    """Return the values of a swept or uncertain key with absolute paths.
-
-    The values are a list, or a section that may hold a list.
-    """
-    if isinstance(values, dict):
-        return {
-            name: _anchored_values(value, folder, key) if name == "values" else value for name, value in values.items()
-        }
-    return [anchored(value, folder, key) for value in values] if isinstance(values, list) else values
-
-
-def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Kind:
+def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Any:
     """Return the kind of a scenario, given by its key ``game``.
 
     Raises
@@ -473,9 +458,8 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
     game = content.get("game", DEFAULT_KIND)
     with locating(path):
         if not (isinstance(game, str) and names_object(game)):
-            return kind_named(game)
-        part = load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code)
-        return made_kind(part, game)
+            return find_kind(game)
+        return made_kind(load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code), game)
 
 
 def _reloaded(
@@ -492,44 +476,3 @@ def _reloaded(
     """
     kind = scenario_kind(content, path, allow_code=True)
     return cls(name, path, validated(kind.schema, content, path, given), content, origins, True, given)
-
-
-def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:
-    """Return the value of an override with absolute paths.
-
-    Relative paths in overrides start in the working folder.
-    """
-    *sections, _ = key.split(".")
-    named = ".".join([*sections, "key"])
-    given = overrides.get(named)
-    return _anchored_below(value, Path(), key, value_if_any(content, named) if given is None else given)
-
-
-def _absolute(key: str, value: object, folder: Path) -> object:
-    if not isinstance(value, str | Path) or not str(value) or str(value).startswith(BUNDLED):
-        return value
-    text = str(value)
-    is_file = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
-    patterns = (*_PATH_KEYS, *RECIPE_KEYS) if is_file else _PATH_KEYS
-    if any(fnmatchcase(key, pattern) for pattern in patterns):
-        return str((folder / text).absolute())
-    return value
-
-
-class OwnPart(NamedTuple):
-    """A user-defined adversary, policy or kind.
-
-    It is in an installed package, in a module, or passed in Python.
-
-    Attributes
-    ----------
-    group : {"adversaries", "policies", "kinds"}
-    name : str
-        Name in the scenario.
-    where : str
-        Key path of the scenario that names the part.
-    """
-
-    group: Group
-    name: str
-    where: str

@@ -6,15 +6,15 @@ is used: an adversary or policy, or a class or function that makes one.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from reidsim.adversaries.planners.base import Amount, Register, planners
 from reidsim.adversaries.response import Adversary
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError
@@ -22,14 +22,10 @@ from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
-from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.adversary_schema import PlannerSection
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.user_defined import one_line_errors
-
-if TYPE_CHECKING:
-    from reidsim.scenarios.load import Scenario
-
-Amount = float | Floats
 
 
 def people_named(name: str, loaded: Scenario[Any], **made: Any) -> Population:
@@ -60,13 +56,43 @@ def table_named(
         raise error if error.where else error.located(where=where) from None
 
 
-def reference(part: object) -> str | None:
-    """Return the reference ``package.module:name`` to an object, class or function; None without an importable one."""
-    made = part if hasattr(part, "__qualname__") else type(part)
-    module = getattr(made, "__module__", "")
-    held: Mapping[str, Any] = vars(sys.modules[module]) if module in sys.modules else {}
-    names = [name for name, value in held.items() if value is part]
-    return f"{module}:{names[0]}" if names and module not in ("__main__", "builtins") else None
+def planner(
+    section: PlannerSection,
+    gain: Amount,
+    cost: Amount,
+    *,
+    loaded: Scenario[Any],
+    coverage: float = 1.0,
+    registry_size: int | None = None,
+) -> Adversary:
+    """Return the adversary that a section describes, with its bounded rationality.
+
+    Parameters
+    ----------
+    section : PlannerSection
+    gain, cost : float or ndarray of float64, shape (n_records,)
+        Currency units per record.
+    loaded : Scenario
+        Finds user-defined planners: Python objects, installed parts, and modules in the scenario's folder.
+    coverage : float
+        Probability that a record's person is in the adversary's register.
+    registry_size : int, optional
+        Number of people in the register, for a sequential attack that does not know group sizes before access.
+
+    Raises
+    ------
+    InputError
+        If the gain or cost of a sequential attack differs between records, or a user-defined planner cannot be made or
+        does not support bounded rationality.
+    """
+    name = section.planner
+    if name in planners and name not in loaded.given:
+        perfect = planners[name].make(section, gain, cost, Register(coverage, registry_size))
+    else:
+        where = "adversary" if name in loaded.given else "adversary.planner"
+        part = loaded.given[name] if name in loaded.given else loaded.part("adversaries", name, where)
+        perfect = made_adversary(part, gain, cost, section.parameters, where=where, name=name)
+    return section.erring(perfect, "adversary.rationality")
 
 
 def made_adversary(
@@ -182,9 +208,6 @@ class UserPolicy:
         return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
 
 
-P = TypeVar("P", bound=Policy)
-
-
 class OwnPolicy(Policy):
     """A user-defined policy.
 
@@ -212,11 +235,3 @@ class OwnPolicy(Policy):
         given = study.loaded.given
         part = given[self.name] if self.name in given else study.loaded.part("policies", self.name, self.where)
         return made_policy(part, self.name, self.where)
-
-
-def policy_among(policies: Mapping[str, P], own: Callable[[str, str], P], name: str, where: str) -> P:
-    """Return a policy by name.
-
-    `own` makes a user-defined policy from the name and its key path.
-    """
-    return policies[name] if name in policies else own(name, where)

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.design_schema import Discrete, UncertaintySection
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
-
-if TYPE_CHECKING:
-    from reidsim.scenarios.load import Scenario
 
 S = TypeVar("S", bound=ScenarioHead)
 

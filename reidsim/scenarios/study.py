@@ -12,6 +12,9 @@ import numpy as np
 import pandas as pd
 
 from reidsim.populations.population import Population
+from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Game
@@ -19,13 +22,10 @@ if TYPE_CHECKING:
     from reidsim.games.record_game import Choice
     from reidsim.populations.population import Counts
     from reidsim.releases.strategy_space import Floats, Strategies
-    from reidsim.scenarios.adversary_schema import AdversarySection
-    from reidsim.scenarios.load import Scenario
-    from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
 # Called with the name of the current step, the number of units done, and the number of all units.
 Progress = Callable[[str, int, int], None]
-S = TypeVar("S", bound="ScenarioHead")
+S = TypeVar("S", bound=ScenarioHead)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Import user-defined adversaries, policies and kinds.
+"""Find kinds of scenario by name, and import user-defined adversaries, policies and kinds.
 
-They are in installed packages, or in modules that a scenario names.
+User-defined parts are in installed packages, or in modules that a scenario names.
 
 Entry points of installed packages (``reidsim.adversaries``, ``reidsim.policies``, ``reidsim.kinds``) are trusted,
 because the user installed the packages. A module that a scenario names, ``package.module:factory``, is code that comes
@@ -9,25 +9,114 @@ with a file: it is imported only if the user allows it.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, invalidate_caches
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, Literal
 
-from reidsim.core.registry import installed
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from reidsim.core.registry import Registry, installed
 from reidsim.errors import InputError, listed, nearest
 
 Group = Literal["adversaries", "policies", "kinds"]
+DEFAULT_KIND = "tables"
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+kinds: Registry[EntryPoint] = Registry("kind of scenario", "reidsim.kinds")
+for _name, _object in {
+    "tables": "reidsim.kinds.tables.kind:TABLES",
+    "masking": "reidsim.kinds.masking.kind:MASKING",
+    "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
+    "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
+    "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
+}.items():
+    # Entry points, so that a kind is imported only when the first scenario of this kind is read.
+    kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
+# All kinds made in this process, by schema; user-defined kinds also by their name in scenarios.
+MADE: dict[type | str, Any] = {}
 
 # Top-level module of each user-defined part in use, by name of the part.
 _IN_USE: dict[str, str] = {}
 # Top-level modules imported from folders of scenarios. Another scenario's folder may have a module of the same name.
 _BESIDE_SCENARIOS: set[str] = set()
+
+
+def names_object(name: str) -> bool:
+    """Return whether a name has the form ``module:object``.
+
+    An example is ``mypackage.adversaries:patient``.
+    """
+    return _OBJECT.fullmatch(name) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class PartName:
+    """Annotation of a string that names a registry entry, a module's object, or a Python object of the scenario.
+
+    Parameters
+    ----------
+    registry : Registry
+        Registry with the allowed names.
+    further : str
+        Regular expression of further names that the registry accepts, for the JSON schema.
+    """
+
+    registry: Registry[Any]
+    further: str = ""
+
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        patterns = "|".join(filter(None, (_OBJECT.pattern, self.further)))
+        return {"anyOf": [{"enum": list(self.registry)}, {"type": "string", "pattern": f"^(?:{patterns})$"}]}
+
+    def _checked(self, name: str, info: core_schema.ValidationInfo) -> str:
+        given = (info.context or {}).get("names", ())
+        if name in self.registry or names_object(name) or name in self.registry.installed or name in given:
+            return name
+        raise self.registry.unknown(name, otherwise=", or package.module:object")
+
+
+def find_kind(name: object) -> Any:
+    """Return a kind of reidsim or of an installed package by name.
+
+    Raises
+    ------
+    InputError
+        If no kind has this name; the message names the key ``game``.
+    """
+    if not isinstance(name, str) or name not in kinds.names:
+        raise kinds.unknown(name, where="game")
+    if name in kinds:
+        return kinds[name].load()
+    return made_kind(load_part("kinds", name, where="game", folder=Path(), allow_code=False), name)
+
+
+def made_kind(part: Any, name: str) -> Any:
+    """Return a user-defined kind, and make it available under `name`.
+
+    It is the object itself, or an instance if the object is a class.
+
+    Raises
+    ------
+    InputError
+        If the object is not a kind; the message names the key ``game``.
+    """
+    if not (hasattr(part, "schema") and hasattr(part, "build")):
+        raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
+    with one_line_errors("cannot be made", name, "game"):
+        MADE[name] = part() if isinstance(part, type) else part
+    return MADE[name]
 
 
 def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:
@@ -40,15 +129,14 @@ def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> Non
     InputError
         Explains how to allow it.
     """
-    if allow_code or ":" not in name or name in installed(f"reidsim.{group}"):
-        return
-    raise InputError(
-        "code that a scenario names is not run unless that is allowed",
-        where=where,
-        found=name,
-        expected="the option --allow-code, or allow_code=True in Python",
-        hint="allow it only if you trust whoever wrote the module",
-    )
+    if not allow_code and ":" in name and name not in installed(f"reidsim.{group}"):
+        raise InputError(
+            "code that a scenario names is not run unless that is allowed",
+            where=where,
+            found=name,
+            expected="the option --allow-code, or allow_code=True in Python",
+            hint="allow it only if you trust whoever wrote the module",
+        )
 
 
 def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
@@ -77,12 +165,9 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
             return in_use(name, known[name].load())
     module, separator, attribute = name.partition(":")
     if not separator:
+        expected = f"one of {listed(known)}" if known else "package.module:factory"
         raise InputError(
-            "no such part is installed",
-            where=where,
-            found=name,
-            expected=f"one of {listed(known)}" if known else "package.module:factory",
-            hint=nearest(name, known),
+            "no such part is installed", where=where, found=name, expected=expected, hint=nearest(name, known)
         )
     refuse_code(group, name, where=where, allow_code=allow_code)
     found = _module(module, name, where=where, folder=folder)
@@ -161,6 +246,15 @@ def made_by(part: object) -> dict[str, str]:
 def _distributions(path: tuple[str, ...]) -> Mapping[str, list[str]]:
     """Return the packages that contain each top-level module; scanning those in `path` takes about a second."""
     return packages_distributions()
+
+
+def reference(part: object) -> str | None:
+    """Return the reference ``package.module:name`` to an object, class or function; None without an importable one."""
+    made = part if hasattr(part, "__qualname__") else type(part)
+    module = getattr(made, "__module__", "")
+    held: Mapping[str, Any] = vars(sys.modules[module]) if module in sys.modules else {}
+    names = [name for name, value in held.items() if value is part]
+    return f"{module}:{names[0]}" if names and module not in ("__main__", "builtins") else None
 
 
 def _module_of(part: object) -> str:

@@ -18,7 +18,8 @@ from pydantic.fields import FieldInfo
 import reidsim
 from reidsim.errors import InputError
 from reidsim.overrides import override, value_if_any
-from reidsim.scenarios.registry import DEFAULT_KIND, kind_named
+from reidsim.scenarios.registry import kind_named
+from reidsim.scenarios.user_defined import DEFAULT_KIND
 from reidsim.toml_text import toml_text
 from reidsim.validation import Section, json_of
 

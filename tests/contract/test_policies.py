@@ -11,7 +11,8 @@ from reidsim.kinds.tables import policy as tables
 from reidsim.kinds.tables.policy import TablesPolicy, policies_of_unit
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.policy import Policies, Policy
-from reidsim.scenarios.registry import kind_named, kind_names
+from reidsim.scenarios.registry import kind_named
+from reidsim.scenarios.user_defined import kinds
 
 CAPABILITIES = {
     tables.SAFE_HARBOR,
@@ -21,7 +22,7 @@ CAPABILITIES = {
     tables.SIZES_AMONG_LEFT,
     tables.SEPARATE_RECORDS,
 }
-EVERY = [(kind, name) for kind in kind_names() for name in kind_named(kind).policies]
+EVERY = [(kind, name) for kind in kinds.names for name in kind_named(kind).policies]
 # Policies for several releases, and variants of compared policies.
 NOT_COMPARED = {"full-domain-no-attack", "independent", "hold-first", "m-invariance", "one-stage-masking"}
 
@@ -66,6 +67,6 @@ def test_a_policy_is_added_by_its_class_alone():
 
 
 def test_kinds_have_registries():
-    for name in kind_names():
+    for name in kinds.names:
         kind: Kind = kind_named(name)
         assert isinstance(kind.policies, Policies) or not kind.decides

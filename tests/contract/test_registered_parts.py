@@ -202,7 +202,7 @@ def test_a_kind_that_cannot_be_imported_leaves_the_others_alone(called):
     outcome = called("kind", "import numpy", "import numpyy", "check", "ward.toml")
     assert "game: cannot be imported" in outcome["err"]
     usable = [kind.name for kind in registry.kinds_at_hand()]
-    assert set(registry.kind_names()) - set(usable) == {"withholding"}
+    assert set(user_defined.kinds.names) - set(usable) == {"withholding"}
 
 
 def test_a_fault_of_the_package_is_no_fault_of_parts(monkeypatch):

@@ -27,7 +27,8 @@ from reidsim.kinds.masking.figures.subjects import masking_look
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves, payoff_difference_scatter
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.figures.sweeps import search_deviation
-from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kinds_at_hand
+from reidsim.scenarios.registry import kind_named, kinds_at_hand
+from reidsim.scenarios.user_defined import DEFAULT_KIND
 
 POLICIES = ("safe-harbor", "basic", "no-attack", "sh-friendly")
 CASE = (1200.0, 300.0)

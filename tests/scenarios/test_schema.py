@@ -10,9 +10,9 @@ from found import at_least
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.scenarios.load import scenario_content
+from reidsim.scenarios.load import extended
 from reidsim.scenarios.registry import schemas
-from reidsim.validation import validated
+from reidsim.validation import read_toml, validated
 
 SCHEMA = TablesScenario.model_json_schema(by_alias=True)
 TOWN = tomllib.loads((Path(__file__).parent / "town" / "town.toml").read_text(encoding="utf-8"))
@@ -154,7 +154,8 @@ def test_every_section_of_the_schema_is_described_and_closed():
 @pytest.mark.deep
 def test_the_schema_accepts_every_bundled_scenario():
     for name in at_least(22, bundled_names("scenarios")):
-        content = scenario_content(bundled_folder("scenarios") / f"{name}.toml")
+        path = bundled_folder("scenarios") / f"{name}.toml"
+        content = extended(read_toml(path), path)
         model = schemas()[content.get("game", "tables")]
         assert schema_accepts(content, model.model_json_schema(by_alias=True)), name
 

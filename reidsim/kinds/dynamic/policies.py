@@ -12,7 +12,7 @@ from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.record_game import Choice
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.policy import Policies, Policy
-from reidsim.scenarios.user_defined_names import PartName
+from reidsim.scenarios.user_defined import PartName
 
 FIXED, PK = "fixed", "pk"
 POLICIES: Policies[Policy] = Policies()

@@ -23,7 +23,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.planners import planner
+from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.schema import EconomicsSection, economics_of
 from reidsim.scenarios.study import Study, World, digest_of
 

@@ -30,7 +30,7 @@ from reidsim.scenarios.cross_play_adversaries import (
     with_adversaries,
 )
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.planners import planner
+from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import World
 

@@ -8,8 +8,8 @@ from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.several_adversaries import without_inference
 from reidsim.games.record_game import Choice
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
-from reidsim.scenarios.python_objects import OwnPolicy, policy_among
-from reidsim.scenarios.user_defined_names import PartName
+from reidsim.scenarios.python_objects import OwnPolicy
+from reidsim.scenarios.user_defined import PartName
 
 WHERE = "subjects.policies"
 Search = Literal["scenario", "greedy", "anytime"]
@@ -64,7 +64,7 @@ POLICIES: Policies[MaskingPolicy] = Policies("reidsim.kinds.masking.policies")
 
 def policy_named(name: str) -> MaskingPolicy:
     """Return a policy by name; a name outside the registry is a user-defined policy."""
-    return policy_among(POLICIES, OwnMaskingPolicy, name, WHERE)
+    return POLICIES[name] if name in POLICIES else OwnMaskingPolicy(name, WHERE)
 
 
 def cross_play_policies() -> list[str]:

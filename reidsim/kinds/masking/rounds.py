@@ -32,7 +32,7 @@ from reidsim.scenarios.agents import (
     types_of,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.planners import planner
+from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.schema import economics_of as economics_and_belief
 from reidsim.scenarios.several_adversaries import named

@@ -35,7 +35,7 @@ from reidsim.scenarios.attack_recipe import (
     stage_of,
 )
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.planners import planner
+from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import loaded_alone, named

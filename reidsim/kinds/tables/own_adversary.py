@@ -11,6 +11,8 @@ from reidsim.adversaries.drawn_lists import DrawnLists, DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import load_knowledge
+from reidsim.adversaries.planners.base import Amount
+from reidsim.adversaries.planners.sequential import sequential_attack
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError, locating
@@ -23,8 +25,7 @@ from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.attack_recipe import recipe_of_scenario
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.planners import Amount, planner, sequential_attack
-from reidsim.scenarios.python_objects import people_named
+from reidsim.scenarios.python_objects import people_named, planner
 from reidsim.scenarios.several_adversaries import loaded_alone, named
 
 if TYPE_CHECKING:

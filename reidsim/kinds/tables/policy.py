@@ -8,8 +8,8 @@ from reidsim.agents.profile import Reply
 from reidsim.games.record_game import Choice, Constraint, RecordGame
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
-from reidsim.scenarios.python_objects import OwnPolicy, policy_among
-from reidsim.scenarios.user_defined_names import PartName
+from reidsim.scenarios.python_objects import OwnPolicy
+from reidsim.scenarios.user_defined import PartName
 
 WHERE = "publisher.policies"
 Unit = Literal["record", "table"]
@@ -161,7 +161,7 @@ POLICIES: Policies[TablesPolicy] = Policies("reidsim.kinds.tables.policies")
 
 def policy_named(name: str) -> TablesPolicy:
     """Return a policy by name; a name outside the registry is a user-defined policy."""
-    return policy_among(POLICIES, OwnTablesPolicy, name, WHERE)
+    return POLICIES[name] if name in POLICIES else OwnTablesPolicy(name, WHERE)
 
 
 def policies_of_unit(unit: Unit) -> list[str]:

@@ -11,8 +11,9 @@ from reidsim.bundled import BUNDLED, bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.overrides import override, parse_override
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.scenarios.load import scenario_content
+from reidsim.scenarios.load import extended
 from reidsim.toml_text import inline_toml
+from reidsim.validation import read_toml
 
 _BARE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 # Suffixes of files that a scenario can name.
@@ -28,7 +29,8 @@ def repeating_command(run: StoredRun) -> str | None:
     if run.name not in bundled_names("scenarios"):
         return None
     try:
-        base = scenario_content(bundled_folder("scenarios") / f"{run.name}.toml")
+        path = bundled_folder("scenarios") / f"{run.name}.toml"
+        base = extended(read_toml(path), path)
     except InputError:
         return None
     content = dict(run.content)
