@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mesa
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.agents.accuracy import AccuracyBelief
-from reidsim.agents.attack import AttackPlan, Replies, plan_attack, replies_to
-from reidsim.agents.enforcement import detection_of_any, detections, next_state, no_exclusion
-from reidsim.agents.model_state import ModelState
-from reidsim.agents.outcomes import AdversaryOutcome
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
+from reidsim.agents.attack import AttackPlan, plan_attack, replies_to
+from reidsim.agents.outcomes import AdversaryOutcome, subject_draws
+from reidsim.agents.profile import AdversaryProfile
+
+if TYPE_CHECKING:
+    from reidsim.agents.model import ReidentificationModel
+
+Floats = NDArray[np.float64]
+
+
+def next_state(state: Floats, detected: float) -> Floats:
+    """Return the exclusion state of an adversary in the next round.
+
+    Parameters
+    ----------
+    state : ndarray of float64, shape (exclusion + 1,)
+        Entry k is the probability that k rounds of exclusion remain; with k = 0 the adversary is free to act.
+    detected : float
+        Probability that an exploit was detected in this round, given that the adversary was free to act.
+
+    Returns
+    -------
+    ndarray of float64, shape (exclusion + 1,)
+    """
+    if len(state) == 1:
+        return state
+    after = np.append(state[1:], 0.0)
+    after[0] += state[0] * (1.0 - detected)
+    after[-1] += state[0] * detected
+    return after
 
 
 class Adversary(mesa.Agent):
@@ -44,88 +70,66 @@ class Adversary(mesa.Agent):
         are multiplied by `acts`.
     """
 
-    model: ModelState
+    model: ReidentificationModel
 
-    def __init__(self, model: ModelState, profile: AdversaryProfile) -> None:
+    def __init__(self, model: ReidentificationModel, profile: AdversaryProfile) -> None:
         super().__init__(model)
         self.profile = profile
         self.name = profile.name
-        self.weight = profile.weight
         self.holds = profile.holds
         self.expected_accuracy = profile.expected_accuracy
         self._accuracy = AccuracyBelief(profile.expected_accuracy, profile.experience) if profile.learns else None
         self.acts = 0.0
         self.plan: AttackPlan | None = None
         self.outcome: AdversaryOutcome | None = None
-        self.detections = 0.0
         self.was_free = 1.0
-        self._exclusion = no_exclusion(model.setting.enforcement.exclusion)
+        self._exclusion = np.eye(1, model.setting.enforcement.exclusion + 1)[0]
         self.measures: dict[str, Any] = {}
-        self._replied_to: tuple[AdversaryProfile, float, bytes] | None = None
-        self._replies: dict[Holdings, Replies] = {}
 
     @property
     def free(self) -> float:
         """Probability that the adversary is not excluded from the round."""
         return float(self._exclusion[0])
 
-    def equipment(self, *, believed: bool = False) -> Equipment | None:
-        """Return the adversary's true linker and planner, or the believed ones.
-
-        Parameters
-        ----------
-        believed : bool
-            Whether to return the equipment that the publisher believes in.
-        """
-        return self.profile.equip(self.holds, self.expected_accuracy, believed=believed)
-
     def attack(self) -> None:
-        """Plan purchases and attacks; buy the planned resources if present."""
-        model = self.model
-        self.was_free = self.free
-        if not (self.acts or model.needs_all_plans):
-            self.plan = None
+        """Plan purchases and attacks; buy the planned resources if present.
+
+        The plan of an absent adversary is needed only by a publisher who learns.
+        """
+        model, profile, setting = self.model, self.profile, self.model.setting
+        self.was_free, self.plan = self.free, None
+        if not (self.acts or setting.learning):
             return
+        strategies, rounds_left = setting.released(model.publisher.strategies), setting.rounds - model.round_number + 1
         self.plan = plan_attack(
-            self.profile,
+            profile,
             self.holds,
             model.exposed,
-            model.setting.rounds - model.round_number + 1,
-            self._reply_with,
+            rounds_left,
+            lambda holds: replies_to(profile, profile.equip(holds, self.expected_accuracy), strategies),
         )
         if self.acts:
             self.holds = self.holds | self.plan.buys
 
-    def _reply_with(self, holds: Holdings) -> Replies:
-        """Return the reply to the round's release, given the resources held.
-
-        Replies are cached until the release, the profile or the expected accuracy changes.
-        """
-        strategies = self.model.setting.released(self.model.publisher.strategies)
-        now = self.profile, self.expected_accuracy, strategies.tobytes()
-        if self._replied_to != now:
-            self._replied_to = now
-            self._replies.clear()
-        if holds not in self._replies:
-            equipment = self.profile.equip(holds, self.expected_accuracy)
-            self._replies[holds] = replies_to(self.profile, equipment, strategies)
-        return self._replies[holds]
-
     def answer_for(self) -> None:
         """Determine detected exploits, update the exclusion state and the measures."""
-        self.detections = 0.0
-        detected = 0.0
-        setting = self.model.setting
-        if self.acts and self.plan is not None and self.outcome is not None:
-            exploits = self.plan.replies.exploits
-            self.detections = detections(setting, self.profile, self.outcome, exploits, self.model.round_number)
-            detected = detection_of_any(self.outcome.exploits, setting.enforcement.detection)
-            if self.outcome.attacked is not None:
-                detected = float(self.detections > 0)
+        setting, outcome = self.model.setting, self.outcome
+        number = detected = 0.0
+        if self.acts and self.plan is not None and outcome is not None:
+            missed = 1.0 - setting.enforcement.detection
+            if outcome.attacked is None:
+                number = setting.enforcement.detection * outcome.exploits
+                detected = 1.0 - missed**outcome.exploits
+            else:
+                # The number of records with at least one detected exploit.
+                draws = subject_draws(setting, "detections", self.name, self.model.round_number)
+                any_detected = (1.0 - missed**self.plan.replies.exploits)[setting.cell_of_subject]
+                number = float((outcome.attacked & (draws < any_detected)).sum())
+                detected = float(number > 0)
         # `acts` is the probability of being both free and present; `next_state` needs presence given free.
         there = self.acts / self.free if self.free > 0 else 0.0
         self._exclusion = next_state(self._exclusion, detected * there)
-        self.measures = self._measure()
+        self.measures = self._measure(self.acts * number)
 
     def learn(self) -> None:
         """Update the expected accuracy of the resources from the attack outcomes."""
@@ -138,21 +142,20 @@ class Adversary(mesa.Agent):
             self._accuracy.learn(success_if_right, attempts, successes)
             self.expected_accuracy = self._accuracy.mean
 
-    def _measure(self) -> dict[str, Any]:
+    def _measure(self, detections: float) -> dict[str, Any]:
         """Return the adversary's measures of the round; see `measures` of the class.
 
         Counts and amounts are expected values over the adversary's presence.
         """
-        acts, plan, outcome = self.acts, self.plan, self.outcome
+        acts, plan, outcome, model = self.acts, self.plan, self.outcome, self.model
         found = dict.fromkeys(("attacks", "exploits", "breaches", "spent", "payoff"), 0.0)
+        fines = model.setting.enforcement.fine * detections
+        if plan is not None:
+            found["spent"] = acts * plan.spent
         if outcome is not None:
             found["attacks"] = acts * float(outcome.attempts.sum())
             found["exploits"] = acts * outcome.exploits
             found["breaches"] = acts * float(outcome.successes.sum())
-        if plan is not None:
-            found["spent"] = acts * plan.spent
-        detected = acts * self.detections
-        fines = self.model.setting.enforcement.fine * detected
         if outcome is not None and acts:
             payoff, expected_fine = outcome.payoff, self.profile.expected_fine
             if outcome.attacked is not None and self.profile.single_exploit and expected_fine > 0:
@@ -161,29 +164,26 @@ class Adversary(mesa.Agent):
             found["payoff"] = acts * payoff
         return {
             "adversary": self.name,
-            "weight": self.weight,
-            "belief": float(self.model.publisher.beliefs[self.model.adversaries.index(self)]),
+            "weight": self.profile.weight,
+            "belief": float(model.publisher.beliefs[model.adversaries.index(self)]),
             "present": acts,
             **found,
-            "detections": detected,
+            "detections": detections,
             "fines": fines,
             "holds": ", ".join(sorted(self.holds)),
             "expected_accuracy": self.expected_accuracy,
-            "through": self._found_through(found["attacks"], found["breaches"]),
+            "through": self._found_through(),
         }
 
-    def _found_through(self, attacks: float, breaches: float) -> dict[str, tuple[float, float]]:
+    def _found_through(self) -> dict[str, tuple[float, float]]:
         """Return records attacked and re-identified, by resources used.
 
         The keys are names of resources joined by " and ". The result is empty if nothing was attacked.
         """
-        if self.outcome is None or self.plan is None or not self.acts:
-            return {}
-        attempts, successes = self.outcome.attempts, self.outcome.successes
-        used = self.plan.replies.used
-        if used is None:
-            return {self.profile.through(self.holds, 0): (attacks, breaches)} if attempts.any() else {}
         found: dict[str, tuple[float, float]] = {}
+        if self.outcome is None or self.plan is None or not self.acts:
+            return found
+        attempts, successes, used = self.outcome.attempts, self.outcome.successes, self.plan.replies.used
         for stages in np.unique(used[attempts > 0]).tolist():
             name, here = self.profile.through(self.holds, stages), used == stages
             before = found.get(name, (0.0, 0.0))

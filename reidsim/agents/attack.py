@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from math import fsum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import INDIFFERENCE, Response, arrays_of
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
-from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, shared_rows
+from reidsim.games.record_game import WITHHELD, PopulationLinker, shared_rows
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Rows, Strategies
 
@@ -41,13 +40,12 @@ class Replies:
         Payoff that the adversary expects from attacking a record, in currency units; 0 without attack.
     outlay : ndarray of float64
         Cost of attacking a record without fines, in currency units.
-    frequency : ndarray of float64 or float
+    frequency : ndarray of float64
         Probability of attacking a record where `attacks` is true.
-    invited : ndarray of bool, optional
+    invited : ndarray of bool
         Whether an attack is profitable as the adversary believes; differs from `attacks` for an adversary who errs.
-        Default: `attacks`.
-    used : ndarray of int64, optional
-        Inference stages used before linkage, as bits; see `PlannedResponse`. Default: no stage.
+    used : ndarray of int64
+        Inference stages used before linkage, as bits; see `PlannedResponse`.
     """
 
     attacks: NDArray[np.bool_]
@@ -56,9 +54,17 @@ class Replies:
     exploits: Floats
     worth: Floats
     outlay: Floats
-    frequency: Floats | float = 1.0
-    invited: NDArray[np.bool_] | None = None
-    used: NDArray[np.int64] | None = None
+    frequency: Floats
+    invited: NDArray[np.bool_]
+    used: NDArray[np.int64]
+
+    @classmethod
+    def nothing(cls, n_cells: int) -> Replies:
+        """Return the replies of an adversary who attacks no record."""
+        success, payoff, exploits, worth, outlay = np.zeros((5, n_cells))
+        attacks, invited = np.zeros((2, n_cells), dtype=np.bool_)
+        used = np.zeros(n_cells, dtype=np.int64)
+        return cls(attacks, success, payoff, exploits, worth, outlay, np.ones(n_cells), invited, used)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,20 +91,10 @@ class AttackPlan:
     targets: Floats
     drawn: bool = False
 
-    @property
-    def invited(self) -> Floats:
-        """Targets whose attack is profitable according to the adversary's beliefs.
-
-        The result has shape (n_cells,).
-        """
-        return self.targets if self.replies.invited is None else np.where(self.replies.invited, self.targets, 0.0)
-
 
 def no_plan(n_cells: int) -> AttackPlan:
     """Return the plan of an adversary who buys and attacks nothing."""
-    nothing = np.zeros(n_cells)
-    replies = Replies(np.zeros(n_cells, dtype=np.bool_), *(nothing,) * 5)
-    return AttackPlan(frozenset(), 0.0, replies, nothing)
+    return AttackPlan(frozenset(), 0.0, Replies.nothing(n_cells), np.zeros(n_cells))
 
 
 def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
@@ -114,64 +110,38 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         Strategy of each cell. -1 means that the record is withheld; adversaries with a memory can then link only its
         earlier releases.
     """
-    n = len(strategies)
+    replies = Replies.nothing(len(strategies))
     if equipment is None:
-        return no_plan(n).replies
+        return replies
     linker, adversary = equipment
+    withheld = strategies == WITHHELD
+    has_past = linker.past != WITHHELD if isinstance(linker, RememberingLinker) else np.zeros_like(withheld)
     planner = adversary.adversary if isinstance(adversary, RememberingAdversary) else adversary
+    linked: Iterable[tuple[Linkage, Rows]]
     if isinstance(linker, (PopulationLinker, RememberingLinker)) and type(planner) is OneShotAdversary:
         # A one-shot adversary decides record by record, so one call can handle cells with different strategies.
-        rows = np.flatnonzero((strategies != WITHHELD) | _has_past(linker))
-        response = adversary.respond(linker.link_each(strategies[rows], rows), rows)
-        return _of_response(profile, response if len(rows) == n else _spread(response, rows, n))
-    attacks, invited = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    success, believed, payoff, exploits = (np.zeros(n) for _ in range(4))
-    frequency, used = np.ones(n), np.zeros(n, dtype=np.int64)
-    linked = list(shared_rows(strategies))
-    unreleased = np.flatnonzero((strategies == WITHHELD) & _has_past(linker))
-    if len(unreleased):
-        linked.append((WITHHELD, unreleased))
-    for strategy, rows in linked:
-        response = adversary.respond(linker.link(strategy, rows), rows)
+        rows = np.flatnonzero(~withheld | has_past)
+        linked = [(linker.link_each(strategies[rows], rows), rows)]
+    else:
+        groups = chain(shared_rows(strategies), [(WITHHELD, np.flatnonzero(withheld & has_past))])
+        linked = ((linker.link(strategy, rows), rows) for strategy, rows in groups if len(rows))
+    for linkage, rows in linked:
+        response = adversary.respond(linkage, rows)
         if response.frequency is not None:
-            frequency[rows] = response.frequency
+            replies.frequency[rows] = response.frequency
             response = of_attacked(response)
         if isinstance(response, PlannedResponse):
-            used[rows] = response.used
-        attacks[rows], invited[rows] = response.attacks, response.invited
-        success[rows], believed[rows] = response.success, response.believed_success
-        payoff[rows] = response.adversary_payoff
-        exploits[rows] = response.exploits
-    replies = _of_response(profile, Response(attacks, success, believed, payoff, exploits))
-    return replace(replies, frequency=frequency, invited=invited, used=used)
-
-
-def _has_past(linker: Linker) -> NDArray[np.bool_] | bool:
-    """Return which cells have a remembered earlier release, shape (n_cells,).
-
-    Returns False if adversaries have no memory.
-    """
-    return linker.past != WITHHELD if isinstance(linker, RememberingLinker) else False
-
-
-def _of_response(profile: AdversaryProfile, response: Response) -> Replies:
-    worth, outlay = worth_and_outlay(profile, response)
-    return Replies(response.attacks, response.success, response.adversary_payoff, response.exploits, worth, outlay)
-
-
-def _spread(response: Response, rows: Rows, n: int) -> Response:
-    """Expand a reply to the records in `rows` to n records; no other is attacked."""
-    arrays: dict[str, Any] = {}
-    for name, array in arrays_of(response).items():
-        arrays[name] = np.zeros(n, dtype=array.dtype)
-        arrays[name][rows] = array
-    return replace(response, **arrays)
+            replies.used[rows] = response.used
+        replies.attacks[rows], replies.invited[rows] = response.attacks, response.invited
+        replies.success[rows], replies.payoff[rows] = response.success, response.adversary_payoff
+        replies.exploits[rows] = response.exploits
+        replies.worth[rows], replies.outlay[rows] = worth_and_outlay(profile, response)
+    return replies
 
 
 def of_attacked(response: Response) -> Response:
     """Return a reply with payoff and exploits per attack made, without its frequency."""
-    assert response.frequency is not None  # noqa: S101 - checked by the caller
-    often = response.frequency
+    often = 1.0 if response.frequency is None else response.frequency
     return replace(
         response, adversary_payoff=response.adversary_payoff / often, exploits=response.exploits / often, frequency=None
     )
@@ -272,31 +242,19 @@ def plan_attack(
     reply : callable
         Returns the reply to the release, given a set of resources; see `replies_to`.
     """
-    best: AttackPlan | None = None
-    best_worth = -np.inf
-    for buys, price in _affordable(profile, holds):
-        replies = reply(holds | buys)
-        targets = targets_within(replies, participants, profile.budget - price, at_random=profile.draws_targets)
-        worth = dot(targets, replies.worth) - price
-        if rounds_left > 1:
-            later = targets
-            if price > 0:
-                later = targets_within(replies, participants, profile.budget, at_random=profile.draws_targets)
-            worth += (rounds_left - 1) * dot(later, replies.worth)
-        if best is None or worth > best_worth + INDIFFERENCE * (abs(best_worth) + price):
-            best, best_worth = AttackPlan(buys, price, replies, targets, profile.draws_targets), worth
-    assert best is not None  # noqa: S101 # buying nothing is always affordable
-    return best
-
-
-def _affordable(profile: AdversaryProfile, holds: Holdings) -> Iterator[tuple[Holdings, float]]:
-    """Yield each affordable set of resources with its price, in order of set size.
-
-    The empty set comes first.
-    """
+    best, best_worth = no_plan(len(participants)), -np.inf
     offered = [name for name in profile.prices if name not in holds]
-    for size in range(len(offered) + 1):
-        for names in combinations(offered, size):
-            price = fsum(profile.prices[name] for name in names)
-            if price <= profile.budget:
-                yield frozenset(names), price
+    for names in chain.from_iterable(combinations(offered, size) for size in range(len(offered) + 1)):
+        price = fsum(profile.prices[name] for name in names)
+        if price > profile.budget:
+            continue
+        replies = reply(holds.union(names))
+        now, later = (
+            targets_within(replies, participants, budget, at_random=profile.draws_targets)
+            for budget in (profile.budget - price, profile.budget)
+        )
+        worth = dot(now, replies.worth) - price + (rounds_left - 1) * dot(later, replies.worth)
+        if best_worth == -np.inf or worth > best_worth + INDIFFERENCE * (abs(best_worth) + price):
+            best = AttackPlan(frozenset(names), price, replies, now, profile.draws_targets)
+            best_worth = worth
+    return best

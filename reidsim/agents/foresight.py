@@ -26,7 +26,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,6 @@ from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.agents.attack import (
     AttackPlan,
-    Replies,
     money_rate,
     no_plan,
     of_attacked,
@@ -47,9 +47,8 @@ from reidsim.agents.attack import (
 from reidsim.agents.measures import release_of
 from reidsim.agents.outcomes import target_shares, together
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
-from reidsim.agents.publishing import NEGLIGIBLE, NoLinker, believed_game
-from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesLinker
-from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Rows, Strategies
 
@@ -65,6 +64,51 @@ _HALVINGS = 6
 
 # Relative tolerance within which two rates or payoffs are equal.
 _ROUNDING = 1e-9
+
+_NOBODY = "nobody"
+
+# Adversary types, and the absence of all adversaries, are omitted from the game below this probability.
+NEGLIGIBLE = 1e-12
+
+
+class NoLinker:
+    """Linker without any match, for an adversary who never attacks."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return infinite group sizes; see `Linker`."""
+        sizes = np.full(self._n if rows is None else len(rows), np.inf)
+        return Linkage(sizes, sizes)
+
+
+def believed_game(setting: Setting, weights: Floats, equipment: Sequence[Equipment | None]) -> RecordGame:
+    """Return the game that a publisher believes in.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    weights : ndarray of float64, shape (n_types,)
+        Probability that each type is present, as the publisher believes; for "one-of", the sum is at most 1.
+    equipment : sequence of Equipment or None
+        Equipment of each type, as the publisher believes; None for a type who can attack no record.
+    """
+    n = setting.n_cells
+    # Types are named by number: a name chosen by the user might equal `_NOBODY`.
+    types = [
+        AdversaryType(str(number), float(min(weight, 1.0)), means.linker, means.adversary)
+        for number, (weight, means) in enumerate(zip(weights.tolist(), equipment, strict=True))
+        if means is not None and weight > NEGLIGIBLE
+    ]
+    rest = 1.0 - fsum(each.weight for each in types)
+    if len(types) == 1 and abs(rest) <= NEGLIGIBLE:
+        only = types[0]
+        return RecordGame(setting.space, only.linker, only.adversary, setting.benefit, setting.believed_loss)
+    if not types or (setting.meeting == "one-of" and rest > NEGLIGIBLE):
+        types.append(AdversaryType(_NOBODY, rest if setting.meeting == "one-of" else 1.0, NoLinker(n), NeverAttacks()))
+    return TypesGame(setting.space, types, setting.benefit, setting.believed_loss, setting.meeting)
 
 
 class Foreseen(NamedTuple):
@@ -138,10 +182,13 @@ class Opponent:
         if self.weight <= NEGLIGIBLE:
             return no_plan(len(strategies))
 
-        def reply(holds: Holdings) -> Replies:
-            return replies_to(self.profile, self.equip(holds), strategies)
-
-        return plan_attack(self.profile, self.holds, participants, rounds_left, reply)
+        return plan_attack(
+            self.profile,
+            self.holds,
+            participants,
+            rounds_left,
+            lambda holds: replies_to(self.profile, self.equip(holds), strategies),
+        )
 
     def following(self, foreseen: Foreseen) -> Equipment | None:
         """Return the adversary's equipment, restricted to the attacks of a plan."""
@@ -166,18 +213,17 @@ class _WithinBudget:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply, without records beyond the budget; see `Adversary`."""
         reply = self.adversary.respond(linkage, rows)
-        made = reply if reply.frequency is None else of_attacked(reply)
-        rate = money_rate(*worth_and_outlay(self.profile, made))
+        rate = money_rate(*worth_and_outlay(self.profile, of_attacked(reply)))
         _, bar, at_bar, above = self.foreseen
         equal = _equal(rate, bar)
         share = np.where(equal, at_bar, above * (rate > bar))
         attacks = reply.attacks & (share > 0.0)
         return Response(
-            attacks=attacks,
-            success=np.where(attacks, share, 1.0) * reply.success,
-            believed_success=reply.believed_success,
-            adversary_payoff=np.where(attacks, share * reply.adversary_payoff, 0.0),
-            exploits=np.where(attacks, share * reply.exploits, 0.0),
+            attacks,
+            np.where(attacks, share, 1.0) * reply.success,
+            reply.believed_success,
+            np.where(attacks, share * reply.adversary_payoff, 0.0),
+            np.where(attacks, share * reply.exploits, 0.0),
             frequency=reply.frequency,
             pays=None if reply.pays is None else reply.pays & attacks,
         )
@@ -265,35 +311,31 @@ def foreseeing_choice(
     Choice
         Not proved optimal; `evaluated` counts the strategies of all replies.
     """
-    search = _Search(setting, policy, tuple(opponents), participants, rounds_left)
+    search = _Search(setting, policy, opponents, participants, rounds_left)
     if setting.forbids_attacks(policy):
         search.unattacked()
     else:
         search.mutual()
-    return search.best()
+    assert search.found is not None  # noqa: S101 # a release was considered
+    return replace(search.found, evaluated=search.evaluated, exact=False)
 
 
+@dataclass
 class _Search:
-    """State of a search: the releases evaluated, and the best one so far."""
+    """State of a search: the releases evaluated, and the best one so far.
 
-    def __init__(
-        self,
-        setting: Setting,
-        policy: str,
-        opponents: tuple[Opponent, ...],
-        participants: Counts,
-        rounds_left: int,
-    ) -> None:
-        self._setting = setting
-        self._policy = policy
-        self._opponents = opponents
-        self._participants = participants
-        self._rounds_left = rounds_left
-        self._evaluated = np.zeros(setting.n_cells, dtype=np.int64)
-        self._found: Choice | None = None
-        self._payoff = -np.inf
-        self._plans: dict[bytes, tuple[Foreseen, ...]] = {}
-        self._for_sale = [frozenset(opponent.profile.prices) for opponent in opponents]
+    See `foreseeing_choice` for the first fields.
+    """
+
+    setting: Setting
+    policy: str
+    opponents: Sequence[Opponent]
+    participants: Counts
+    rounds_left: int
+    found: Choice | None = None
+    payoff: float = -np.inf
+    evaluated: Counts = field(default_factory=lambda: np.zeros((), dtype=np.int64))
+    plans: dict[bytes, tuple[Foreseen, ...]] = field(default_factory=dict)
 
     def mutual(self) -> None:
         """Search for a release and plans that are replies to each other.
@@ -301,93 +343,82 @@ class _Search:
         If an adversary buys in the end, also evaluate releases that may deter the purchase.
         """
         met: list[tuple[Foreseen, ...]] = []
-        release = self._reply([Counter([_AS_HELD]) for _ in self._opponents])
+        release = self._reply([[_AS_HELD]] * len(self.opponents))
         for _ in range(_MOST_REPLIES):
             plan = self._consider(release)
             if set(met) == {plan}:
                 break
             met.append(plan)
-            release = self._reply([Counter(of_type) for of_type in zip(*met, strict=True)])
+            release = self._reply(list(zip(*met, strict=True)))
         last = self._consider(release)
         if any(foreseen.buys for foreseen in last):
             for times in _DETERRENTS:
-                self._consider(self._reply([Counter([foreseen]) for foreseen in last], times))
+                self._consider(self._reply([[foreseen] for foreseen in last], times))
 
     def unattacked(self) -> None:
         """Search for a release without a profitable attack."""
-        release = self._reply([Counter([_AS_HELD]) for _ in self._opponents])
+        release = self._reply([[_AS_HELD]] * len(self.opponents))
         self._consider(release)
-        if np.isfinite(self._payoff):
+        if np.isfinite(self.payoff):
             return
         # An adversary with all resources attacks every record that it would attack with fewer. A release that is safe
         # against all resources is therefore safe after any purchase.
-        self._consider(self._reply([Counter([Foreseen(everything)]) for everything in self._for_sale]))
-        low, high = 0.0, self._highest_rate(release)
+        for_sale = [frozenset(opponent.profile.prices) for opponent in self.opponents]
+        self._consider(self._reply([[Foreseen(everything)] for everything in for_sale]))
+        # Bisect up to the highest payoff per currency unit of any attack with all resources; free attacks are excluded.
+        low, high = 0.0, 0.0
+        released = self.setting.released(release.strategies)
+        for opponent, everything in zip(self.opponents, for_sale, strict=True):
+            replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), released)
+            rate = money_rate(replies.worth, replies.outlay)[replies.attacks]
+            high = max(high, float(rate[np.isfinite(rate)].max(initial=0.0)))
         for _ in range(_HALVINGS):
             bar = (low + high) / 2.0
-            within = self._reply([Counter([_AS_HELD, Foreseen(each, bar, 0.0)]) for each in self._for_sale])
+            within = self._reply([[_AS_HELD, Foreseen(each, bar, 0.0)] for each in for_sale])
             if any(foreseen.buys for foreseen in self._consider(within)):
                 high = bar
             else:
                 low = bar
-        if not np.isfinite(self._payoff):
+        if not np.isfinite(self.payoff):
             # Every release considered is attacked; withheld records are not.
             self._consider(replace(release, strategies=np.full_like(release.strategies, WITHHELD)))
 
-    def _highest_rate(self, release: Choice) -> float:
-        """Return the highest payoff per currency unit of any attack with all resources.
-
-        Only finite rates count: free attacks are excluded.
-        """
-        highest = 0.0
-        for opponent, everything in zip(self._opponents, self._for_sale, strict=True):
-            released = self._setting.released(release.strategies)
-            replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), released)
-            rate = money_rate(replies.worth, replies.outlay)[replies.attacks]
-            highest = max(highest, float(rate[np.isfinite(rate)].max(initial=0.0)))
-        return highest
-
-    def _reply(self, plans: Sequence[Counter[Foreseen]], times: float = 1.0) -> Choice:
-        """Return the policy's reply to plans of each type, weighted by their counts.
+    def _reply(self, plans: Sequence[Sequence[Foreseen]], times: float = 1.0) -> Choice:
+        """Return the policy's reply to plans of each type, all equally likely.
 
         `times` multiplies the publisher's loss.
         """
-        setting = replace(self._setting, believed_loss=times * self._setting.believed_loss)
-        weights = np.array([opponent.weight for opponent in self._opponents])
-        equipment = [
-            _mixed(opponent, of_type, setting.n_cells) for opponent, of_type in zip(self._opponents, plans, strict=True)
-        ]
-        choice = setting.solve(self._policy, believed_game(setting, weights, equipment))
-        self._evaluated = self._evaluated + choice.evaluated
+        setting = replace(self.setting, believed_loss=times * self.setting.believed_loss)
+        weights = np.array([opponent.weight for opponent in self.opponents])
+        equipment = [_mixed(*each, setting.n_cells) for each in zip(self.opponents, plans, strict=True)]
+        choice = setting.solve(self.policy, believed_game(setting, weights, equipment))
+        self.evaluated = self.evaluated + choice.evaluated
         return choice
 
     def _consider(self, release: Choice) -> tuple[Foreseen, ...]:
-        """Return each type's plan against a release; keep the release if it is best."""
+        """Return each type's plan against a release; keep the release if it is best.
+
+        Among ties, the first release is best.
+        """
         key = release.strategies.tobytes()
-        if key in self._plans:
-            return self._plans[key]
-        released, out = self._setting.released(release.strategies), self._setting.exposed(self._participants)
-        plans = [opponent.plan(released, out, self._rounds_left) for opponent in self._opponents]
-        self._plans[key] = tuple(foreseen_by(plan, out) for plan in plans)
-        payoff = expected_payoff(self._setting, self._opponents, release.strategies, plans, self._participants)
+        if key in self.plans:
+            return self.plans[key]
+        released, out = self.setting.released(release.strategies), self.setting.exposed(self.participants)
+        plans = [opponent.plan(released, out, self.rounds_left) for opponent in self.opponents]
+        self.plans[key] = tuple(foreseen_by(plan, out) for plan in plans)
+        payoff = expected_payoff(self.setting, self.opponents, release.strategies, plans, self.participants)
         # Attacks on cells without participants use earlier releases, which this release cannot undo.
-        taking_part = self._participants > 0
-        if self._setting.forbids_attacks(self._policy) and any(plan.invited[taking_part].any() for plan in plans):
+        invited = [(plan.replies.invited & (plan.targets > 0.0) & (self.participants > 0)).any() for plan in plans]
+        if self.setting.forbids_attacks(self.policy) and any(invited):
             payoff = -np.inf
-        if self._found is None or payoff > self._payoff + _ROUNDING * abs(payoff):
-            self._found, self._payoff = release, payoff
-        return self._plans[key]
-
-    def best(self) -> Choice:
-        """Return the best release evaluated; the first one among ties."""
-        assert self._found is not None  # noqa: S101 # asked for after a release was considered
-        return replace(self._found, evaluated=self._evaluated, exact=False)
+        if self.found is None or payoff > self.payoff + _ROUNDING * abs(payoff):
+            self.found, self.payoff = release, payoff
+        return self.plans[key]
 
 
-def _mixed(opponent: Opponent, plans: Counter[Foreseen], n_cells: int) -> Equipment | None:
-    """Return the equipment of an adversary who follows one plan drawn by its count."""
-    total = sum(plans.values())
-    each = [(count / total, opponent.following(foreseen)) for foreseen, count in plans.items()]
+def _mixed(opponent: Opponent, plans: Sequence[Foreseen], n_cells: int) -> Equipment | None:
+    """Return the equipment of an adversary who follows one of the plans, drawn at random."""
+    each = [(count / len(plans), opponent.following(foreseen)) for foreseen, count in Counter(plans).items()]
     if len(each) == 1 or all(equipment is None for _, equipment in each):
         return each[0][1]
     types = tuple(
@@ -399,6 +430,4 @@ def _mixed(opponent: Opponent, plans: Counter[Foreseen], n_cells: int) -> Equipm
 
 def _equal(rate: Floats, bar: float) -> NDArray[np.bool_]:
     """Return which rates equal the bar, up to rounding."""
-    if np.isinf(bar):
-        return np.asarray(rate == bar)
-    return np.asarray(np.abs(rate - bar) <= _ROUNDING * abs(bar))
+    return np.isclose(rate, bar, rtol=_ROUNDING, atol=0.0)

@@ -8,45 +8,35 @@ from typing import Any
 
 import mesa
 import numpy as np
-from mesa.agent import AgentSet
 from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
 from reidsim.agents.adversary import Adversary
 from reidsim.agents.attack import AttackPlan, no_plan
-from reidsim.agents.attempts import cases_of_round
 from reidsim.agents.measures import (
     DISTINCT,
     PARTICIPATION,
+    RISK_QUANTILES,
     ROUND_MEASURES,
     equilibrium_of,
-    outcomes_of_records,
     record_measures,
-    release_of,
-    risk_quantiles,
+    weighted_quantiles,
 )
 from reidsim.agents.memory import Memory
-from reidsim.agents.model_state import SubjectColumns
-from reidsim.agents.outcomes import (
-    RoundOutcome,
-    expected_outcome,
-    sampled_outcome,
-    subject_draws,
-    survive,
-)
-from reidsim.agents.participation import draw_harm, learn_and_decide, newly_exposed, takes_part
+from reidsim.agents.outcomes import RoundOutcome, cases_of_round, outcome_of_round, subject_draws, survive
 from reidsim.agents.phases import PHASES
-from reidsim.agents.profile import Setting
+from reidsim.agents.profile import ParticipationRule, Setting
 from reidsim.agents.publisher import Publisher
-from reidsim.agents.streams import agent_stream
-from reidsim.agents.subjects import DataSubject
+from reidsim.agents.subjects import SubjectColumns, draw_harm, learn_and_decide, takes_part
 from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.games.reidentified import Reidentified, reidentified
 from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 # Column with the records attacked and re-identified, by the resources used.
 THROUGH = "through"
@@ -115,7 +105,7 @@ class ReidentificationModel(mesa.Model):
 
     def __init__(self, setting: Setting, policy: str) -> None:
         # Every supported version of mesa accepts `rng` without a warning.
-        super().__init__(rng=int(agent_stream(setting.seed, "mesa").integers(2**31)))
+        super().__init__(rng=int(setting.stream("mesa").integers(2**31)))
         if not setting.n_subjects:
             raise InputError("no data subjects", expected="one record or more")
         if not setting.profiles:
@@ -130,10 +120,10 @@ class ReidentificationModel(mesa.Model):
         self.measures: dict[str, float] = {}
         self.reidentified: list[Reidentified] = []
         self.by_record: list[dict[str, Floats]] = []
-        self.shared: list[NDArray[np.int64]] = []
-        self._views: dict[int, DataSubject] = {}
+        self.shared: list[Counts] = []
+        self._last: Equilibrium | None = None
         self._moved = (0, 0)
-        self._linked_among: NDArray[np.int64] | None = None
+        self._linked_among: Counts | None = None
         self._never_reidentified = np.ones(setting.n_subjects)
         self._was_exposed = np.zeros(setting.n_subjects, dtype=np.bool_)
         self.planned = setting.planned(policy) if setting.planned is not None else None
@@ -141,24 +131,11 @@ class ReidentificationModel(mesa.Model):
         self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
-            model_reporters=_REPORTERS, agenttype_reporters={Adversary: _ADVERSARY_REPORTERS}
+            model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
+            agenttype_reporters={
+                Adversary: {column: functools.partial(_measure, column) for column in ADVERSARY_MEASURES}
+            },
         )
-
-    @property
-    def needs_all_plans(self) -> bool:
-        """Whether plans of absent adversaries are needed: only if the publisher learns."""
-        return self.setting.learning is not None
-
-    def subject(self, number: int) -> DataSubject:
-        """Return the agent of a data subject, created at the first call."""
-        if number not in self._views:
-            self._views[number] = DataSubject(self, number)
-        return self._views[number]
-
-    @functools.cached_property
-    def subjects(self) -> AgentSet:
-        """All data subjects as agents, created at the first access."""
-        return AgentSet([self.subject(number) for number in range(self.setting.n_subjects)], random=self.random)
 
     def run(self) -> ReidentificationModel:
         """Play all rounds."""
@@ -187,17 +164,18 @@ class ReidentificationModel(mesa.Model):
         """Run the publish phase: release the records of the participants."""
         schedule = self.setting.schedule
         if schedule is not None:
-            before, now = self.columns.participates, schedule[self.round_number - 1]
-            if self.round_number > 1:
-                self._moved = (int((now & ~before).sum()), int((before & ~now).sum()))
-            self.columns.participates = now
+            self._take_part(schedule[self.round_number - 1])
         if self.setting.participation is not None or schedule is not None:
-            if self.shared_in_last_round is not self.columns.participates:
-                self.participants = self._count_participants()
+            self.participants = self._count_participants()
             self.shared_in_last_round = self.columns.participates
             self._link_among_participants()
         if self._memory is not None:
-            self._remember(self._memory)
+            planned = None if self.planned is None else self.planned.strategies[self.round_number - 1]
+            setting = self._memory.setting(self.columns.participates, planned)
+            if setting is not None and setting is not self.setting:
+                self.columns.cell = setting.cell_of_subject
+                self._play_in(setting)
+                self.participants = self._count_participants()
         self.publisher.publish()
         if self._memory is not None:
             self._memory.add(self.publisher.strategies[self.columns.cell], self.columns.participates)
@@ -210,12 +188,9 @@ class ReidentificationModel(mesa.Model):
 
     def resolve(self) -> None:
         """Run the resolve phase: compute or draw the outcomes of the attacks."""
-        acting = np.array([adversary.acts for adversary in self.adversaries])
-        plans = self._plans
-        if self.setting.mode == "expectation":
-            self.outcome = expected_outcome(self.setting, plans, acting, self.exposed)
-        else:
-            self.outcome = sampled_outcome(self.setting, plans, acting, self.exposed, self.is_out, self.round_number)
+        self.outcome = outcome_of_round(
+            self.setting, self._plans, self._acting, self.exposed, self.is_out, self.round_number
+        )
         for adversary, outcome in zip(self.adversaries, self.outcome.by_adversary, strict=True):
             adversary.outcome = outcome
 
@@ -230,15 +205,19 @@ class ReidentificationModel(mesa.Model):
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
         if self.setting.participation is not None:
-            self._subjects_learn(self.columns)
+            self._subjects_learn(self.setting.participation)
 
     # Results.
 
     def equilibrium(self) -> Equilibrium:
         """Return the latest round's outcome per released record of each cell."""
-        assert self.outcome is not None  # noqa: S101 # asked for after a round
-        assert self.publisher.choice is not None  # noqa: S101
-        return equilibrium_of(self.setting, self.publisher.choice, self.outcome, self._payoff_of_records())
+        assert self._last is not None  # noqa: S101 # asked for after a round
+        return self._last
+
+    @property
+    def _acting(self) -> Floats:
+        """Probability that each adversary is present; 0 or 1 if presence is drawn."""
+        return np.array([adversary.acts for adversary in self.adversaries])
 
     def _payoff_of_records(self) -> Floats:
         """Return the total expected payoff of all adversaries from a record, (n_cells,).
@@ -254,7 +233,7 @@ class ReidentificationModel(mesa.Model):
         return payoff
 
     @property
-    def exposed(self) -> NDArray[np.int64]:
+    def exposed(self) -> Counts:
         """Number of exposed records of each cell, shape (n_cells,).
 
         A record is exposed if it is released in this round, or if adversaries remember an earlier release of it.
@@ -293,110 +272,88 @@ class ReidentificationModel(mesa.Model):
         draws = np.array([draw(profile.name) for profile in setting.profiles])
         return np.asarray((draws < weights) * free)
 
-    def _count_participants(self) -> NDArray[np.int64]:
+    def _count_participants(self) -> Counts:
         columns = self.columns
         return np.bincount(columns.cell[columns.participates], minlength=self.setting.n_cells).astype(np.int64)
+
+    def _play_in(self, setting: Setting) -> None:
+        """Change the setting of the round, and with it the adversaries' profiles."""
+        self.setting = setting
+        for adversary, profile in zip(self.adversaries, setting.profiles, strict=True):
+            adversary.profile = profile
 
     def _link_among_participants(self) -> None:
         """Recompute linkage among this round's participants, if the setting requires it."""
         setting, taking_part = self.setting, self.participants
         if setting.among is None or not taking_part.any():
             return
-        if self._linked_among is not None and np.array_equal(taking_part, self._linked_among):
-            return
-        self.setting, self._linked_among = setting.among(setting, taking_part), taking_part
-        for adversary, profile in zip(self.adversaries, self.setting.profiles, strict=True):
-            adversary.profile = profile
+        if self._linked_among is None or not np.array_equal(taking_part, self._linked_among):
+            self._linked_among = taking_part
+            self._play_in(setting.among(setting, taking_part))
 
-    def _remember(self, memory: Memory) -> None:
-        """Split cells into rows by the information that adversaries remember."""
-        planned = None if self.planned is None else self.planned.strategies[self.round_number - 1]
-        setting = memory.setting(self.columns.participates, planned)
-        if setting is None or setting is self.setting:
-            return
-        self.setting = setting
-        self.columns.cell = setting.cell_of_subject
-        self.participants = self._count_participants()
-        for adversary, profile in zip(self.adversaries, setting.profiles, strict=True):
-            adversary.profile = profile
+    def _take_part(self, now: NDArray[np.bool_]) -> None:
+        """Change who takes part, and count the subjects who joined and who left."""
+        before, self.columns.participates = self.columns.participates, now
+        self._moved = int(np.count_nonzero(now & ~before)), int(np.count_nonzero(before & ~now))
 
-    def _subjects_learn(self, columns: SubjectColumns) -> None:
+    def _subjects_learn(self, rule: ParticipationRule) -> None:
         """Update the subjects' expected risks and decide who takes part next."""
-        rule, outcome = self.setting.participation, self.outcome
-        assert rule is not None  # noqa: S101 # as the caller has seen
-        assert outcome is not None  # noqa: S101
-        shared = int(self.participants.sum())
+        outcome, drawn = self.outcome, None
+        assert outcome is not None  # noqa: S101 # resolved before
         # Subjects hear only of breaches of current participants.
-        taking_part = self.columns.participates
-        found = (
-            (self.participants * outcome.risk).sum()
-            if outcome.breached is None
-            else np.count_nonzero(outcome.breached & taking_part)
-        )
-        rate = float(found) / shared if shared else 0.0
-        drawn = None
+        found = float((self.participants * outcome.risk).sum())
         if outcome.breached is not None:
-            draws = subject_draws(self.setting, "hearing", "subjects", self.round_number)
-            drawn = outcome.breached, draws < rule.hears
-        decided = learn_and_decide(rule, columns, outcome.risk, rate, drawn)
-        columns.participates = decided.participates
-        self._moved = decided.joined, decided.left
-
-    def _newly_exposed(self) -> int:
-        """Count the subjects whose record may be attacked for the first time."""
-        assert self.outcome is not None  # noqa: S101 # resolved before
-        return newly_exposed(self.columns.cell, self.is_out, self.outcome.attacked > 0, self._was_exposed)
-
-    def _reidentify(self) -> float:
-        """Return the number of subjects re-identified at least once up to this round.
-
-        It is a count if outcomes are drawn, else the expected number. Given the releases and the attacks,
-        re-identifications in different rounds are independent.
-        """
-        assert self.outcome is not None  # noqa: S101 # resolved before
-        if self.outcome.breached is not None:
-            self._never_reidentified[self.outcome.breached] = 0.0
-        else:
-            survive(self.setting, self._plans, self.outcome, self.exposed, self.is_out, self._never_reidentified)
-        return float(len(self._never_reidentified) - self._never_reidentified.sum())
+            found = float(np.count_nonzero(outcome.breached & self.columns.participates))
+            drawn = outcome.breached, subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
+        shared = int(self.participants.sum())
+        rate = found / shared if shared else 0.0
+        self._take_part(learn_and_decide(rule, self.columns, outcome.risk, rate, drawn))
 
     def _measure_round(self) -> None:
-        assert self.outcome is not None  # noqa: S101 # resolved before
-        setting, n = self.setting, self.setting.n_subjects
-        payoff = fsum(adversary.measures["payoff"] for adversary in self.adversaries)
-        release = release_of(setting, self.publisher.strategies)
-        found = self._reidentified(release[0])
-        self.reidentified.append(found)
-        self.by_record.append(outcomes_of_records(setting, release[0], self.outcome, self._payoff_of_records()))
-        self.shared.append(self.exposed)
-        joined, left = self._moved
-        strategies, participants = self.publisher.strategies, self.participants
-        self.measures = {
-            **record_measures(setting, strategies, release, participants, self.outcome, payoff),
-            PARTICIPATION.column: float(self.participants.sum()) / n,
-            "joined": joined / n,
-            "left": left / n,
-            "changed": dot(self.participants, self.publisher.changed) / n,
-            "attacks": float(self.outcome.records_attacked.sum()),
-            "exploits": fsum(adversary.measures["exploits"] for adversary in self.adversaries),
-            "detections": fsum(adversary.measures["detections"] for adversary in self.adversaries),
-            "breaches": float(self.outcome.breaches.sum()),
-            DISTINCT.column: self._reidentify(),
-            "newly_exposed": self._newly_exposed() / n,
-            **risk_quantiles(self.outcome.risk, self.exposed),
-            **found.measures(),
-        }
-
-    def _reidentified(self, utility: Floats) -> Reidentified:
-        """Return the distribution of the number of people re-identified in the round.
-
-        It is conditional on the adversaries present, if presence is drawn.
-        """
-        setting = self.setting
-        acting = np.array([adversary.acts for adversary in self.adversaries])
-        cases = cases_of_round(setting, self._plans, acting, self.exposed, utility)
+        outcome, choice = self.outcome, self.publisher.choice
+        assert outcome is not None and choice is not None  # noqa: S101, PT018 # resolved before
+        setting, n, participants = self.setting, self.setting.n_subjects, self.participants
+        last = self._last = equilibrium_of(setting, choice, outcome, self._payoff_of_records())
+        # Given the adversaries present, if presence is drawn.
+        cases = cases_of_round(setting, self._plans, self._acting, self.exposed, last.utility)
         draws = functools.partial(setting.stream, "reidentified", round_number=self.round_number)
-        return reidentified(setting.n_subjects, cases, draws)
+        self.reidentified.append(reidentified(n, cases, draws))
+        self.by_record.append(
+            {
+                PUBLISHER_PAYOFF.column: last.publisher_payoff,
+                ADVERSARY_PAYOFF.column: last.adversary_payoff,
+                RISK.column: outcome.risk,
+            }
+        )
+        self.shared.append(self.exposed)
+        # Subjects re-identified at least once up to this round. Given the releases and the attacks, re-identifications
+        # in different rounds are independent.
+        if outcome.breached is not None:
+            self._never_reidentified[outcome.breached] = 0.0
+        else:
+            survive(setting, self._plans, outcome, self.exposed, self.is_out, self._never_reidentified)
+        new = self.is_out & (outcome.attacked > 0)[self.columns.cell] & ~self._was_exposed
+        self._was_exposed |= new
+        total = {
+            name: fsum(adversary.measures[name] for adversary in self.adversaries)
+            for name in ("payoff", "exploits", "detections")
+        }
+        quantiles = weighted_quantiles(outcome.risk, self.exposed, RISK_QUANTILES.values())
+        self.measures = {
+            **record_measures(setting, last, participants, outcome, total["payoff"]),
+            PARTICIPATION.column: float(participants.sum()) / n,
+            "joined": self._moved[0] / n,
+            "left": self._moved[1] / n,
+            "changed": dot(participants, self.publisher.changed) / n,
+            "attacks": float(outcome.records_attacked.sum()),
+            "exploits": total["exploits"],
+            "detections": total["detections"],
+            "breaches": float(outcome.breaches.sum()),
+            DISTINCT.column: float(n - self._never_reidentified.sum()),
+            "newly_exposed": np.count_nonzero(new) / n,
+            **dict(zip(RISK_QUANTILES, quantiles, strict=True)),
+            **self.reidentified[-1].measures(),
+        }
 
 
 def _columns(setting: Setting) -> SubjectColumns:
@@ -410,13 +367,5 @@ def _columns(setting: Setting) -> SubjectColumns:
     return SubjectColumns(setting.cell_of_subject, takes_part(rule, harm, expected), harm, expected)
 
 
-def _measure(name: str, model: ReidentificationModel) -> float:
-    return model.measures[name]
-
-
-def _adversary_measure(name: str, adversary: Adversary) -> object:
-    return adversary.measures[name]
-
-
-_REPORTERS = {column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)}
-_ADVERSARY_REPORTERS = {column: functools.partial(_adversary_measure, column) for column in ADVERSARY_MEASURES}
+def _measure(name: str, agent: ReidentificationModel | Adversary) -> object:
+    return agent.measures[name]

@@ -1,19 +1,26 @@
-"""Outcomes of a round's attacks, as expected values or as draws."""
+"""Outcomes of a round's attacks, as expected values, draws or distributions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import Presence
 from reidsim.agents.attack import AttackPlan
 from reidsim.agents.profile import AdversaryProfile, Meeting, Setting
+from reidsim.games.attempts import Case, Tries
 from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+# Relative tolerance for whole numbers of targets, which are computed in floating point.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,52 +100,19 @@ def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
     return np.asarray(1.0 - np.prod(1.0 - acting[:, None] * probability, axis=0))
 
 
-def expected_outcome(
-    setting: Setting, plans: Sequence[AttackPlan], acting: Floats, participants: NDArray[np.int64]
-) -> RoundOutcome:
-    """Compute the expected outcome of a round.
-
-    Parameters
-    ----------
-    setting : Setting
-        Fixed parameters of the model.
-    plans : sequence of AttackPlan
-        One plan for each adversary type.
-    acting : ndarray of float64, shape (n_types,)
-        Probability that each adversary is present.
-    participants : ndarray of int64, shape (n_cells,)
-        Number of exposed records of each cell; see `Setting.exposed`.
-    """
-    shares = target_shares(plans, participants)
-    success = np.stack([plan.replies.success for plan in plans])
-    risk = together(setting.meeting, acting, shares * success)
-    attacked = together(setting.meeting, acting, shares)
-    outcomes = tuple(
-        AdversaryOutcome(
-            attempts=plan.targets,
-            successes=plan.targets * plan.replies.success,
-            exploits=dot(plan.targets, plan.replies.exploits),
-            payoff=dot(plan.targets, plan.replies.payoff) - plan.spent,
-        )
-        for plan in plans
-    )
-    exposure = together(setting.meeting, acting, success)
-    records = participants.astype(np.float64)
-    return RoundOutcome(outcomes, acting, attacked, risk, exposure, records * risk, records * attacked)
-
-
-def sampled_outcome(
+def outcome_of_round(
     setting: Setting,
     plans: Sequence[AttackPlan],
     acting: Floats,
-    participants: NDArray[np.int64],
-    participates: Bools,
+    exposed: Counts,
+    is_out: Bools,
     round_number: int,
 ) -> RoundOutcome:
-    """Draw the outcome of a round.
+    """Compute the expected outcome of a round, or draw it.
 
-    Each subject has one uniform random number per adversary and decision. The number does not depend on the other
-    participants or on the release. An exploit succeeds if the number is below the success probability.
+    If outcomes are drawn, each subject has one uniform random number per adversary and decision. The number does not
+    depend on the other participants or on the release. An exploit succeeds if the number is below the success
+    probability.
 
     Parameters
     ----------
@@ -147,54 +121,63 @@ def sampled_outcome(
     plans : sequence of AttackPlan
         One plan for each adversary type.
     acting : ndarray of float64, shape (n_types,)
-        1 for each adversary who is present, else 0.
-    participants : ndarray of int64, shape (n_cells,)
+        Probability that each adversary is present; 0 or 1 if presence is drawn.
+    exposed : ndarray of int64, shape (n_cells,)
         Number of exposed records of each cell; see `Setting.exposed`.
-    participates : ndarray of bool, shape (n_subjects,)
+    is_out : ndarray of bool, shape (n_subjects,)
         Whether each subject's record is exposed.
     round_number : int
         Number of the round, from 1.
     """
-    cells, n = setting.cell_of_subject, setting.n_subjects
-    shares = target_shares(plans, participants)
-    success = np.stack([plan.replies.success for plan in plans])
-    attacked_by_any, breached = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    shares, success = target_shares(plans, exposed), np.stack([plan.replies.success for plan in plans])
+    attacked, risk, exposure = (together(setting.meeting, acting, each) for each in (shares, shares * success, success))
+    if setting.mode == "expectation":
+        outcomes = [
+            AdversaryOutcome(
+                plan.targets,
+                plan.targets * plan.replies.success,
+                dot(plan.targets, plan.replies.exploits),
+                dot(plan.targets, plan.replies.payoff) - plan.spent,
+            )
+            for plan in plans
+        ]
+        return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, exposed * risk, exposed * attacked)
+
+    def per_cell(subjects: Bools) -> Floats:
+        return np.bincount(setting.cell_of_subject[subjects], minlength=setting.n_cells).astype(np.float64)
+
+    attacked_by_any, breached = (np.zeros(setting.n_subjects, dtype=np.bool_) for _ in range(2))
     outcomes = []
     for number, (profile, plan) in enumerate(zip(setting.profiles, plans, strict=True)):
         if not acting[number]:
-            nothing = np.zeros(setting.n_cells)
-            outcomes.append(AdversaryOutcome(nothing, nothing, 0.0, 0.0))
+            outcomes.append(AdversaryOutcome(np.zeros(setting.n_cells), np.zeros(setting.n_cells), 0.0, 0.0))
             continue
-        attacked = _targets_drawn(setting, profile, plan, shares[number], participates, round_number)
-        draws = subject_draws(setting, "exploits", profile.name, round_number)
-        hit = attacked & (draws < plan.replies.success[cells])
-        outcomes.append(_drawn(setting, profile, plan, attacked, hit))
-        attacked_by_any |= attacked
+        by_one = _targets_drawn(setting, profile, plan, shares[number], is_out, round_number)
+        draws, replies = subject_draws(setting, "exploits", profile.name, round_number), plan.replies
+        hit = by_one & (draws < replies.success[setting.cell_of_subject])
+        attempts, successes = per_cell(by_one), per_cell(hit)
+        # The drawn gain replaces the expected gain.
+        lucky = float(successes.sum()) - dot(attempts, replies.success)
+        payoff = dot(attempts, replies.payoff) - plan.spent + profile.gain * lucky
+        outcomes.append(AdversaryOutcome(attempts, successes, dot(attempts, replies.exploits), payoff, by_one))
+        attacked_by_any |= by_one
         breached |= hit
-    return RoundOutcome(
-        tuple(outcomes),
-        acting,
-        together(setting.meeting, acting, shares),
-        together(setting.meeting, acting, shares * success),
-        together(setting.meeting, acting, success),
-        _per_cell(setting, breached),
-        _per_cell(setting, attacked_by_any),
-        breached,
-    )
+    found, records = per_cell(breached), per_cell(attacked_by_any)
+    return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, found, records, breached)
 
 
 def survive(
     setting: Setting,
     plans: Sequence[AttackPlan],
     outcome: RoundOutcome,
-    exposed: NDArray[np.int64],
+    exposed: Counts,
     is_out: Bools,
     never: Floats,
 ) -> None:
     """Update each subject's probability of never being re-identified, in place.
 
     Multiplies it by the probability that the subject is not re-identified in this round, for expected outcomes. If a
-    budget covers only a part of a cell, the first subjects of the cell are attacked, as in `sampled_outcome`.
+    budget covers only a part of a cell, the first subjects of the cell are attacked, as in `outcome_of_round`.
 
     Parameters
     ----------
@@ -215,23 +198,20 @@ def survive(
     in_part = np.stack(
         [(share > 0.0) & (share < 1.0) & ~_is_by_chance(plan) for share, plan in zip(shares, plans, strict=True)]
     )
-    part = np.asarray(in_part.any(axis=0))
-    subjects = np.flatnonzero(is_out & part[cells]) if part.any() else np.zeros(0, dtype=np.int64)
-    before = never[subjects]
+    subjects = np.flatnonzero(is_out & np.asarray(in_part.any(axis=0))[cells])
+    subjects = subjects[np.argsort(cells[subjects], kind="stable")]
+    before, of = never[subjects], cells[subjects]
     never *= 1.0 - is_out * outcome.risk[cells]
-    if len(subjects):
-        order = np.argsort(cells[subjects], kind="stable")
-        of = cells[subjects[order]]
-        rank = np.arange(len(of)) - np.searchsorted(of, of)
-        targets = np.stack([plan.targets for plan in plans])[:, of]
-        own = np.where(in_part[:, of], np.clip(targets - rank, 0.0, 1.0), shares[:, of])
-        success = np.stack([plan.replies.success for plan in plans])[:, of]
-        never[subjects[order]] = before[order] * (1.0 - together(setting.meeting, outcome.acting, own * success))
+    rank = np.arange(len(of)) - np.searchsorted(of, of)
+    targets = np.stack([plan.targets for plan in plans])[:, of]
+    success = np.stack([plan.replies.success for plan in plans])[:, of]
+    own = np.where(in_part[:, of], np.clip(targets - rank, 0.0, 1.0), shares[:, of])
+    never[subjects] = before * (1.0 - together(setting.meeting, outcome.acting, own * success))
 
 
 def _is_by_chance(plan: AttackPlan) -> Bools:
     """Return for which cells targets are random, not the first records, (n_cells,)."""
-    return np.asarray((np.broadcast_to(plan.replies.frequency, plan.targets.shape) < 1.0) | plan.drawn)
+    return np.asarray((plan.replies.frequency < 1.0) | plan.drawn)
 
 
 def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:
@@ -251,22 +231,7 @@ def subject_draws(setting: Setting, decision: str, agent: str, round_number: int
     return setting.stream(decision, agent, round_number).random(setting.n_subjects)
 
 
-def _drawn(
-    setting: Setting, profile: AdversaryProfile, plan: AttackPlan, attacked: Bools, hit: Bools
-) -> AdversaryOutcome:
-    """Return an adversary's outcome, with the drawn gain in place of the expected one."""
-    replies = plan.replies
-    attempts, successes = _per_cell(setting, attacked), _per_cell(setting, hit)
-    lucky = float(successes.sum()) - dot(attempts, replies.success)
-    payoff = dot(attempts, replies.payoff) - plan.spent + profile.gain * lucky
-    return AdversaryOutcome(attempts, successes, dot(attempts, replies.exploits), payoff, attacked)
-
-
-def _per_cell(setting: Setting, subjects: Bools) -> Floats:
-    return np.bincount(setting.cell_of_subject[subjects], minlength=setting.n_cells).astype(np.float64)
-
-
-def target_shares(plans: Sequence[AttackPlan], participants: NDArray[np.int64]) -> Floats:
+def target_shares(plans: Sequence[AttackPlan], participants: Counts) -> Floats:
     """Return the attacked share of each cell for each plan, shape (n_types, n_cells).
 
     It is the plan's number of targets divided by the number of exposed records; 0 for cells without any.
@@ -304,3 +269,96 @@ def _targets_drawn(
         subjects = np.flatnonzero(participates & (cells == cell))
         attacked[subjects[: round(plan.targets[cell])]] = True
     return attacked
+
+
+def cases_of_round(
+    setting: Setting, plans: Sequence[AttackPlan], acting: Floats, participants: Counts, utility: Floats
+) -> Iterator[Case]:
+    """Yield the outcome distribution of a round for each set of adversaries present.
+
+    If a budget covers only some of a cell's records, a fixed number of them is attacked. If the budgets of two present
+    adversaries each cover a part of the same cell, the two parts overlap at random. Each record is then treated as
+    attacked independently, with probability equal to the attacked share of the cell: the expected number is the same,
+    and its spread is no smaller. Randomly drawn targets are also treated as attacked independently.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    plans : sequence of AttackPlan
+        One plan for each adversary type.
+    acting : ndarray of float64, shape (n_types,)
+        Probability that each adversary is present.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of exposed records of each cell; see `Setting.exposed`.
+    utility : ndarray of float64, shape (n_cells,)
+        Utility of the released record of each cell; 0 if it is withheld.
+    """
+    shares = target_shares(plans, participants)
+    success = np.stack([plan.replies.success for plan in plans])
+    kept = dot(participants, setting.benefit * utility)
+    for probability, coming in Presence(tuple(acting.tolist()), setting.meeting == "one-of").cases():
+        who = list(coming)
+        there = [plans[number] for number in who]
+        gains = [setting.profiles[number].gain for number in who]
+        hits = [_hits(*each, participants) for each in zip(there, shares[who], gains, strict=True)]
+        earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
+        if len(there) == 1 and ((shares[who] == 0.0) | (shares[who] == 1.0)).all():
+            # Each record is attacked at most once, so each success is one re-identified person.
+            people = Tries(hits[0].chance, hits[0].numbers, setting.loss)
+        else:
+            people = _people(setting, there, shares[who], success[who], participants)
+        yield Case(probability, people, _together(hits), kept, earned)
+
+
+def _people(
+    setting: Setting, plans: Sequence[AttackPlan], shares: Floats, success: Floats, participants: Counts
+) -> Tries:
+    """Return the trials for whether any present adversary re-identifies each record."""
+    chance = (shares * success)[0] if len(plans) == 1 else 1.0 - np.prod(1.0 - shares * success, axis=0)
+    in_part = (shares > 0) & (shares < 1)
+    fixed = np.array([_is_whole(plan, participants) for plan in plans], dtype=np.bool_).reshape(shares.shape)
+    alone = (in_part.sum(axis=0) == 1) & (fixed | ~in_part).all(axis=0)
+    targets = np.array([plan.targets for plan in plans]).reshape(shares.shape)
+    attacked = np.where(in_part & alone, np.round(targets), 0.0).sum(axis=0).astype(np.int64)
+    with_all = 1.0 - np.prod(1.0 - (shares > 0) * success, axis=0)
+    with_whole = 1.0 - np.prod(1.0 - (shares >= 1) * success, axis=0)
+    return Tries(
+        np.concatenate([np.where(alone, with_all, chance), with_whole[alone]]),
+        np.concatenate([np.where(alone, attacked, participants), (participants - attacked)[alone]]),
+        np.concatenate([setting.loss, setting.loss[alone]]),
+    )
+
+
+def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -> Tries:
+    """Return the trials for whether an adversary makes each attack and succeeds."""
+    whole, numbers = _is_whole(plan, participants), np.round(plan.targets).astype(np.int64)
+    success = plan.replies.success
+    gains = np.broadcast_to(gain, success.shape)
+    if whole.all():
+        return Tries(success, numbers, gains)
+    attempted = np.where(whole, 1.0, shares)
+    failure = np.where(whole, 0.0, plan.replies.payoff - gain * success)
+    return Tries(attempted * success, np.where(whole, numbers, participants), gains, attempted, failure)
+
+
+def _is_whole(plan: AttackPlan, participants: Counts) -> Bools:
+    """Return for which cells the number of attacked records is fixed, not random."""
+    whole = np.abs(plan.targets - np.round(plan.targets)) <= _ROUNDING * np.maximum(plan.targets, 1.0)
+    some = plan.drawn & (plan.targets > 0.0) & (plan.targets < participants)
+    return np.asarray(whole & ~some & (plan.replies.frequency >= 1.0))
+
+
+def _together(hits: Sequence[Tries]) -> Tries:
+    """Return the trials of all adversaries."""
+    if len(hits) == 1:
+        return hits[0]
+
+    def joined(name: str, otherwise: float = 0.0) -> Floats:
+        columns = ((getattr(each, name), len(each.chance)) for each in hits)
+        return np.concatenate([np.zeros(0), *(np.full(n, otherwise) if c is None else c for c, n in columns)])
+
+    chance, numbers, amounts = joined("chance"), joined("numbers").astype(np.int64), joined("amounts")
+    if all(each.attempted is None for each in hits):
+        return Tries(chance, numbers, amounts)
+    return Tries(chance, numbers, amounts, joined("attempted", 1.0), joined("failure"))

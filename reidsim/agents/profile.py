@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.streams import agent_stream
 from reidsim.games.memory import Meet, known_of
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
+from reidsim.random_streams import nested_stream, word_of
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 Mode = Literal["expectation", "sampling"]
@@ -49,7 +49,6 @@ class Equip(Protocol):
         believed : bool
             Whether to return the equipment that the publisher believes in, instead of the true one.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,8 +348,23 @@ class Setting:
     replication: int = 0
 
     def stream(self, decision: str, agent: str = "", round_number: int = 0) -> np.random.Generator:
-        """Return the random generator of an agent's decision; see `agent_stream`."""
-        return agent_stream(self.seed, decision, agent, replication=self.replication, round_number=round_number)
+        """Return the random generator of an agent's decision in a round.
+
+        The generator depends only on the arguments, seed and replication, not on the publisher's policy, the order of
+        the agents or the draws of other agents. Two policies run with the same seed therefore meet the same adversaries
+        and the same random numbers for exploits.
+
+        Parameters
+        ----------
+        decision : str
+            Name of the decision, such as ``"exploits"`` for the success of each exploit.
+        agent : str
+            Name of the deciding agent, such as an adversary; empty for the environment.
+        round_number : int
+            Number of the round, from 1; 0 means before the first round.
+        """
+        place = (word_of(decision), word_of(agent), self.replication, round_number)
+        return nested_stream(self.seed, "agents", place)
 
     @property
     def n_subjects(self) -> int:

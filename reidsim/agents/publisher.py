@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import mesa
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.agents.beliefs import expected_update, sampled_update
-from reidsim.agents.foresight import Opponent, foreseeing_choice
+from reidsim.agents.foresight import Opponent, believed_game, foreseeing_choice
+from reidsim.agents.learning import (
+    expected_presence_update,
+    expected_update,
+    sampled_presence_update,
+    sampled_update,
+)
 from reidsim.agents.memory import part_of
-from reidsim.agents.model_state import ModelState
-from reidsim.agents.presence import expected_presence_update, sampled_presence_update
 from reidsim.agents.profile import Holdings, Setting
-from reidsim.agents.publishing import believed_game
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.strategy_space import Rows, Strategies
 
 if TYPE_CHECKING:
     from reidsim.agents.adversary import Adversary
+    from reidsim.agents.model import ReidentificationModel
 
 Floats = NDArray[np.float64]
-
-
-class _Met(NamedTuple):
-    """Inputs of a choice other than beliefs; any change triggers a new choice.
-
-    Attributes
-    ----------
-    holdings : tuple of frozenset of str
-        Resources that each adversary is expected to hold.
-    setting : Setting
-        Setting of the round; it changes with the participants if group sizes count participants only.
-    participants : tuple of int, optional
-        Number of released records of each cell, if budgets or purchases are foreseen.
-    round_number : int, optional
-        Number of the round, if purchases are foreseen.
-    """
-
-    holdings: tuple[Holdings, ...]
-    setting: Setting
-    participants: tuple[int, ...] | None = None
-    round_number: int | None = None
 
 
 def of_rows(choice: Choice, cells: Rows) -> Choice:
@@ -74,9 +56,9 @@ class Publisher(mesa.Agent):
         Share of the cell's records with another strategy than in the previous round.
     """
 
-    model: ModelState
+    model: ReidentificationModel
 
-    def __init__(self, model: ModelState, policy: str) -> None:
+    def __init__(self, model: ReidentificationModel, policy: str) -> None:
         super().__init__(model)
         self.policy = policy
         learning = model.setting.learning
@@ -86,8 +68,8 @@ class Publisher(mesa.Agent):
         self._rule: Choice | None = None
         # Cell and participation of each subject at the time of the choice.
         self._released = model.setting.cell_of_subject, model.columns.participates
-        self._solved_for: tuple[Floats, _Met] | None = None
-        self._found: tuple[tuple[object, ...], Choice] | None = None
+        self._met: list[object] = []
+        self._believed = np.zeros(0)
 
     @property
     def strategies(self) -> Strategies:
@@ -106,36 +88,31 @@ class Publisher(mesa.Agent):
 
     def publish(self) -> None:
         """Choose the release by the policy, given the beliefs about the adversaries."""
-        model, setting = self.model, self.model.setting
+        model, setting, before = self.model, self.model.setting, self.choice
         adversaries = model.adversaries
         weights = self.beliefs * np.array([adversary.free for adversary in adversaries])
-        expected = np.array([adversary.expected_accuracy for adversary in adversaries])
-        believed = np.concatenate([weights, expected])
-        holdings = tuple(self._expected_holdings(adversary) for adversary in adversaries)
         opponents = self._opponents(weights)
-        met = _Met(holdings, setting)
+        # Inputs of the choice other than beliefs; any change triggers a new choice. Purchases and affordable attacks
+        # depend on the number of records; purchases also on the rounds left.
+        met: list[object] = [setting, *map(self._expected_holdings, adversaries)]
         if opponents:
-            # Purchases and affordable attacks depend on the number of records; purchases also on the rounds left.
             for_sale = any(opponent.is_buyer for opponent in opponents)
-            met = met._replace(
-                participants=tuple(model.participants.tolist()), round_number=model.round_number if for_sale else None
-            )
-        if self.choice is not None and self._is_as_before(believed, met):
+            met += [model.participants.tolist(), model.round_number if for_sale else None]
+        believed = np.concatenate([weights, [adversary.expected_accuracy for adversary in adversaries]])
+        if before is not None and self._met == met and np.abs(believed - self._believed).max() <= setting.tolerance:
             self.changed = np.zeros(setting.n_cells)
             return
-        before = self.choice
         if setting.is_fixed(self.policy) and setting.planned is None:
             if self._rule is None:
                 self._rule = setting.solve(self.policy, self._game(weights, setting))
-            self.choice = self._rule if setting.known is None else of_rows(self._rule, setting.known.cells)
+            choice = self._rule if setting.known is None else of_rows(self._rule, setting.known.cells)
         elif opponents:
             rounds_left = setting.rounds - model.round_number + 1
-            self.choice = foreseeing_choice(setting, self.policy, opponents, model.participants, rounds_left)
+            choice = foreseeing_choice(setting, self.policy, opponents, model.participants, rounds_left)
         else:
-            self.choice = self._reply(weights)
-        if setting.known is not None and setting.known.gone.any():
-            self.choice = replace(self.choice, strategies=setting.released(self.choice.strategies))
-        self._solved_for = believed, met
+            choice = self._reply(weights)
+        self.choice = replace(choice, strategies=setting.released(choice.strategies))
+        self._met, self._believed = met, believed
         self.changed = np.zeros(setting.n_cells) if before is None else self._changes(before.strategies)
         self._released = setting.cell_of_subject, model.columns.participates
 
@@ -146,8 +123,8 @@ class Publisher(mesa.Agent):
         if known is not None and known.planned is not None:
             return Choice(known.planned, self.policy, np.zeros(setting.n_cells, dtype=np.int64), exact=False)
         if known is None or reply == "to-past":
-            return self._solved(setting, weights)
-        choice = of_rows(self._solved(known.alone, weights), known.cells)
+            return setting.solve(self.policy, self._game(weights, setting))
+        choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
         if reply == "each-to-past":
             return self._completed(choice, weights)
         if reply == "alone":
@@ -180,15 +157,6 @@ class Publisher(mesa.Agent):
         strategies, evaluated = choice.strategies.copy(), choice.evaluated.copy()
         strategies[rows], evaluated[rows] = solved.strategies, solved.evaluated
         return replace(choice, strategies=strategies, evaluated=evaluated)
-
-    def _solved(self, setting: Setting, weights: Floats) -> Choice:
-        """Return the policy's choice in a setting, cached until setting or beliefs change."""
-        adversaries = self.model.adversaries
-        held = [(self._expected_holdings(each), each.expected_accuracy) for each in adversaries]
-        given = setting, held, weights.tolist()
-        if self._found is None or self._found[0] != given:
-            self._found = given, setting.solve(self.policy, self._game(weights, setting))
-        return self._found[1]
 
     def _game(self, weights: Floats, setting: Setting) -> RecordGame:
         """Return the game that the publisher believes in.
@@ -223,20 +191,18 @@ class Publisher(mesa.Agent):
         model, setting = self.model, self.model.setting
         if self.parameters is None or setting.learning is None:
             return
-        plans = [adversary.plan for adversary in model.adversaries]
-        attacked = np.stack([plan.targets for plan in plans if plan is not None])
+        attacked = np.stack([adversary.plan.targets for adversary in model.adversaries if adversary.plan is not None])
         acting = np.array([adversary.acts for adversary in model.adversaries])
         present = np.array([adversary.was_free for adversary in model.adversaries])
         noticed, any_number = setting.learning.noticed, setting.meeting == "all"
         stream = setting.stream("notices", "publisher", model.round_number)
-        if setting.mode == "expectation":
-            if any_number:
-                self.parameters = expected_presence_update(self.parameters, attacked, acting, present, noticed, stream)
-            else:
-                self.parameters = expected_update(self.parameters, attacked, acting, present, noticed)
+        if any_number and setting.mode == "expectation":
+            self.parameters = expected_presence_update(self.parameters, attacked, acting, present, noticed, stream)
         elif any_number:
             draws = stream.random(len(acting)).tolist()
             self.parameters = sampled_presence_update(self.parameters, attacked, acting, present, noticed, draws)
+        elif setting.mode == "expectation":
+            self.parameters = expected_update(self.parameters, attacked, acting, present, noticed)
         elif acting.any():
             actor = int(acting.argmax())
             self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
@@ -252,8 +218,3 @@ class Publisher(mesa.Agent):
             holds = self._expected_holdings(each)
             opponents.append(Opponent(profile, weight, holds, each.expected_accuracy, believed=believed))
         return opponents if any(opponent.is_open for opponent in opponents) else []
-
-    def _is_as_before(self, believed: Floats, met: _Met) -> bool:
-        if self._solved_for is None or self._solved_for[1] != met:
-            return False
-        return bool(np.abs(believed - self._solved_for[0]).max() <= self.model.setting.tolerance)

@@ -8,8 +8,8 @@ import pytest
 
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.agents.attack import AttackPlan, Replies
-from reidsim.agents.attempts import cases_of_round
 from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.outcomes import cases_of_round
 from reidsim.agents.profile import Equipment
 from reidsim.games.reidentified import reidentified
 
@@ -93,8 +93,9 @@ def test_records_that_a_budget_leaves_over_are_not_attacked(town, profile_of_sma
     def found(targets, frequency=1.0):
         here = np.zeros(n)
         here[0] = targets
-        amounts = np.zeros(n)
-        replies = Replies(here > 0, np.full(n, 0.5), amounts, amounts, amounts, amounts, frequency)
+        replies = replace(
+            Replies.nothing(n), attacks=here > 0, success=np.full(n, 0.5), frequency=np.full(n, frequency)
+        )
         plan = AttackPlan(frozenset(), 0.0, replies, here)
         cases = cases_of_round(setting, [plan], np.ones(1), participants, np.ones(n))
         return reidentified(3, cases, lambda: np.random.default_rng(0)).people

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.agents.beliefs import (
+from reidsim.agents.learning import (
     attack_overlaps,
     expected_update,
     observations,
@@ -97,9 +97,9 @@ def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
             exact += probability * posterior
         found = np.zeros(len(attacks))
         total = 0.0
-        for observation in observations(overlaps, actor, noticed):
-            found += observation.probability * responsibilities(prior, observation, overlaps, noticed)
-            total += observation.probability
+        for excluded, chance in observations(overlaps, actor, noticed).items():
+            found += chance * responsibilities(prior, excluded, overlaps, noticed)
+            total += chance
         assert total == pytest.approx(1)
         np.testing.assert_allclose(found, exact, atol=1e-6)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.agents.enforcement import detection_of_any, next_state, no_exclusion
+from reidsim.agents.adversary import next_state
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
 
@@ -16,7 +16,7 @@ shares = st.floats(0, 1)
 def test_states_are_those_of_all_histories(exclusion, detected):
     """Enumerate all histories of detections; a state is free, or the rounds left."""
     histories = {0: 1.0}
-    state = no_exclusion(exclusion)
+    state = np.eye(1, exclusion + 1)[0]
     for probability in detected:
         after = {}
         for left, p in histories.items():
@@ -27,12 +27,6 @@ def test_states_are_those_of_all_histories(exclusion, detected):
         state = next_state(state, probability)
         assert state.sum() == pytest.approx(1)
         np.testing.assert_allclose(state, [histories.get(left, 0.0) for left in range(exclusion + 1)], atol=1e-12)
-
-
-def test_detection_of_any_exploit():
-    assert detection_of_any(0, 0.5) == 0
-    assert detection_of_any(3, 0.5) == 0.875
-    assert detection_of_any(3, 0.0) == 0
 
 
 def test_sure_detection_excludes_every_other_round(setting_of_small):

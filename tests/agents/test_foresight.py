@@ -13,10 +13,9 @@ from tiers import examples
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Linkage
 from reidsim.agents.attack import plan_attack, replies_to
-from reidsim.agents.foresight import Opponent, expected_payoff, foreseeing_choice, foreseen_by
+from reidsim.agents.foresight import Opponent, believed_game, expected_payoff, foreseeing_choice, foreseen_by
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import AdversaryProfile, Equipment
-from reidsim.agents.publishing import believed_game
 from reidsim.games.record_game import WITHHELD
 
 LEVELS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))

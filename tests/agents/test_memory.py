@@ -11,10 +11,10 @@ from masking_worlds import small_worlds
 from tiers import examples
 
 import reidsim
+from reidsim.agents.foresight import believed_game
 from reidsim.agents.memory import Memory
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
-from reidsim.agents.publishing import believed_game
 from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.defender import withholding

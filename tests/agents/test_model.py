@@ -13,16 +13,9 @@ from small_games import small_games
 from tiers import cases, examples
 
 from reidsim.agents.adversary import Adversary
-from reidsim.agents.measures import (
-    ROUND_MEASURES,
-    _utility_in_lattice,
-    release_of,
-    risk_quantiles,
-    weighted_quantiles,
-)
+from reidsim.agents.measures import ROUND_MEASURES, release_of, weighted_quantiles
 from reidsim.agents.model import ADVERSARY_MEASURES, ReidentificationModel
 from reidsim.agents.profile import Enforcement, ParticipationRule
-from reidsim.agents.streams import agent_stream
 from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 
@@ -100,18 +93,6 @@ def test_nobody_and_no_adversary(town, setting_of_small):
         ReidentificationModel(setting, "basic")
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 4)), min_size=1, max_size=8))
-def test_quantiles_are_those_of_the_records_shared(cells):
-    risk, participants = (np.array(column) for column in zip(*cells, strict=True))
-    found = risk_quantiles(risk, participants)
-    each = np.repeat(risk, participants)
-    for name, level in (("risk_median", 0.5), ("risk_90", 0.9), ("risk_99", 0.99)):
-        if len(each):
-            assert found[name] == np.quantile(each, level, method="inverted_cdf")
-        else:
-            assert np.isnan(found[name])
-
-
 # Sampling.
 
 
@@ -174,12 +155,12 @@ def test_the_policy_does_not_change_who_comes_and_which_exploits_succeed(town, p
     assert differ > 0
 
 
-def test_streams_are_told_apart_by_every_part_of_their_name():
+def test_streams_are_told_apart_by_every_part_of_their_name(setting_of_small):
     places = [("exploits", "a", 0, 1), ("exploits", "b", 0, 1), ("presence", "a", 0, 1), ("exploits", "a", 1, 1)]
     places += [("exploits", "a", 0, 2)]
-    first = [agent_stream(3, d, a, replication=r, round_number=n).random() for d, a, r, n in places]
+    first = [setting_of_small(seed=3, replication=r).stream(d, a, n).random() for d, a, r, n in places]
     assert len(set(first)) == len(places)
-    assert first[0] == agent_stream(3, "exploits", "a", replication=0, round_number=1).random()
+    assert first[0] == setting_of_small(seed=3).stream("exploits", "a", 1).random()
 
 
 # Several adversaries.
@@ -232,7 +213,6 @@ def test_finished_models_are_released(setting_of_small):
     kept, counters = [], len(getattr(mesa.Agent, "_ids", {}))
     for _ in range(5):
         model = ReidentificationModel(setting, "basic").run()
-        model.subjects.get("number")
         model.release()
         kept.append(weakref.ref(model))
         del model
@@ -242,23 +222,25 @@ def test_finished_models_are_released(setting_of_small):
 
 
 @given(st.lists(st.tuples(st.floats(-2, 2), st.integers(0, 4)), min_size=1, max_size=12), st.booleans())
-def test_quantiles_of_any_amounts_are_found_without_sorting(cells, alike):
+def test_quantiles_are_those_of_the_records_one_by_one(cells, alike):
     values, weights = (np.array(column) for column in zip(*cells, strict=True))
     values = np.round(values) if alike else values
     levels = [0.0, 0.05, 0.5, 0.95, 1.0]
     each = np.repeat(values, weights)
+    found = weighted_quantiles(values, weights, levels)
     if len(each):
-        expected = [np.quantile(each, level, method="inverted_cdf") for level in levels]
-        assert weighted_quantiles(values, weights, levels) == expected
+        assert found == [np.quantile(each, level, method="inverted_cdf") for level in levels]
+    else:
+        assert np.isnan(found).all()
 
 
 @examples(40)
 @given(small_games(), st.data())
-def test_the_utility_of_a_release_is_that_of_each_form(small, data):
+def test_the_utility_of_a_release_is_that_of_each_form(setting_of_small, small, data):
     lattice = small.lattice()
-    strategies = st.integers(-1, lattice.size - 1)
-    pairs = data.draw(st.lists(st.tuples(strategies, st.integers(0, lattice.n_records - 1)), min_size=1, max_size=20))
-    chosen, cells = (np.array(column) for column in zip(*pairs, strict=True))
-    utility = _utility_in_lattice(lattice, chosen, cells)
-    for found, strategy, cell in zip(utility.tolist(), chosen.tolist(), cells, strict=True):
+    setting = setting_of_small(small, subjects=np.arange(lattice.n_records))
+    forms = st.integers(-1, lattice.size - 1)
+    chosen = np.array(data.draw(st.lists(forms, min_size=lattice.n_records, max_size=lattice.n_records)))
+    utility, _ = release_of(setting, chosen)
+    for cell, (found, strategy) in enumerate(zip(utility.tolist(), chosen.tolist(), strict=True)):
         assert found == (lattice.utility(strategy, np.array([cell]))[0] if strategy >= 0 else 0.0)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from reidsim.agents.model import ReidentificationModel
-from reidsim.agents.model_state import SubjectColumns
-from reidsim.agents.participation import draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.profile import ParticipationRule
+from reidsim.agents.subjects import SubjectColumns, draw_harm, learn_and_decide, takes_part
 
 RULE = ParticipationRule(reward=1.0, harm=10.0, spread=0.8, expected_risk=0.05, learning_rate=0.5, hears=0.5)
 
@@ -51,9 +50,9 @@ def test_what_is_learned_one_by_one_and_on_average():
     def learned(drawn=None):
         columns = SubjectColumns(cell, participates, harm, expected.copy())
         decided = learn_and_decide(RULE, columns, risk, 0.2, drawn)
-        np.testing.assert_array_equal(decided.participates, harm * columns.expected_risk <= RULE.reward)
-        assert decided.joined == (decided.participates & ~participates).sum() > 0
-        assert decided.left == (participates & ~decided.participates).sum() > 0
+        np.testing.assert_array_equal(decided, harm * columns.expected_risk <= RULE.reward)
+        assert (decided & ~participates).any()
+        assert (participates & ~decided).any()
         return columns.expected_risk
 
     drawn = learned((breached, hears))
@@ -99,15 +98,21 @@ def test_the_last_round_is_told_as_it_was_played(setting_of_small):
     assert last.adversary_payoff[cells].mean() == pytest.approx(model.measures["adversary_payoff"])
 
 
-def test_who_may_be_attacked_for_the_first_time_is_counted_once():
-    rng = np.random.default_rng(5)
-    cells, was_exposed, counted = rng.integers(0, 6, 200), np.zeros(200, dtype=np.bool_), set()
-    for _ in range(4):
-        is_out, attacked = rng.random(200) < 0.5, rng.random(6) < 0.5
-        now = {subject for subject in range(200) if is_out[subject] and attacked[cells[subject]]}
-        assert newly_exposed(cells, is_out, attacked, was_exposed) == len(now - counted)
-        counted |= now
-        assert set(np.flatnonzero(was_exposed).tolist()) == counted
+def test_who_joined_left_and_may_be_attacked_for_the_first_time_is_counted(setting_of_small):
+    rule = ParticipationRule(reward=1.0, harm=10.0, spread=1.0, expected_risk=0.2, learning_rate=0.7)
+    model = ReidentificationModel(setting_of_small(rounds=4, mode="sampling", participation=rule), "no-protection")
+    before, exposed, n = model.columns.participates, np.zeros(12, dtype=bool), 12
+    for number in range(4):
+        now = model.columns.participates
+        model.step()
+        new = now & (model.outcome.attacked > 0)[model.columns.cell] & ~exposed
+        exposed |= new
+        assert model.measures["newly_exposed"] == new.sum() / n
+        assert model.measures["joined"] == (now & ~before).sum() / n
+        assert model.measures["left"] == (before & ~now).sum() / n
+        assert number == 0 or not new.all()
+        before = now
+    assert exposed.any()
 
 
 def test_a_breach_is_the_same_to_a_subject_under_every_policy(setting_of_small):

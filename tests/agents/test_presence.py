@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.agents import observations
-from reidsim.agents.beliefs import attack_overlaps, updated
-from reidsim.agents.model import ReidentificationModel
-from reidsim.agents.observations import possible_observations
-from reidsim.agents.presence import (
+from reidsim.agents import learning
+from reidsim.agents.learning import (
+    attack_overlaps,
     expected_presence_update,
+    possible_observations,
     posterior_presence,
     sampled_presence_update,
+    updated,
     updated_presence,
 )
+from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement, Learning
 
 
@@ -192,7 +193,7 @@ def test_a_sample_stands_for_all_that_may_be_noticed():
     parameters = np.array([[1.0, 1.0], [2.0, 1.0], [1.0, 4.0], [3.0, 1.0]])
     exact = expected_presence_update(parameters, attacked, acting, ones, 0.3, unused())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(observations, "_MOST_LISTED", 1)
+        patch.setattr(learning, "_MOST_LISTED", 1)
         first, second, other = (
             expected_presence_update(parameters, attacked, acting, ones, 0.3, np.random.default_rng(seed))
             for seed in (1, 1, 2)

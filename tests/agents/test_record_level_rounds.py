@@ -157,7 +157,9 @@ def test_class_sizes_follow_who_leaves_and_returns(town):
     shared = []
     for _ in range(8):
         model.step()
-        linked = model.adversaries[0].equipment().linker.link(study.lattice.size - 1).group_sizes
+        adversary = model.adversaries[0]
+        equipment = adversary.profile.equip(adversary.holds, adversary.expected_accuracy)
+        linked = equipment.linker.link(study.lattice.size - 1).group_sizes
         shared.append(int(model.participants.sum()))
         if shared[-1]:
             assert set(linked.tolist()) == {shared[-1]}

@@ -1,0 +1,458 @@
+"""The publisher's belief about adversaries, updated by noticed attacks.
+
+If one adversary is present in a round, the belief about the weights of the types is a Dirichlet distribution. If any
+number of adversaries can be present, the belief about the probability of presence of each is a Beta distribution. The
+publisher can separate the attacks of different adversaries, but cannot identify the adversary behind them: it notices
+groups of attacks. From each group it learns which types cannot have made these attacks. Bayes' rule weights every
+assignment of adversaries to groups; an adversary without a group was absent or was not noticed.
+
+If the adversary of a round is known, the update is conjugate. Otherwise the posterior is a mixture of such updates,
+which is replaced by the distribution of the same family with the same means and the same (sum of) second moments. An
+uninformative round therefore leaves the belief unchanged, and a round that identifies the adversaries gives the exact
+posterior.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Upper limit of the probability that an attack is noticed. At 1, a type that makes one more attack than was noticed
+# would be impossible.
+MOST_NOTICED = 1.0 - 1e-12
+
+# Entry of a row of groups for an adversary who was absent or not noticed.
+NO_GROUP = -1
+
+# Maximum number of outcomes listed in full, and the approximate number of rows of a sample. Every set of noticed
+# adversaries gets at least one row, so a sample can be larger.
+_MOST_LISTED = 4096
+_SAMPLED = 8192
+
+# Observations of an adversary below this probability are omitted; the probabilities of the others are rescaled.
+_NEGLIGIBLE = 1e-9
+
+
+def attack_overlaps(attacked: Floats) -> Floats:
+    """Count the records that each set of types attacks, and no other type.
+
+    All types attack the records of a cell in the same order.
+
+    Parameters
+    ----------
+    attacked : ndarray of float64, shape (n_types, n_cells)
+        Number of records of each cell that each type attacks.
+
+    Returns
+    -------
+    ndarray of float64, shape (2 ** n_types,)
+        Number of records by set of types; bit k of the index represents type k.
+    """
+    order = np.argsort(attacked, axis=0, kind="stable")
+    sizes = np.diff(np.take_along_axis(attacked, order, axis=0), axis=0, prepend=0.0)
+    # With types ranked by records attacked, all higher-ranked types attack the records between two neighbouring ranks.
+    sets = np.cumsum((1 << order)[::-1], axis=0)[::-1]
+    return np.bincount(sets.ravel(), weights=sizes.ravel(), minlength=1 << len(attacked)).astype(np.float64)
+
+
+def _log_of_missing(overlaps: Floats, members: NDArray[np.integer] | NDArray[np.bool_], noticed: float) -> Floats:
+    """Return the log probability that no attack of each type is noticed, (n_types,).
+
+    `members` tells for each set of types which types belong to it, shape (2 ** n_types, n_types).
+    """
+    return np.asarray((overlaps @ members) * np.log1p(-min(noticed, MOST_NOTICED)))
+
+
+# One adversary in a round.
+
+
+def updated(parameters: Floats, responsibility: Floats) -> Floats:
+    """Return the Dirichlet parameters after one attacker of uncertain type.
+
+    Parameters
+    ----------
+    parameters : ndarray of float64, shape (n_types,)
+        Parameters of the Dirichlet distribution, all above 0.
+    responsibility : ndarray of float64, shape (n_types,)
+        Probability of each type given the noticed attacks; sums to 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_types,)
+    """
+    total = parameters.sum() + 1.0
+    mean = (parameters + responsibility) / total
+    # Mean and variance of the mixture, written without subtraction of two large terms, which would lose digits.
+    within = mean * (1.0 - mean)
+    between = responsibility * (1.0 - responsibility) / total**2
+    spread = (within + total * between).sum()
+    if len(parameters) == 1 or spread <= 0.0:
+        return np.asarray(parameters + responsibility)
+    return np.asarray(mean * total * (within - between).sum() / spread)
+
+
+def observations(overlaps: Floats, actor: int, noticed: float) -> dict[int, float]:
+    """Return the probability of each possible observation when one type attacks.
+
+    The keys are the types ruled out, as bits: at least one noticed attack is not in their plan.
+
+    Parameters
+    ----------
+    overlaps : ndarray of float64, shape (2 ** n_types,)
+        Number of records attacked by exactly each set of types; see `attack_overlaps`.
+    actor : int
+        Index of the attacking type.
+    noticed : float
+        Probability that an attack is noticed.
+    """
+    found: dict[int, float] = {0: 1.0}
+    for members in np.flatnonzero(overlaps).tolist():
+        if members >> actor & 1:
+            missed = (1.0 - min(noticed, MOST_NOTICED)) ** overlaps[members]
+            following: dict[int, float] = defaultdict(float)
+            for excluded, probability in found.items():
+                following[excluded] += probability * missed
+                following[excluded | (len(overlaps) - 1) & ~members] += probability * (1.0 - missed)
+            found = following
+    return {excluded: probability for excluded, probability in found.items() if probability > 0.0}
+
+
+def responsibilities(prior: Floats, excluded: int, overlaps: Floats, noticed: float) -> Floats:
+    """Return the posterior probability of each type, given the noticed attacks.
+
+    All types that make every noticed attack explain the noticed attacks equally well. Their likelihoods differ only in
+    the attacks that the publisher missed; missed attacks common to all these types cancel out.
+
+    Parameters
+    ----------
+    prior : ndarray of float64, shape (n_types,)
+        Prior probability of each type; sums to 1.
+    excluded : int
+        Types that the noticed attacks rule out, as bits.
+    overlaps, noticed
+        See `observations`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_types,)
+    """
+    bits = np.arange(len(prior))
+    log_missed = _log_of_missing(overlaps, np.arange(len(overlaps))[:, None] >> bits & 1, noticed)
+    possible = (prior > 0.0) & (excluded >> bits & 1 == 0)
+    if not possible.any():
+        return prior
+    weight = np.where(possible, prior * np.exp(np.minimum(log_missed - log_missed[possible].max(), 0.0)), 0.0)
+    return np.asarray(weight / weight.sum())
+
+
+def expected_update(parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float) -> Floats:
+    """Return the expected Dirichlet parameters after a round.
+
+    Parameters
+    ----------
+    parameters : ndarray of float64, shape (n_types,)
+        Parameters before the round.
+    attacked : ndarray of float64, shape (n_types, n_cells)
+        Number of records that each type attacks if present.
+    acting : ndarray of float64, shape (n_types,)
+        True probability that each type is the one present; with probability 1 less their sum, no adversary is present.
+    present : ndarray of float64, shape (n_types,)
+        Probability that each type is not excluded from the round; known to the publisher.
+    noticed : float
+        Probability that an attack is noticed.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_types,)
+    """
+    prior = parameters / parameters.sum() * present
+    if prior.sum() <= 0.0:
+        return parameters
+    prior = prior / prior.sum()
+    overlaps = attack_overlaps(attacked)
+    after = max(1.0 - acting.sum(), 0.0) * parameters
+    for actor in np.flatnonzero(acting > 0.0).tolist():
+        for excluded, probability in observations(overlaps, actor, noticed).items():
+            share = responsibilities(prior, excluded, overlaps, noticed)
+            after = after + acting[actor] * probability * updated(parameters, share)
+    return np.asarray(after)
+
+
+def sampled_update(
+    parameters: Floats, attacked: Floats, actor: int, present: Floats, noticed: float, draw: float
+) -> Floats:
+    """Return the Dirichlet parameters after a round with a drawn observation.
+
+    `actor` is the index of the present type; `draw`, a uniform number in [0, 1), selects the observation. The other
+    parameters are the parameters of `expected_update`.
+    """
+    prior = parameters / parameters.sum() * present
+    overlaps = attack_overlaps(attacked)
+    seen = observations(overlaps, actor, noticed)
+    place = int(np.searchsorted(np.cumsum(list(seen.values())), draw, side="right"))
+    excluded = list(seen)[min(place, len(seen) - 1)]
+    return updated(parameters, responsibilities(prior / prior.sum(), excluded, overlaps, noticed))
+
+
+# Any number of adversaries in a round.
+
+
+def updated_presence(parameters: Floats, probability: Floats) -> Floats:
+    """Return the Beta parameters after a round with uncertain presence.
+
+    Parameters
+    ----------
+    parameters : ndarray of float64, shape (n_types, 2)
+        Parameters of the Beta distributions, all above 0: rounds with the adversary and rounds without it.
+    probability : ndarray of float64, shape (..., n_types)
+        Probability that each adversary was present, given the noticed attacks.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., n_types, 2)
+    """
+    there, away = parameters[:, 0], parameters[:, 1]
+    total = there + away + 1.0
+    more, less = there + probability, away + 1.0 - probability
+    # Mean and variance of the mixture, written without subtraction of two large terms, which would lose digits.
+    known = there * away + there * (1.0 - probability) + away * probability
+    size = total * known / (more * less + total * probability * (1.0 - probability))
+    return np.stack([more / total * size, less / total * size], axis=-1)
+
+
+def posterior_presence(prior: Floats, groups: Ints, overlaps: Floats, noticed: float) -> Floats:
+    """Return the posterior probability of presence, given the noticed groups.
+
+    Parameters
+    ----------
+    prior : ndarray of float64, shape (n_types,)
+        Prior probability that each adversary is present.
+    groups : ndarray of int64, shape (n_rows, n_groups)
+        Types ruled out for each group, as bits; one observation per row.
+    overlaps, noticed
+        See `observations`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_types)
+        The prior for rows that no set of possible adversaries explains.
+    """
+    bits, sets = np.arange(len(prior)), np.arange(len(overlaps))
+    members = (sets[:, None] >> bits & 1).astype(np.bool_)
+    size = members.sum(axis=1)
+    # For each set of adversaries: the number of ways to assign one of them to each group so far.
+    named, ways = sets[:1], np.ones((1, len(groups)))
+    for number, excluded in enumerate(groups.T):
+        larger = sets[size == number + 1]
+        following = np.zeros((len(larger), len(groups)))
+        for member in bits.tolist():
+            without = np.flatnonzero(named >> member & 1 == 0)
+            reached = np.searchsorted(larger, named[without] | 1 << member)
+            following[reached] += ways[without] * (excluded >> member & 1 == 0)
+        named, ways = larger, following
+    # Noticed attacks have the same likelihood under all assignments; missed attacks do not.
+    with np.errstate(divide="ignore"):
+        log_unnoticed = np.log(prior) + _log_of_missing(overlaps, members, noticed)
+        log_unnamed = np.logaddexp(np.log1p(-prior), log_unnoticed)
+    weight = np.where(members[named], log_unnoticed, log_unnamed).sum(axis=1)[:, None]
+    highest = np.where(ways > 0.0, weight, -np.inf).max(axis=0, initial=-np.inf)
+    explained = np.isfinite(highest)
+    share = ways * np.exp(np.minimum(weight - np.where(explained, highest, 0.0), 0.0))
+    share /= np.where(explained, share.sum(axis=0), 1.0)
+    missing = np.exp(log_unnoticed - np.where(np.isfinite(log_unnamed), log_unnamed, 0.0))
+    there = share.T @ np.where(members[named], 1.0, missing)
+    return np.where(explained[:, None], there, prior)
+
+
+class Observations(NamedTuple):
+    """Possible observations of a present adversary.
+
+    Attributes
+    ----------
+    missed : float
+        Probability that none of its attacks is noticed.
+    excluded : ndarray of int64, shape (n_outcomes,)
+        Types ruled out by each set of noticed attacks, as bits: at least one noticed attack is not in their plan.
+    probability : ndarray of float64, shape (n_outcomes,)
+        Probability of each outcome; the sum with `missed` is 1.
+    """
+
+    missed: float
+    excluded: Ints
+    probability: Floats
+
+
+def possible_observations(overlaps: Floats, actor: int, noticed: float) -> Observations:
+    """Return the possible observations of a present adversary.
+
+    For a set of types, consider the event that every noticed attack is in the plan of every type of the set. It occurs
+    if all other attacks are missed, so its probability is a product. Inclusion and exclusion over the sets then gives
+    the probability that a set is exactly the set of types not ruled out. See `observations` for the parameters.
+    """
+    everybody = len(overlaps) - 1
+    own = (np.arange(len(overlaps)) >> actor & 1).astype(np.bool_)
+
+    def summed(values: Floats, sign: int) -> Floats:
+        for bit in range(everybody.bit_length()):
+            pairs = values.reshape(-1, 2, 1 << bit)
+            pairs[:, 0] += sign * pairs[:, 1]
+        return values
+
+    shared = summed(np.where(own, overlaps, 0.0), 1)
+    attacks = float(shared[1 << actor])
+    log_missed = float(np.log1p(-min(noticed, MOST_NOTICED)))
+    exactly = summed(np.where(own, np.exp(np.maximum(attacks - shared, 0.0) * log_missed), 0.0), -1)
+    missed = float(np.exp(attacks * log_missed))
+    # The event that no attack is noticed rules out no type either, but is reported separately.
+    exactly[everybody] -= missed
+    sets = np.flatnonzero(own & (exactly > _NEGLIGIBLE))
+    missed = missed if missed > _NEGLIGIBLE else 0.0
+    total = missed + float(exactly[sets].sum())
+    return Observations(missed / total, everybody & ~sets.astype(np.int64), exactly[sets] / total)
+
+
+def groups_of_round(
+    overlaps: Floats, acting: Floats, noticed: float, stream: np.random.Generator
+) -> tuple[Ints, Floats]:
+    """Return the possible observations of a round, or a sample of them.
+
+    If there are few possible outcomes, all are listed. Otherwise, a sample represents them: every set of noticed
+    adversaries is still listed, and the types excluded for each noticed adversary are drawn. The means of the sample
+    are unbiased.
+
+    Parameters
+    ----------
+    overlaps, noticed
+        See `observations`.
+    acting : ndarray of float64, shape (n_types,)
+        Probability that each adversary is present.
+    stream : numpy.random.Generator
+        Source of the sample; not used if all outcomes are listed.
+
+    Returns
+    -------
+    groups : ndarray of int64, shape (n_rows, n_types)
+        One observation per row: the types ruled out for each group, as bits, in ascending order; `NO_GROUP` fills the
+        row.
+    weight : ndarray of float64, shape (n_rows,)
+        Probability of each row; the sum is 1.
+    """
+    each = [possible_observations(overlaps, actor, noticed) for actor in range(len(acting))]
+    ways = prod(1 + len(one.excluded) * (acts > 0.0) for acts, one in zip(acting.tolist(), each, strict=True))
+    groups, weight = _all_ways(acting, each) if ways <= _MOST_LISTED else _sample(acting, each, stream)
+    # The publisher cannot name the groups, so rows with the same groups in another order are the same observation.
+    distinct, row = np.unique(np.sort(groups, axis=1), axis=0, return_inverse=True)
+    return distinct, np.bincount(row.ravel(), weights=weight, minlength=len(distinct)).astype(np.float64)
+
+
+def _crossed(columns: NDArray[np.generic], weight: Floats, values: Ints, shares: Floats) -> tuple[Ints, Floats]:
+    """Return each row followed by each value, and the products of their weights."""
+    added = np.tile(values, len(columns))
+    return np.column_stack([columns.repeat(len(values), axis=0), added]), np.outer(weight, shares).ravel()
+
+
+def _all_ways(acting: Floats, each: list[Observations]) -> tuple[Ints, Floats]:
+    """Return all possible observations, one column per adversary, with probabilities."""
+    groups, weight = np.empty((1, 0), dtype=np.int64), np.ones(1)
+    for acts, (missed, excluded, probability) in zip(acting.tolist(), each, strict=True):
+        outcomes = np.concatenate([[NO_GROUP], excluded if acts > 0.0 else excluded[:0]])
+        share = np.concatenate([[1.0 - acts + acts * missed], acts * probability[: len(outcomes) - 1]])
+        groups, weight = _crossed(groups, weight, outcomes, share)
+    return groups[weight > 0.0], weight[weight > 0.0]
+
+
+def _sample(acting: Floats, each: list[Observations], stream: np.random.Generator) -> tuple[Ints, Floats]:
+    """Return drawn rows for every set of noticed adversaries, with their weights."""
+    seen, weight = np.zeros((1, 0), dtype=np.int64), np.ones(1)
+    for acts, of_actor in zip(acting.tolist(), each, strict=True):
+        share = acts * (1.0 - of_actor.missed)
+        seen, weight = _crossed(seen, weight, np.arange(2), np.array([1.0 - share, share]))
+    seen, weight = seen[weight > 0.0], weight[weight > 0.0]
+    rows = np.maximum(np.rint(_SAMPLED * weight), 1.0).astype(np.int64)
+    of_row = np.repeat(np.arange(len(rows)), rows)
+    first = np.cumsum(rows) - rows
+    groups = np.full((len(of_row), len(each)), NO_GROUP, dtype=np.int64)
+    for actor, (_, excluded, probability) in enumerate(each):
+        # Stratified draws within the rows of each set, in an independent order per adversary, reduce the variance.
+        place = np.empty(len(of_row))
+        place[np.lexsort((stream.random(len(of_row)), of_row))] = np.arange(len(of_row)) - first[of_row]
+        draw = (place + stream.random(len(of_row))) / rows[of_row]
+        here = seen[of_row, actor] > 0
+        if here.any():
+            drawn = np.searchsorted(np.cumsum(probability) / probability.sum(), draw[here], side="right")
+            groups[here, actor] = excluded[np.minimum(drawn, len(excluded) - 1)]
+    return groups, np.asarray((weight / rows)[of_row], dtype=np.float64)
+
+
+def expected_presence_update(
+    parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float, stream: np.random.Generator
+) -> Floats:
+    """Return the expected Beta parameters after a round.
+
+    The mean of each returned belief is the expected posterior mean, so a correct belief is expected to stay unchanged.
+    The sum of its two parameters, the number of rounds that the belief is worth, is the expected posterior sum.
+
+    Parameters
+    ----------
+    parameters : ndarray of float64, shape (n_types, 2)
+        Parameters before the round.
+    attacked, acting, present, noticed
+        See `expected_update`; any number of types can be present, each with its probability in `acting`.
+    stream : numpy.random.Generator
+        Source of the sample if there are too many observations to list; see `groups_of_round`.
+    """
+    overlaps = attack_overlaps(attacked)
+    groups, weight = groups_of_round(overlaps, acting, noticed, stream)
+    number = (groups != NO_GROUP).sum(axis=1)
+    weight = weight / weight.sum()
+    means, size = np.zeros_like(parameters), np.zeros(len(parameters))
+    for n_groups in np.unique(number).tolist():
+        rows = number == n_groups
+        # `NO_GROUP` is the lowest entry, so the groups are the last columns of a sorted row.
+        named = groups[rows][:, len(parameters) - n_groups :]
+        after = _after(parameters, named, overlaps, present, noticed)
+        counted = after.sum(axis=-1)
+        means += np.tensordot(weight[rows], after / counted[..., None], axes=1)
+        size += weight[rows] @ counted
+    return np.asarray(means * size[:, None])
+
+
+def sampled_presence_update(
+    parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float, draws: Sequence[float]
+) -> Floats:
+    """Return the Beta parameters after a round with a drawn observation.
+
+    `acting` and `present` are 0 or 1. `draws` holds one uniform number in [0, 1) per type, which selects the noticed
+    attacks of that type. The other parameters are the parameters of `expected_presence_update`.
+    """
+    overlaps = attack_overlaps(attacked)
+    groups: list[int] = []
+    for actor in np.flatnonzero(acting).tolist():
+        missed, excluded, probability = possible_observations(overlaps, actor, noticed)
+        # In the first outcome, no attack is noticed.
+        place = int(np.searchsorted(missed + np.cumsum([0.0, *probability]), draws[actor], side="right"))
+        if place and len(excluded):
+            groups.append(int(excluded[min(place, len(excluded)) - 1]))
+    return np.asarray(_after(parameters, np.array([groups], dtype=np.int64), overlaps, present, noticed)[0])
+
+
+def _after(parameters: Floats, groups: Ints, overlaps: Floats, present: Floats, noticed: float) -> Floats:
+    """Return the parameters after each observation in the rows of `groups`.
+
+    A round from which an adversary is excluded gives no information about its presence.
+    """
+    belief = parameters[:, 0] / parameters.sum(axis=1)
+    there = posterior_presence(belief * present, groups, overlaps, noticed)
+    away = 1.0 - belief * present
+    free_if_away = np.divide(present * (1.0 - belief), away, out=np.zeros_like(belief), where=away > 0.0)
+    free = there + (1.0 - there) * free_if_away
+    probability = np.divide(there, free, out=np.broadcast_to(belief, there.shape).copy(), where=free > 0.0)
+    return np.asarray(parameters + free[..., None] * (updated_presence(parameters, probability) - parameters))
