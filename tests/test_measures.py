@@ -19,8 +19,8 @@ from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import make_manifest, write_json
 from reidsim.engine.run_result import RUN_COLUMNS
 from reidsim.engine.stress import outcomes
-from reidsim.engine.stress.checks import check_stress
 from reidsim.engine.stress.outcomes import Evaluator, Outcomes, outputs_among
+from reidsim.engine.stress.run import check_stress
 from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY

@@ -7,7 +7,7 @@ from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.design import at_point, check_points, design_of, has_several_runs, is_batch
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import check_once, run_once
-from reidsim.engine.stress.checks import check_stress
+from reidsim.engine.stress.run import check_stress
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import without_adversary_uncertainty

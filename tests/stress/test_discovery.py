@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reidsim.engine.stress.discovery import find_boxes, inside
+from reidsim.engine.stress.analyses import find_boxes, inside
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from small_scenario import releases, study_of
 from stress_scenarios import write_town
 from tiers import examples
 
-from reidsim.engine.stress.guarantee import guarantee_table
-from reidsim.engine.stress.outcomes import economics_at
+from reidsim.engine.stress.analyses import guarantee_table
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.schema import economics_of
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 
@@ -74,7 +74,7 @@ def test_closed_form_and_bisection_agree(small):
 def test_the_no_attack_promise_of_the_bundled_study_has_no_slack():
     """At loss 300 and cost 4, attacks on groups of 75 break even; one group has 75."""
     loaded = Scenario.load("wan2015", {"publisher.policies": ["no-attack"]})
-    table = guarantee_table(record_points(build_study(loaded)), ("no-attack",), economics_at(loaded, {})[1])
+    table = guarantee_table(record_points(build_study(loaded)), ("no-attack",), economics_of(loaded.scenario)[1])
     assert table["share_safe"].tolist() == [1.0, 1.0]
     assert table["error"].tolist() == [0.0, 0.0]
 

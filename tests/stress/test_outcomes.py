@@ -53,13 +53,12 @@ def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
 
 @pytest.mark.parametrize("planning", ["informed", "as-believed"])
 def test_points_at_once_and_the_batch_engine_agree(town, planning):
-    # With `as-believed`, no player knows the true parameters, and beliefs are the scenario's own.
-    points = POINTS[["economics.loss", "economics.cost", "beliefs.cost"]]
-    at_once = Evaluator(town, POLICIES, 0.95).at_once(points, planning)
-    batch = Evaluator(town, POLICIES, 0.95).by_batch(points, planning)
+    # With `as-believed`, no player knows the true parameters, and plans use the scenario's own values.
+    at_once = Evaluator(town, POLICIES, 0.95).at_once(POINTS, planning)
+    batch = Evaluator(town, POLICIES, 0.95).by_batch(POINTS, planning)
     for measure in [*MEASURES, "risk_quantile"]:
-        found = batch.matrix(measure, POLICIES, len(points))
-        np.testing.assert_allclose(at_once.matrix(measure, POLICIES, len(points)), found, atol=1e-12)
+        found = batch.matrix(measure, POLICIES, len(POINTS))
+        np.testing.assert_allclose(at_once.matrix(measure, POLICIES, len(POINTS)), found, atol=1e-12)
     assert batch.failures.empty
 
 

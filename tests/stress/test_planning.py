@@ -8,6 +8,7 @@ from reidsim.engine.stress.planning import (
     belief_points,
     believed_values,
     known_keys,
+    planned_amounts,
 )
 from reidsim.scenarios.load import Scenario
 
@@ -39,7 +40,12 @@ def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):
     other = Scenario.load(stated).scenario
     assert believed_values(other, ["economics.cost", "economics.loss"]) == {"beliefs.cost": 9, "beliefs.loss": 60}
     assert believed_values(other, ["beliefs.cost", "beliefs.gain"]) == {"beliefs.cost": 9, "beliefs.gain": 50}
-    assert known_keys(town, ["economics.benefit", "economics.cost", "beliefs.cost"]) == ["economics.benefit"]
+
+
+def test_a_benefit_without_a_belief_is_planned_at_the_scenarios_own_value(town):
+    keys = ["economics.benefit", "economics.cost", "beliefs.cost", "publisher.solver"]
+    assert planned_amounts(town, keys) == {"economics.benefit": 100}
+    assert known_keys(town, keys) == ["publisher.solver"]
 
 
 def test_points_of_a_curve(town):

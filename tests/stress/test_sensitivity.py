@@ -6,9 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.engine.stress.sensitivity import COLUMNS, analyse, morris_design, sobol_design
+from reidsim.engine.stress.sensitivity import COLUMNS, analyse, design_of
+from reidsim.scenarios.stress_schema import SensitivitySection
 
 ISHIGAMI = ("x1", "x2", "x3")
+
+
+def sobol_design(parameters, samples, seed, **options):
+    return design_of(parameters, SensitivitySection(samples=samples, **options), seed)
+
+
+def morris_design(parameters, samples, seed):
+    return design_of(parameters, SensitivitySection(method="morris", samples=samples), seed)
 
 
 def ishigami(probabilities, a=7.0, b=0.1):

@@ -3,17 +3,20 @@
 With planning ``as-believed``, the publisher plans with the beliefs that it has at the scenario's own values, even if
 other values are true at a point. The section ``beliefs`` of a scenario holds the believed values: ``beliefs.cost`` is
 the belief about ``economics.cost``, and ``beliefs.sizes.genealogy`` about ``resources.genealogy.size``. The publisher
-always knows the true value of a key that has no belief key.
+plans with the scenario's own value of a payoff parameter that has no belief key, such as ``economics.benefit``, and
+knows the true value of every other key without one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import pandas as pd
 
 from reidsim.errors import InputError, listed
+from reidsim.overrides import value_if_any
+from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
 Planning = Literal["informed", "as-believed"]
@@ -22,18 +25,15 @@ Planning = Literal["informed", "as-believed"]
 def belief_key(scenario: ScenarioHead, key: str) -> str | None:
     """Return the key path of the publisher's belief about `key`.
 
-    None if the kind of scenario has no such belief, so that the publisher always knows the true value.
+    None if the kind of scenario has no such belief.
     """
     beliefs = getattr(scenario, "beliefs", None)
-    if beliefs is None:
-        return None
-    section, _, name = key.partition(".")
-    known = set(type(beliefs).model_fields)
-    if section in ("economics", "adversary") and name in known:
-        return f"beliefs.{name}"
-    parts = key.split(".")
-    if len(parts) == 3 and parts[0] == "resources" and parts[2] == "size" and "sizes" in known:
-        return f"beliefs.sizes.{parts[1]}"
+    known = () if beliefs is None else type(beliefs).model_fields
+    match key.split("."):
+        case ["economics" | "adversary", name] if name in known:
+            return f"beliefs.{name}"
+        case ["resources", name, "size"] if "sizes" in known:
+            return f"beliefs.sizes.{name}"
     return None
 
 
@@ -56,15 +56,7 @@ def own_value(scenario: ScenarioHead, key: str) -> Any:
     if key.startswith("adversary.") and getattr(scenario, "adversaries", None):
         # Several adversaries may have different values.
         return None
-    current: Any = scenario
-    for part in key.split("."):
-        if isinstance(current, Mapping):
-            current = current.get(part)
-        elif isinstance(current, tuple | list):
-            current = current[int(part)] if part.isdecimal() and int(part) < len(current) else None
-        else:
-            current = getattr(current, part, None)
-    return current
+    return value_if_any(scenario.model_dump(by_alias=True), key)
 
 
 def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
@@ -78,19 +70,30 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
     pinned = {}
     for key in keys:
         beliefs, truth = (key, truth_key(key)) if key.startswith("beliefs.") else (belief_key(scenario, key), key)
-        if beliefs is None:
-            continue
-        stated = own_value(scenario, beliefs)
-        pinned[beliefs] = own_value(scenario, truth) if stated is None else stated
+        if beliefs is not None:
+            stated = own_value(scenario, beliefs)
+            pinned[beliefs] = own_value(scenario, truth) if stated is None else stated
     return _with_gain(scenario, pinned)
 
 
-def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
-    """Return the keys about which the publisher can have no belief.
+def planned_amounts(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
+    """Return the scenario's own values of those payoff parameters that no belief can replace, by key path.
 
-    It always knows their true value. Keys of section ``beliefs`` are left out.
+    A publisher who plans as believed uses them at every point. Rounds of agents plan anew, so they use none.
     """
-    return [key for key in keys if belief_key(scenario, key) is None and not key.startswith("beliefs.")]
+    kind = kind_of(scenario)
+    amounts = () if not kind.decides or kind.in_rounds(scenario) else kind.amount_keys
+    fixed = [key for key in keys if key in amounts and key.startswith("economics.") and not belief_key(scenario, key)]
+    return {key: own_value(scenario, key) for key in fixed}
+
+
+def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
+    """Return the keys whose true value the publisher knows at every point.
+
+    These are keys without a belief, except the payoff parameters in `planned_amounts`.
+    """
+    others = [key for key in keys if belief_key(scenario, key) is None and not key.startswith("beliefs.")]
+    return [key for key in others if key not in planned_amounts(scenario, others)]
 
 
 def belief_points(
@@ -126,15 +129,13 @@ def belief_points(
         names = [f"economics.{name}" for name in type(fields).model_fields if name not in others] if fields else []
         expected = f"a parameter with beliefs: {listed(names)}" if names else "a game with beliefs"
         raise InputError("the publisher has no belief about this parameter", where="key", found=key, expected=expected)
-    pinned = believed_values(scenario, [key])[beliefs]
-    own = own_value(scenario, key)
-    for missing, value, where in ((true, own, "true"), (believed, pinned, "believed")):
-        if missing is None and value is None:
-            raise InputError("the scenario sets no value for the key", where=where, expected=f"values of {key}")
-    truths = [own] if true is None else list(true)
-    believes = [pinned] if believed is None else list(believed)
-    pairs = [(t, b) for b in believes for t in truths]
-    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for t, b in pairs]
+    own = {"true": own_value(scenario, key), "believed": believed_values(scenario, [key])[beliefs]}
+    values = {name: given if given is None else list(given) for name, given in (("true", true), ("believed", believed))}
+    for name, given in values.items():
+        if given is None and own[name] is None:
+            raise InputError("the scenario sets no value for the key", where=name, expected=f"values of {key}")
+    truths, believes = ([own[name]] if given is None else given for name, given in values.items())
+    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for b in believes for t in truths]
     return pd.DataFrame(rows).astype(object)
 
 

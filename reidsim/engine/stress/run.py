@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,46 +10,42 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.batch import Executor
+from reidsim.core.measures import columns_of
 from reidsim.engine.batch.data_files import DataFiles
-from reidsim.engine.batch.design import Design, sweep_points
+from reidsim.engine.batch.design import Design, check_points, sweep_points
+from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.folder import COMPLETE, INCOMPLETE
+from reidsim.engine.batch.sampling import draw_points
+from reidsim.engine.distributions import LEVELS
 from reidsim.engine.results import Clock, Result, make_manifest
-from reidsim.engine.stress.adversary_points import name_adversaries
-from reidsim.engine.stress.checks import check_stress, uncertainty_of, wanted_parts
-from reidsim.engine.stress.guarantee import guarantee_table
+from reidsim.engine.stress import analyses
+from reidsim.engine.stress.analyses import PAYOFF, numbers_or_text
 from reidsim.engine.stress.outcomes import (
     Evaluator,
     Outcomes,
-    asks_for_people,
     can_be_played_at_once,
     chosen_outputs,
     chosen_policies,
-    economics_at,
+    name_adversaries,
+    outputs_among,
+    quantile_column,
 )
-from reidsim.engine.stress.planning import belief_key, known_keys
-from reidsim.engine.stress.robustness import robustness_table
-from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design, stress_seeds
-from reidsim.engine.stress.tables import (
-    PAYOFF,
-    box_table,
-    curve_points,
-    curve_table,
-    map_table,
-    numbers_or_text,
-    regret_table,
-    sample_table,
+from reidsim.engine.stress.planning import Planning, belief_key, belief_points, believed_values, known_keys
+from reidsim.engine.stress.sensitivity import (
+    sensitivity_design,
     sensitivity_table,
     sensitivity_warnings,
-    strategy_table,
+    stress_seeds,
 )
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, listed, locating, require_among
+from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE
 from reidsim.games.robust import robust_choices
+from reidsim.scenarios.design_schema import SweepSection, UncertaintySection
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.several_adversaries import WHO_COMES
-from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
+from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 from reidsim.scenarios.study import Progress
 
 
@@ -71,6 +68,116 @@ def with_method(loaded: Scenario[ScenarioHead], method: str | None, samples: int
         raise error.but(source="--method" if samples is None else "--samples", where=None) from None
 
 
+def wanted_parts(scenario: ScenarioHead) -> StressSection:
+    """Return the section ``stress`` of a scenario.
+
+    If it requests no analysis, sensitivity and robustness with default options are added. Discovery adds robustness,
+    whose points it examines.
+    """
+    section, added = scenario.stress or StressSection(), dict[str, Any]()
+    if not section.has_parts:
+        added = {"sensitivity": SensitivitySection(), "robustness": RobustnessSection()}
+    elif section.discovery is not None and section.robustness is None:
+        added = {"robustness": RobustnessSection()}
+    return section.model_copy(update=added)
+
+
+def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
+    """Return the section with the uncertain parameters of a scenario.
+
+    Raises
+    ------
+    InputError
+        If the scenario has no such section.
+    """
+    if scenario.uncertainty is None:
+        raise InputError("section missing", where="uncertainty", expected="distributions of the uncertain parameters")
+    return scenario.uncertainty
+
+
+# An analysis, how the publisher plans at its points, and its points; belief curves have one table of points per curve.
+Part = tuple[str, Planning, list[pd.DataFrame]]
+
+
+def parts_of(scenario: ScenarioHead, section: StressSection) -> Iterator[Part]:
+    """Yield the analyses that evaluate points.
+
+    See `Evaluator.at` for planning. The points of belief curves include the believed values.
+
+    Raises
+    ------
+    InputError
+        If correlations are not consistent, or the scenario has no belief about the key of a curve.
+    """
+    if section.sensitivity is not None:
+        uncertainty = uncertainty_of(scenario)
+        points = sensitivity_design(uncertainty, section.sensitivity, scenario.seed).points(uncertainty)
+        yield "sensitivity", section.planning, [points]
+    if section.robustness is not None:
+        uncertainty = uncertainty_of(scenario)
+        if section.robustness.samples is not None:
+            uncertainty = uncertainty.model_copy(update={"samples": section.robustness.samples})
+        yield "robustness", "as-believed", [draw_points(uncertainty, scenario.seed)]
+    curves = []
+    for number, curve in enumerate(section.beliefs):
+        true, believed = (
+            None if values is None else sweep_points(SweepSection(values={curve.key: values}))[curve.key].tolist()
+            for values in (curve.true, curve.believed)
+        )
+        with locating(where=f"stress.beliefs[{number}]"):
+            curves.append(belief_points(scenario, curve.key, true, believed))
+    if curves:
+        yield "belief_curves", "informed", curves
+    if section.map is not None:
+        yield "policy_map", section.planning, [sweep_points(section.map.as_sweep())]
+
+
+def check_stress(loaded: Scenario[ScenarioHead]) -> None:
+    """Check every analysis and point of a stress test, without solving a game.
+
+    Raises
+    ------
+    InputError
+        If a key is not supported or a point is invalid; the message names the file and the key or point.
+    """
+    section = wanted_parts(loaded.scenario)
+    with locating(loaded.path):
+        _check_section(loaded.scenario, section)
+        for _, planning, drawn in parts_of(loaded.scenario, section):
+            for points in drawn:
+                if planning == "as-believed":
+                    points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
+                check_points(loaded, Design(points.drop(columns=WHO_COMES) if name_adversaries(points) else points))
+
+
+def _check_section(scenario: ScenarioHead, section: StressSection) -> None:
+    """Check that the game supports the policies, outputs and analyses of a section.
+
+    Raises
+    ------
+    InputError
+        If it lacks one of them; the message names the key.
+    """
+    policies, kind = chosen_policies(scenario, section.policies), kind_of(scenario)
+    drawn = section.sensitivity is not None or section.robustness is not None
+    at_once = can_be_played_at_once(scenario, tuple(uncertainty_of(scenario).parameters) if drawn else ())
+    wanted = [("stress.outputs", output) for output in chosen_outputs(scenario, section)]
+    if section.discovery is not None:
+        wanted.append(("stress.discovery.output", section.discovery.output))
+        if section.discovery.policy is not None:
+            own, where = (section.discovery.policy,), "stress.discovery.policy"
+            require_among("not among the compared policies", own, policies, where=where)
+    for where, output in wanted:
+        if output == RISK_QUANTILE.column and not at_once and quantile_column(section.risk_level) is None:
+            problem, expected = "batches do not compute this quantile", listed(x for x in LEVELS.values() if 0 < x < 1)
+            where, found = "stress.risk_level", section.risk_level
+            raise InputError(problem, where=where, found=found, expected=f"one of {expected}")
+        problem, has = f"not an output of game {kind.name!r}", sorted(columns_of(outputs_among(kind.measures)))
+        require_among(problem, (output,), has, where=where, shown=20)
+    if section.guarantee and not kind.plans_under_amounts(scenario):
+        raise InputError("the guarantee needs a record-level game", where="stress.guarantee")
+
+
 def stress_loaded(
     loaded: Scenario[ScenarioHead],
     *,
@@ -86,115 +193,94 @@ def stress_loaded(
 
 
 class _Stress:
-    """A running stress test; each analysis adds tables, warnings and manifest entries."""
+    """A running stress test; each analysis adds tables and warnings."""
 
     def __init__(
         self, loaded: Scenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
     ) -> None:
         self._loaded, self._scenario, self._report = loaded, loaded.scenario, report
-        self._kind = kind_of(loaded.scenario)
         self._section = section = wanted_parts(loaded.scenario)
         self._policies = chosen_policies(loaded.scenario, section.policies)
-        people = asks_for_people(loaded.scenario, section)
+        self._outputs = chosen_outputs(loaded.scenario, section)
+        discovered = () if section.discovery is None else (section.discovery.output,)
+        people = bool({*self._outputs, *discovered} & set(columns_of(REIDENTIFIED)))
         self._evaluator = Evaluator(loaded, self._policies, section.risk_level, people, executor, folder, report)
         self._tables: dict[str, pd.DataFrame] = {}
         self._warnings: list[str] = []
-        self._facts: dict[str, Any] = {"points": {}, "failed_points": {}}
 
     def run(self) -> StressResult:
         """Perform every requested analysis."""
-        section, clock = self._section, Clock()
+        clock, facts = Clock(), dict[str, Any](points={}, failed_points={})
         self._report(f"reading {self._loaded.name}", 0, 1)
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
-        if section.sensitivity is not None:
-            self._sensitivity(section.sensitivity)
-            clock.lap("sensitivity")
-        if section.robustness is not None or section.discovery is not None:
-            self._robustness(section.robustness or RobustnessSection())
-            clock.lap("robustness")
-        if section.beliefs:
-            self._belief_curves()
-            clock.lap("belief_curves")
-        if section.map is not None:
-            self._map(section.map)
-            clock.lap("policy_map")
-        if section.guarantee:
-            _, believed = economics_at(self._loaded, {})
-            self._tables["guarantee"] = guarantee_table(self._evaluator.plans, self._policies, believed)
+        for part, planning, drawn in parts_of(self._scenario, self._section):
+            found = [(points, self._evaluator.at(points, planning, part.replace("_", " "))) for points in drawn]
+            getattr(self, f"_{part}")(*found)
+            n_points, failures = sum(map(len, drawn)), pd.concat([outcomes.failures for _, outcomes in found])
+            facts["points"][part], facts["failed_points"][part] = n_points, len(failures)
+            if len(failures):
+                first = failures.iloc[0]
+                self._warnings.append(
+                    f"{part}: runs failed at {len(failures):,} of {n_points:,} points, which were left out; "
+                    f"point {first['point']}: {first['error']}"
+                )
+            clock.lap(part)
+        if self._section.guarantee:
+            _, believed = economics_of(self._scenario)
+            self._tables["guarantee"] = analyses.guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.
         files.require_unchanged(self._loaded.path)
-        self._facts["state"] = INCOMPLETE if any(self._facts["failed_points"].values()) else COMPLETE
-        manifest = make_manifest(self._loaded, clock.laps, self._facts)
+        facts["state"] = INCOMPLETE if any(facts["failed_points"].values()) else COMPLETE
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
+        manifest = make_manifest(self._loaded, clock.laps, facts)
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
 
-    def _columns(self, outcomes: pd.DataFrame) -> list[str]:
+    def _columns(self, outcomes: Outcomes) -> list[str]:
         """Return the columns of the chosen outputs that exist, with the payoff first."""
-        wanted = dict.fromkeys((PAYOFF, *chosen_outputs(self._scenario, self._section)))
-        return [name for name in wanted if name in outcomes]
+        return [name for name in dict.fromkeys((PAYOFF, *self._outputs)) if name in outcomes.table]
 
-    def _note(self, part: str, n_points: int, failures: pd.DataFrame) -> None:
-        """Record the number of points of an analysis; add a warning about failed points."""
-        self._facts["points"][part] = n_points
-        self._facts["failed_points"][part] = len(failures)
-        if len(failures):
-            first = failures.iloc[0]
-            self._warnings.append(
-                f"{part}: runs failed at {len(failures):,} of {n_points:,} points, which were left out; "
-                f"point {first['point']}: {first['error']}"
-            )
-
-    def _sensitivity(self, section: SensitivitySection) -> None:
-        uncertainty, seed = uncertainty_of(self._scenario), self._scenario.seed
-        design = sensitivity_design(uncertainty, section, seed)
-        points = design_points(uncertainty, design)
-        outcomes = self._evaluator.at(points, self._section.planning, "sensitivity")
-        outputs = chosen_outputs(self._scenario, self._section)
-        table = sensitivity_table(design, outcomes, self._policies, outputs, section, stress_seeds(seed)[1])
+    def _sensitivity(self, found: tuple[pd.DataFrame, Outcomes]) -> None:
+        section, seed = self._section.sensitivity, self._scenario.seed
+        assert section is not None  # noqa: S101 - the analysis is requested
+        (points, outcomes), design = found, sensitivity_design(uncertainty_of(self._scenario), section, seed)
+        table = sensitivity_table(design, outcomes, self._policies, self._outputs, stress_seeds(seed)[1])
         self._tables["sensitivity"] = table
-        self._tables["samples"] = sample_table(points, outcomes, self._columns(outcomes.table))
-        self._note("sensitivity", len(points), outcomes.failures)
-        self._warnings += sensitivity_warnings(table, design)
+        self._tables["samples"] = analyses.sample_table(points, outcomes, self._columns(outcomes))
+        self._warnings += sensitivity_warnings(table, section)
 
-    def _robustness(self, section: RobustnessSection) -> None:
-        uncertainty, policies = uncertainty_of(self._scenario), self._policies
-        points = robustness_points(uncertainty, section.samples, self._scenario.seed)
+    def _robustness(self, found: tuple[pd.DataFrame, Outcomes]) -> None:
+        section, kind, scenario = self._section.robustness, kind_of(self._scenario), self._scenario
+        assert section is not None  # noqa: S101 - the analysis is requested
+        (points, outcomes), policies = found, self._policies
         keys = tuple(map(str, points.columns))
-        outcomes, informed = self._evaluator.at(points, "as-believed", "robustness"), None
-        known: list[str] = []
-        if can_be_played_at_once(self._scenario, keys):
+        gain = pd.Series(dtype=np.float64)
+        if at_once := can_be_played_at_once(scenario, keys):
             informed = self._evaluator.at(points, "informed", "robustness")
-        else:
-            plain = [key for key in keys if key != WHO_COMES or not name_adversaries(points)]
-            known = known_keys(self._scenario, plain)
-        if section.criteria and self._kind.plans_under_amounts(self._scenario):
-            if set(keys) <= set(self._kind.amount_keys):
-                outcomes, robust = self._robust_strategies(points, outcomes, section)
-                policies += robust
+            gain = informed.table.groupby("policy", observed=True)[PAYOFF].mean()
+        if section.criteria and kind.plans_under_amounts(scenario):
+            if set(keys) <= set(kind.amount_keys):
+                outcomes = self._with_robust_strategies(points, outcomes, section)
+                policies += tuple(f"robust-{criterion}" for criterion in section.criteria)
             else:
                 reason = "robust strategies need payoff parameters as the only uncertain parameters"
                 self._warnings.append(f"robustness: no strategies per record; {reason}")
-        for key in known:
+        plain = [] if at_once else [key for key in keys if key != WHO_COMES or not name_adversaries(points)]
+        for key in known_keys(scenario, plain):
             self._warnings.append(
                 f"robustness: {key} has no counterpart in beliefs; the publisher knows its value at every point"
             )
         payoffs = outcomes.matrix(PAYOFF, policies, len(points))
-        self._tables["robustness"] = robustness_table(list(policies), payoffs, section.quantile)
-        gain = pd.Series(dtype=np.float64)
-        if informed is not None:
-            gain = informed.table.groupby("policy", observed=True)[PAYOFF].mean()
-        self._tables["robustness"]["informed_payoff"] = [float(gain.get(policy, np.nan)) for policy in policies]
-        self._tables["regrets"] = regret_table(points, policies, payoffs)
-        self._note("robustness", len(points), outcomes.failures)
+        table = analyses.robustness_table(policies, payoffs, section.quantile)
+        self._tables["robustness"] = table.assign(informed_payoff=[float(gain.get(name, np.nan)) for name in policies])
+        self._tables["regrets"] = analyses.regret_table(points, policies, payoffs)
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
-            self._tables["boxes"] = box_table(points, uncertainty, outcomes, chosen, discovery)
+            uncertainty = uncertainty_of(scenario)
+            self._tables["boxes"] = analyses.box_table(points, uncertainty, outcomes, chosen, discovery)
 
-    def _robust_strategies(
-        self, points: pd.DataFrame, outcomes: Outcomes, section: RobustnessSection
-    ) -> tuple[Outcomes, tuple[str, ...]]:
-        """Return the outcomes with robust strategies as further policies, and their names.
+    def _with_robust_strategies(self, points: pd.DataFrame, outcomes: Outcomes, section: RobustnessSection) -> Outcomes:
+        """Return the outcomes with robust strategies as further policies.
 
         A robust strategy is chosen for each record by a criterion over all points; the policy is named ``robust-`` plus
         the criterion. Also stores table ``robust_strategies``.
@@ -213,29 +299,23 @@ class _Stress:
             for point, truth in enumerate(truths):
                 measures = self._evaluator.measures(plan, truth, point)
                 rows.append({"point": point, "policy": f"robust-{criterion}", **measures})
-        self._tables["robust_strategies"] = strategy_table(self._kind, plans.study, choices)
-        added = tuple(f"robust-{criterion}" for criterion in choices)
-        return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures), added
+        self._tables["robust_strategies"] = analyses.strategy_table(kind_of(self._scenario), plans.study, choices)
+        return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures)
 
-    def _belief_curves(self) -> None:
-        parts, failures = [], []
-        for key, points in curve_points(self._scenario, self._section.beliefs):
-            outcomes = self._evaluator.at(points, "informed", "belief curves")
-            columns = self._columns(outcomes.table)
-            parts.append(curve_table(key, belief_key(self._scenario, key), points, outcomes, columns))
-            failures.append(outcomes.failures)
+    def _belief_curves(self, *found: tuple[pd.DataFrame, Outcomes]) -> None:
+        parts = []
+        for curve, (points, outcomes) in zip(self._section.beliefs, found, strict=True):
+            believed = belief_key(self._scenario, curve.key)
+            parts.append(analyses.curve_table(curve.key, believed, points, outcomes, self._columns(outcomes)))
         table = pd.concat(parts, ignore_index=True)
-        for column in ("true", "believed"):
-            table[column] = numbers_or_text(table[column].tolist())
-        self._tables["belief_curves"] = table
-        self._note("belief_curves", len(table) // len(self._policies), pd.concat(failures, ignore_index=True))
+        plain = {column: numbers_or_text(table[column].tolist()) for column in ("true", "believed")}
+        self._tables["belief_curves"] = table.assign(**plain)
 
-    def _map(self, section: PolicyMapSection) -> None:
-        points = sweep_points(section.as_sweep())
-        outcomes = self._evaluator.at(points, self._section.planning, "map")
+    def _policy_map(self, found: tuple[pd.DataFrame, Outcomes]) -> None:
+        section, (points, outcomes) = self._section.map, found
+        assert section is not None  # noqa: S101 - the analysis is requested
         payoffs = outcomes.matrix(PAYOFF, self._policies, len(points))
-        self._tables["policy_map"] = map_table(section, points, self._policies, payoffs)
-        self._note("policy_map", len(points), outcomes.failures)
+        self._tables["policy_map"] = analyses.map_table(section, points, self._policies, payoffs)
 
 
 # Tables of a stress test, in the order of the analysis.

@@ -1,0 +1,444 @@
+"""The tables of a stress test, computed from points and their outcomes.
+
+Payoffs are arrays of shape (n_policies, n_points), one column per point, with equal weights. If a payoff is missing at
+a point (a failed run), the point is ignored for all policies, so that policies are compared on the same points. Points
+with all payoffs are called complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.engine.batch.design import Design, scenario_columns
+from reidsim.engine.stress.outcomes import Outcomes
+from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.games.record_game import WITHHELD
+from reidsim.games.robust import RobustChoice
+from reidsim.populations.population import Counts
+from reidsim.scenarios.design_schema import Discrete, UncertaintySection
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.stress_schema import Criterion, DiscoverySection, PolicyMapSection
+from reidsim.scenarios.study import AmountPoints, Plan, Study
+
+Floats = NDArray[np.float64]
+PAYOFF = PUBLISHER_PAYOFF.column
+# Payoffs that differ by less than this fraction of the largest payoff count as equal.
+_SAME = 1e-12
+BOX_COLUMNS = ("box", "parameter", "low", "high", "coverage", "density", "share_of_points")
+# A box is returned if at least this share of its points is bad.
+_PREVAIL = 0.5
+GUARANTEE_COLUMNS = ("policy", "parameter", "believed", "breaking", "error", "relative_error", "share_safe")
+# Limits of the search for a bracket (doublings reach from cents to 10^15) and of the bisection (to the last digits).
+_DOUBLINGS, _HALVINGS = 64, 80
+
+
+def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the outputs of each policy at each point.
+
+    There is one row per point and policy: ``point`` (row number in `points`, from 0), the point's value of each key
+    path, ``policy`` and the outputs `columns`, which are missing if a run failed.
+    """
+    return _at_points(points, outcomes.table[["point", "policy", *columns]])
+
+
+def _at_points(points: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Insert the value of each key path after column ``point``."""
+    values = scenario_columns(Design(points)).iloc[table["point"].to_numpy()].reset_index(drop=True)
+    return pd.concat([table[["point"]], values, table.drop(columns="point")], axis=1)
+
+
+# Robustness: worst case, quantile and regret.
+
+
+def regret(payoffs: Floats) -> Floats:
+    """Return the regret of each policy at each point: the best payoff minus its own.
+
+    The result has the same shape as `payoffs`. Regrets are never negative, and 0 for the best policy. They are missing
+    at points that are not complete.
+    """
+    # The maximum over policies is missing if a payoff is.
+    return np.asarray(payoffs.max(axis=0) - payoffs)
+
+
+def best_policies(payoffs: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the best policy at each point, and its margin over the second best.
+
+    Returns
+    -------
+    best : ndarray of int64, shape (n_points,)
+        Index of the policy (the first of equally good ones); -1 at points that are not complete.
+    margin : ndarray of float64, shape (n_points,)
+        Payoff of the best minus payoff of the second-best policy; 0 if several policies are equally good. Missing if
+        there is only one policy or a payoff is missing.
+    """
+    complete = np.isfinite(payoffs).all(axis=0)
+    known = np.where(complete, payoffs, 0.0)
+    top = known.max(axis=0)
+    alike = known >= top - _SAME * np.abs(known).max(axis=0)
+    best = np.where(complete, alike.argmax(axis=0), -1)
+    second = np.sort(known, axis=0)[-2] if len(payoffs) > 1 else np.nan
+    margin = np.where(alike.sum(axis=0) > 1, 0.0, top - second)
+    return best, np.where(complete, margin, np.nan)
+
+
+def robustness_table(policies: Sequence[str], payoffs: Floats, quantile: float) -> pd.DataFrame:
+    """Rank policies by their payoffs and regrets over all points.
+
+    Parameters
+    ----------
+    policies : sequence of str
+    payoffs : ndarray of float64, shape (n_policies, n_points)
+        Publisher's payoff per record.
+    quantile : float
+        Level of ``quantile_payoff``, in [0, 1].
+
+    Returns
+    -------
+    DataFrame
+        One row per policy: ``mean_payoff``, ``worst_payoff``, ``quantile_payoff`` (the smallest payoff that a share
+        `quantile` of the points does not exceed), ``mean_regret``, ``largest_regret``, ``share_best`` (share of points
+        at which no policy has a higher payoff) and ``points`` (number of complete points). The columns ``maximin``,
+        ``minimax_regret`` and ``quantile_best`` mark the first policy with the best value of the criterion. Values are
+        missing if no point is complete.
+    """
+    known = payoffs[:, np.isfinite(payoffs).all(axis=0)]
+    n_points = known.shape[1]
+    if n_points == 0:
+        known = np.full((len(policies), 1), np.nan)
+    behind = regret(known)
+    share = (behind <= _SAME * np.abs(known).max(axis=0)).mean(axis=1)
+    worst, largest = known.min(axis=1), behind.max(axis=1)
+    low = np.quantile(known, quantile, axis=1, method="inverted_cdf")
+    first = {"maximin": worst, "minimax_regret": -largest, "quantile_best": low}
+    measures = {
+        "policy": list(policies),
+        "mean_payoff": known.mean(axis=1),
+        "worst_payoff": worst,
+        "quantile_payoff": low,
+        "mean_regret": behind.mean(axis=1),
+        "largest_regret": largest,
+        "share_best": share if n_points else np.nan,
+        "points": n_points,
+    }
+    marks = {name: (np.arange(len(policies)) == values.argmax()) & (n_points > 0) for name, values in first.items()}
+    return pd.DataFrame({**measures, **marks})
+
+
+def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats) -> pd.DataFrame:
+    """Return payoff and regret of each policy at each point.
+
+    Parameters
+    ----------
+    points : DataFrame
+    policies : tuple of str
+    payoffs : ndarray of float64, shape (n_policies, n_points)
+        Publisher's payoff per record; NaN if a run failed.
+
+    Returns
+    -------
+    DataFrame
+        One row per point and policy: ``point`` (row number in `points`, from 0), the point's value of each key path,
+        ``policy``, ``publisher_payoff``, ``regret`` (the highest payoff at the point minus the policy's) and ``best``
+        (whether the policy has the highest payoff; of ties, only the first policy). At points where a payoff is
+        missing, ``regret`` is missing and ``best`` False for all policies.
+    """
+    best, _ = best_policies(payoffs)
+    found = {
+        "point": np.repeat(np.arange(len(points)), len(policies)),
+        "policy": list(policies) * len(points),
+        PAYOFF: payoffs.T.ravel(),
+        "regret": regret(payoffs).T.ravel(),
+        "best": (best[:, None] == np.arange(len(policies))).ravel(),
+    }
+    return _at_points(points, pd.DataFrame(found))
+
+
+def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, RobustChoice]) -> pd.DataFrame:
+    """Return the robust strategy of every record.
+
+    Returns
+    -------
+    DataFrame
+        One row per criterion and record: ``record`` (number, from 0), ``criterion``, ``strategy`` (its description;
+        ``withheld`` if the record is not shared) and ``value``, the value of the criterion in currency units: the worst
+        payoff over the points, their quantile, or the largest regret; see `RobustChoice`.
+    """
+    parts, space, rows = [], study.world(0).truth.space, kind.row_of_record(study, 0)
+    for criterion, robust in choices.items():
+        distinct, cells = np.unique(robust.choice.strategies, return_inverse=True)
+        names = ["withheld" if number == WITHHELD else space.describe(number) for number in distinct.tolist()]
+        strategy, value = np.array(names, dtype=object)[cells][rows], robust.value[rows]
+        of_record = {"record": np.arange(len(rows)), "criterion": criterion, "strategy": strategy, "value": value}
+        parts.append(pd.DataFrame(of_record))
+    return pd.concat(parts, ignore_index=True).astype({"criterion": "category", "strategy": "category"})
+
+
+# Scenario discovery: boxes of parameter values in which an outcome is bad. A classification tree (CART, from
+# scikit-learn) splits the points of the uncertainty set into boxes. Boxes in which at least half of the points are bad
+# are returned with the three measures of Bryant & Lempert 2010, Thinking inside the box, Technological Forecasting and
+# Social Change 77: coverage (share of all bad points that lie inside), density (share of the points inside that are
+# bad) and the number of parameters that bound the box.
+
+
+def find_boxes(
+    parameters: list[str], points: Floats, bad: NDArray[np.bool_], *, restrictions: int = 3, smallest: float = 0.05
+) -> pd.DataFrame:
+    """Return the boxes in which at least half of the points are bad.
+
+    Parameters
+    ----------
+    parameters : list of str
+    points : ndarray of float64, shape (n_points, n_parameters)
+    bad : ndarray of bool, shape (n_points,)
+    restrictions : int
+        Maximum number of splits that lead to a box.
+    smallest : float
+        Minimum share of all points in a box.
+
+    Returns
+    -------
+    DataFrame
+        Columns `BOX_COLUMNS`; one row per box and parameter that bounds it. Boxes are numbered from 1 by decreasing
+        coverage, then density. ``low`` or ``high`` is missing if the box is not bounded on that side; a point is inside
+        if ``low < value <= high``. ``coverage`` and ``density`` are measures of the box, ``share_of_points`` is its
+        share of all points. The table is empty if no point is bad or no box qualifies. If the tree does not split the
+        points (for example, because all are bad), the only box has no bounds and one row with an empty ``parameter``.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    if not bad.any():
+        return pd.DataFrame([], columns=list(BOX_COLUMNS))
+    least = max(1, int(np.ceil(smallest * len(bad))))
+    # The seed makes the choice between equally good splits reproducible.
+    structure = DecisionTreeClassifier(max_depth=restrictions, min_samples_leaf=least, random_state=0).fit(
+        points, bad
+    ).tree_  # fmt: skip
+    found: list[tuple[dict[int, tuple[float, float]], float, float, float]] = []
+
+    def descend(node: int, bounds: dict[int, tuple[float, float]]) -> None:
+        below, above = int(structure.children_left[node]), int(structure.children_right[node])
+        if below == above:
+            held = inside(bounds, points)
+            found.append((bounds, float((held & bad).sum() / bad.sum()), float(bad[held].mean()), float(held.mean())))
+            return
+        feature, threshold = int(structure.feature[node]), float(structure.threshold[node])
+        low, high = bounds.get(feature, (-np.inf, np.inf))
+        descend(below, {**bounds, feature: (low, threshold)})
+        descend(above, {**bounds, feature: (threshold, high)})
+
+    descend(0, {})
+    prevailing = [each for each in found if each[2] >= _PREVAIL]
+    prevailing.sort(key=lambda each: (-each[1], -each[2]))
+    rows = [
+        (number, parameters[column] if box else "", *bounds, *measures)
+        for number, (box, *measures) in enumerate(prevailing, start=1)
+        for column, bounds in sorted(box.items()) or [(0, (np.nan, np.nan))]
+    ]
+    return pd.DataFrame(rows, columns=list(BOX_COLUMNS)).replace([-np.inf, np.inf], np.nan)
+
+
+def inside(box: dict[int, tuple[float, float]], points: Floats) -> NDArray[np.bool_]:
+    """Return which points lie in a box, given its bounds by column.
+
+    Values are compared in single precision, like in scikit-learn.
+    """
+    held = np.ones(len(points), dtype=np.bool_)
+    for column, (low, high) in box.items():
+        value = points[:, column].astype(np.float32)
+        held &= (value > low) & (value <= high)
+    return held
+
+
+def box_table(
+    points: pd.DataFrame,
+    uncertainty: UncertaintySection,
+    outcomes: Outcomes,
+    policies: tuple[str, ...],
+    section: DiscoverySection,
+) -> pd.DataFrame:
+    """Return each policy's boxes of parameter values in which an output is bad.
+
+    A point is bad if the output is below `section.below` or, if that is not set, above `section.above`. Points without
+    the output are ignored.
+
+    Returns
+    -------
+    DataFrame
+        One row per policy, box and parameter that bounds the box: ``policy``, ``output``, ``share_bad`` (share of bad
+        points among the points that have the output), and the columns of `find_boxes`. A policy without a box has one
+        row, with box 0, an empty ``parameter`` and missing numbers.
+    """
+    names, numbers = numeric_columns(points, uncertainty)
+    parts = []
+    for policy, values in zip(policies, outcomes.matrix(section.output, policies, len(points)), strict=True):
+        known = np.isfinite(values)
+        bad = (values < section.below if section.below is not None else values > section.above)[known]
+        boxes = find_boxes(names, numbers[known], bad, restrictions=section.restrictions, smallest=section.smallest)
+        if boxes.empty:
+            boxes = pd.DataFrame([(0, "", *[np.nan] * 5)], columns=list(BOX_COLUMNS))
+        share = float(bad.mean()) if known.any() else np.nan
+        about = pd.DataFrame({"policy": policy, "output": section.output, "share_bad": share}, index=boxes.index)
+        parts.append(pd.concat([about, boxes], axis=1))
+    return pd.concat(parts, ignore_index=True)
+
+
+def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tuple[list[str], Floats]:
+    """Return points as numbers.
+
+    The result is a list of column names and an array of shape (n_points, n_columns). A parameter with non-numeric
+    values has one indicator column (0 or 1) per possible value, named ``key = value``.
+    """
+    columns: dict[str, Any] = {}
+    for key in points.columns:
+        values = points[key].tolist()
+        if are_numbers(values):
+            columns[key] = values
+            continue
+        distribution = uncertainty.parameters[key]
+        assert isinstance(distribution, Discrete)  # noqa: S101 - other values come from lists only
+        columns |= {f"{key} = {option}": [value == option for value in values] for option in distribution.values}
+    return [*columns], np.column_stack([np.array(values, dtype=np.float64) for values in columns.values()])
+
+
+# Belief curves and maps.
+
+
+def curve_table(
+    key: str, believed_key: str | None, points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]
+) -> pd.DataFrame:
+    """Return the outputs of policies by true and believed value of one parameter.
+
+    Policies are planned with the believed value; outputs hold under the true one. The two may be equal.
+
+    Returns
+    -------
+    DataFrame
+        One row per true value, believed value and policy: ``key`` (key path of the parameter), ``true``, ``believed``,
+        ``error`` (believed minus true; missing if one of them is not a number), ``policy`` and the outputs `columns`.
+    """
+    table = outcomes.table
+    at = table["point"].to_numpy()
+    true, believed = points[key].to_numpy()[at], points[believed_key].to_numpy()[at]
+    error = [float(b - t) if are_numbers((b, t)) else np.nan for t, b in zip(true, believed, strict=True)]
+    about = {"key": key, "true": true, "believed": believed, "error": error, "policy": table["policy"]}
+    return pd.DataFrame({**about, **{column: table[column] for column in columns}})
+
+
+def map_table(
+    section: PolicyMapSection, points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats
+) -> pd.DataFrame:
+    """Return the best policy at each point of a grid over two parameters.
+
+    Returns
+    -------
+    DataFrame
+        One row per point: ``x`` and ``y`` (the values of the parameters), ``best`` (the policy; the first of ties), its
+        ``publisher_payoff`` per record, and ``margin``, the difference to the payoff of the second-best policy (0 for
+        ties, missing with a single policy). If a payoff is missing at a point, ``best`` is empty and the last two
+        columns are missing.
+    """
+    best, margin = best_policies(payoffs)
+    return pd.DataFrame(
+        {
+            "x": numbers_or_text(points[section.x.key].tolist()),
+            "y": numbers_or_text(points[section.y.key].tolist()),
+            "best": [policies[number] if number >= 0 else "" for number in best.tolist()],
+            PAYOFF: np.where(best >= 0, payoffs[best, np.arange(len(points))], np.nan),
+            "margin": margin,
+        }
+    )
+
+
+def are_numbers(values: Iterable[object]) -> bool:
+    """Return whether all values are numbers; booleans do not count as numbers."""
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
+    """Return the values as numbers if all of them are numbers, else as text."""
+    return [float(value) for value in values] if are_numbers(values) else [str(value) for value in values]
+
+
+# The guarantee: smallest errors about the adversary's cost or gain that expose a safe record. The publisher plans under
+# its beliefs. A record is safe if, under these beliefs, the adversary would not attack it under the plan. The plan is
+# kept while the true cost is lowered (to the breaking cost) or the true gain raised (to the breaking gain), until the
+# first safe record is attacked. With one-shot attacks, this is the safe record with the highest success probability.
+
+
+def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: EconomicsSection) -> pd.DataFrame:
+    """Return each policy's smallest error about cost or gain that exposes a record.
+
+    The record is one that the publisher considers safe.
+
+    Parameters
+    ----------
+    points : AmountPoints
+    policies : tuple of str
+    believed : EconomicsSection
+        Payoff parameters under which the publisher plans.
+
+    Returns
+    -------
+    DataFrame
+        Two rows per policy (``parameter`` is ``cost`` or ``gain``): ``believed``, the believed value; ``breaking``, the
+        value beyond which (a lower cost, a higher gain) a safe record is attacked while the other parameter is as
+        believed; ``error``, breaking minus believed; ``relative_error``, the error divided by the believed value
+        (missing if that is 0); and ``share_safe``, the share of records that the publisher expects not to be attacked.
+        ``breaking`` and both errors are missing if no error exposes a record: no record is considered safe, or none of
+        the safe records could be attacked. Amounts are in currency units.
+    """
+    rows, weights = [], points.study.world(0).weights
+    for policy in policies:
+        plan = points.plan(policy, believed)
+        find = _by_bisection if plan.one_shot_success is None else _of_one_shot
+        share, cost, gain = find(plan, weights, believed)
+        for parameter, value, breaking in (("cost", believed.cost, cost), ("gain", believed.adversary_gain, gain)):
+            error = breaking - value
+            relative = error / value if value > 0 else np.nan
+            rows.append((policy, parameter, value, breaking, error, relative, share))
+    return pd.DataFrame(rows, columns=list(GUARANTEE_COLUMNS))
+
+
+def _of_one_shot(plan: Plan, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
+    """Return share of safe records, breaking cost and breaking gain against one-shot attacks."""
+    success, gain, cost = np.asarray(plan.one_shot_success), believed.adversary_gain, believed.cost
+    safe = ~(gain * success > cost * (1 + INDIFFERENCE))
+    share = float(np.average(safe, weights=weights))
+    highest = float(success[safe].max(initial=0.0))
+    if highest == 0:
+        return share, np.nan, np.nan
+    # No attack pays even at cost 0 if the gain or the believed cost is 0.
+    return share, min(gain * highest, cost) or np.nan, max(cost / highest, gain)
+
+
+def _by_bisection(plan: Plan, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
+    """Return share of safe records, breaking cost and breaking gain, by bisection.
+
+    This works against any adversary. Attacks of the adversary must increase as the cost decreases or the gain
+    increases.
+    """
+    from scipy.optimize import bisect
+
+    safe = ~plan.equilibrium(believed).attacked
+
+    def exposes(value: float, parameter: str) -> float:
+        # A gain that is not stated would be set equal to the loss.
+        changed = believed.model_copy(update={"gain": believed.adversary_gain, parameter: value})
+        return 1.0 if (plan.equilibrium(changed).attacked & safe).any() else -1.0
+
+    def breaking(parameter: str, own: float, exposed: Iterable[float]) -> float:
+        end = next((value for value in exposed if exposes(value, parameter) > 0), None)
+        limits = {"xtol": 1e-300, "rtol": 4 * np.finfo(float).eps, "maxiter": _HALVINGS, "disp": False}
+        return np.nan if end is None else float(bisect(exposes, own, end, args=(parameter,), **limits))
+
+    high = max(believed.adversary_gain, 1.0)
+    cost = breaking("cost", believed.cost, (0.0,))
+    gain = breaking("gain", believed.adversary_gain, (high * 2.0**times for times in range(1, _DOUBLINGS + 1)))
+    return float(np.average(safe, weights=weights)), cost, gain
