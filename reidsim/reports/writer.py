@@ -21,7 +21,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reidsim.engine.switch.break_even import BestAt
+from reidsim.engine.switch.amounts import BestAt
 from reidsim.errors import listed
 from reidsim.reports.shared.limit import odds
 from reidsim.scenarios.report_sentences import loss_text

@@ -1,18 +1,31 @@
-"""Switch points: values of a payoff parameter where the best policy changes."""
+"""Switch points: values of a payoff parameter where the best policy changes.
+
+The payoff of a fixed plan is linear in the publisher's benefit or loss. A policy that always takes its best plan has as
+payoff the upper envelope of such lines: a convex function. Between two evaluated values, this function lies above the
+lines of the two plans that are best there, and below the chord through the two payoffs. If these bounds do not decide
+which policy has the highest payoff, the value at which the two lines intersect is evaluated next, until the lines
+themselves are known (Eisner and Severance 1976, Mathematical techniques for efficient record segmentation in large
+shared databases, Journal of the ACM 23). The result is exact and needs few evaluations.
+
+If the adversary's gain or cost varies, attacks on groups of a given size become profitable at a threshold value.
+Between two neighbouring thresholds, the argument above holds. Across thresholds, every payoff decreases with the gain
+and increases with the cost, which bounds the payoffs in between.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.engine.results import Result, begun, make_manifest
-from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
-from reidsim.engine.switch.envelope import Cells, Envelope, NotConvexError, Stretch
+from reidsim.engine.switch.amounts import GAIN, LOSS, SAME, Amounts, PlannedAt
 from reidsim.errors import InputError, locating
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind
@@ -20,6 +33,12 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
+# Solvers treat plans as equally good if their payoffs differ by less than this fraction of benefit plus loss.
+_KINK = 1e-11
+# The first and last evaluated values lie this fraction of the range inside its ends, because payoffs may jump there.
+_INSIDE = 1e-9
+# Smallest distance from a threshold, as a fraction of the upper end: adversaries are indifferent within 1e-12 of it.
+_BESIDE = 1e-10
 # The default range goes from 0 to this multiple of the scenario's value.
 TIMES_OWN = 4.0
 # Maximum number of evaluated values, which limits the computing time; remaining ranges are reported as undetermined.
@@ -31,6 +50,73 @@ TRIED = 65
 _EXACT, _HALVED = 1e-9, 1e-6
 # Number of equidistant values at which payoffs are always computed, for the figure.
 _DRAWN = 25
+_ENDS = ("gain_low", "gain_high", "publisher_payoff_low", "publisher_payoff_high")
+INTERVAL_COLUMNS = ("low", "high", "policy", "best", *_ENDS, "utility", "share_attacked", "risk")
+SWITCH_COLUMNS = ("value", "precision", "below", "above", "best_below", "best_above", "times_own")
+# Separator of the names of policies with equal payoffs.
+TOGETHER = ", "
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchResult(Result):
+    """The publisher's best policy as a function of one payoff parameter.
+
+    Parameters
+    ----------
+    name : str
+        Name of the scenario.
+    key : str
+        Key path of the payoff parameter.
+    own : float
+        Value of the parameter in the scenario.
+    link_gain : bool
+        Whether the adversary's gain was set equal to the loss.
+    intervals : DataFrame
+        One row per interval of the parameter, from ``low`` to ``high`` (ascending); columns `INTERVAL_COLUMNS`.
+        ``best`` lists the policies with the highest payoff, separated by `TOGETHER`. ``policy`` is the one of them with
+        the lowest risk; if risks are equal, a policy that rules out attacks, then the first in the scenario.
+        ``gain_low`` and ``gain_high`` are the adversary's gain at both ends. ``publisher_payoff_low`` and
+        ``publisher_payoff_high`` are payoffs per record of ``policy`` just inside both ends. ``utility``,
+        ``share_attacked`` and ``risk`` are its averages over records at the middle of the interval. If the best policy
+        was not determined, ``policy`` and ``best`` are empty and the other columns missing.
+    switches : DataFrame
+        One row per value at which the best policies change; columns `SWITCH_COLUMNS`: ``value``; ``precision``, the
+        largest error of the value, 0 if it is exact; ``policy`` and ``best`` of the intervals below and above it, in
+        columns ``below``, ``above``, ``best_below`` and ``best_above``; ``times_own``, the ratio of the value to the
+        scenario's value, missing if that is 0. Ends of intervals without a determined policy have no row.
+    lines : DataFrame
+        Payoffs at the evaluated values, one row per value and policy: ``value``, ``policy``, ``publisher_payoff`` (per
+        record). At some values, only policies that could be the best were evaluated.
+    manifest : dict
+    warnings : tuple of str
+    """
+
+    name: str
+    key: str
+    own: float
+    link_gain: bool
+    intervals: pd.DataFrame
+    switches: pd.DataFrame
+    lines: pd.DataFrame
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"SwitchResult({self.name!r}: {self.key}, {len(self.switches)} switches)"
+
+    @property
+    def best_now(self) -> str:
+        """The best policy at the scenario's own value; at a switch, the one below it.
+
+        Empty if the value is outside the range, or its best policy was not determined.
+        """
+        inside = (self.intervals["low"] <= self.own) & (self.own <= self.intervals["high"])
+        found = self.intervals.loc[inside, "policy"]
+        return str(found.iloc[0]) if len(found) else ""
+
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables of the results folder, by name."""
+        return {"switches": self.switches, "intervals": self.intervals, "lines": self.lines}
 
 
 def switch_loaded(
@@ -92,8 +178,16 @@ def switch_loaded(
             seen.update({(planned.amount, policy): paid for policy, paid in planned.payoffs.items()})
             report("playing", min(amounts.evaluations, MOST_VALUES - 1), MOST_VALUES)
 
-        stretches, narrowest, reason = _stretches(amounts, study, kind, begin, end, on_value)
-        intervals, precisions = _merged(stretches, narrowest)
+        search, narrowest = Envelope(amounts, begin, end, on_value), _EXACT
+        reason = _why_not_exact(amounts, study, kind)
+        if reason is None:
+            try:
+                stretches = search.exactly(_cells(amounts, kind.largest_group(study) or 0, begin, end))
+            except NotConvexError as error:
+                reason = f"policy {error} does not choose its best plan"
+        if reason is not None:
+            stretches, narrowest = search.by_bisection(), _HALVED
+        intervals, precisions = _merged(stretches, narrowest * (end - begin))
         for part in range(_DRAWN):
             on_value(amounts.at(begin + (end - begin) * part / (_DRAWN - 1)))
         table = pd.DataFrame([_interval(amounts, kind, each) for each in intervals], columns=list(INTERVAL_COLUMNS))
@@ -114,10 +208,8 @@ def switch_loaded(
         },
         **kind.facts(study),
     }
-    lines = pd.DataFrame(
-        [(value, policy, paid) for (value, policy), paid in sorted(seen.items())],
-        columns=["value", "policy", "publisher_payoff"],
-    )
+    paid = [(value, policy, payoff) for (value, policy), payoff in sorted(seen.items())]
+    lines = pd.DataFrame(paid, columns=["value", "policy", "publisher_payoff"])
     warnings = [*left_out_of_rounds(loaded.scenario)]
     if loaded.scenario.sweep is not None or loaded.scenario.uncertainty is not None:
         warnings.append("sections sweep and uncertainty are ignored: the scenario's own values are used")
@@ -128,55 +220,17 @@ def switch_loaded(
         )
     for at, until, _ in table.loc[table["policy"] == "", ["low", "high", "policy"]].itertuples(index=False):
         warnings.append(f"the best policy between {at:g} and {until:g} was not determined after {MOST_VALUES:,} values")
-    return SwitchResult(
-        loaded.name,
-        key,
-        amounts.own,
-        link_gain,
-        table,
-        switches,
-        lines,
-        make_manifest(loaded, clock.laps, facts),
-        tuple(warnings),
-    )
+    manifest = make_manifest(loaded, clock.laps, facts)
+    return SwitchResult(loaded.name, key, amounts.own, link_gain, table, switches, lines, manifest, tuple(warnings))
 
 
 def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[float, float]:
-    begin = 0.0 if low is None else float(low)
-    end = TIMES_OWN * amounts.own if high is None else float(high)
+    begin, end = float(low or 0.0), TIMES_OWN * amounts.own if high is None else float(high)
     if not 0 <= begin < end < math.inf:
-        expected = "0 or more, and --to above --from"
+        found, expected = f"{begin:g} to {end:g}", "0 or more, and --to above --from"
         hint = "set the range, because the scenario's own value is 0" if high is None and not amounts.own else None
-        raise InputError(
-            "invalid range", where="--from, --to", found=f"{begin:g} to {end:g}", expected=expected, hint=hint
-        )
+        raise InputError("invalid range", where="--from, --to", found=found, expected=expected, hint=hint)
     return begin, end
-
-
-def _stretches(
-    amounts: Amounts, study: Any, kind: Kind, low: float, high: float, on_value: Any
-) -> tuple[list[Stretch], float, str | None]:
-    """Return the stretches from `low` to `high`, and how they were found.
-
-    Returns
-    -------
-    list of Stretch
-    float
-        Width below which ranges were not divided.
-    str or None
-        Reason why the stretches come from bisection; None if they are exact.
-    """
-    width = high - low
-    reason = _why_not_exact(amounts, study, kind)
-    if reason is None:
-        cells = _cells(amounts, kind.largest_group(study) or 0, low, high)
-        exact = Envelope(amounts, low, high, narrowest=_EXACT * width, most=MOST_VALUES, on_value=on_value)
-        try:
-            return list(exact.exactly(cells)), _EXACT * width, None
-        except NotConvexError as error:
-            reason = f"policy {error.policy} does not choose its best plan"
-    halving = Envelope(amounts, low, high, narrowest=_HALVED * width, most=MOST_VALUES, on_value=on_value)
-    return list(halving.by_bisection(TRIED)), _HALVED * width, reason
 
 
 def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
@@ -273,81 +327,259 @@ def _switches(own: float, table: pd.DataFrame, precisions: Sequence[float]) -> I
             yield value, precision, *policies, value / own if own > 0 else math.nan
 
 
-INTERVAL_COLUMNS = (
-    "low",
-    "high",
-    "policy",
-    "best",
-    "gain_low",
-    "gain_high",
-    "publisher_payoff_low",
-    "publisher_payoff_high",
-    "utility",
-    "share_attacked",
-    "risk",
-)
-SWITCH_COLUMNS = ("value", "precision", "below", "above", "best_below", "best_above", "times_own")
-# Separator of the names of policies with equal payoffs.
-TOGETHER = ", "
+class Stretch(NamedTuple):
+    """A range of the payoff parameter with the same best policies.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the range.
+    best : tuple of str
+        Policies that share the highest payoff; empty if the best policy was not determined.
+    """
+
+    low: float
+    high: float
+    best: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class SwitchResult(Result):
-    """The publisher's best policy as a function of one payoff parameter.
+class NotConvexError(Exception):
+    """Raised with the name of a policy that did not choose its best plan.
+
+    Its payoff is then not the envelope of its plans.
+    """
+
+
+class Cells(NamedTuple):
+    """A range of a payoff parameter, divided into cells at the thresholds of attacks.
+
+    At the threshold of a group size, attacks on groups of this size become profitable, or stop being profitable.
+    Within a cell, the group sizes that are attacked do not change.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the whole range.
+    sizes : range
+        Group sizes whose thresholds lie in the range, in ascending order of the thresholds. Default: none, so that the
+        range is a single cell.
+    at : callable
+        Returns the threshold of a group size, as a value of the payoff parameter.
+    """
+
+    low: float
+    high: float
+    sizes: range = range(0)
+    at: Callable[[int], float] = float
+
+    def of(self, cell: int) -> tuple[float, float]:
+        """Return the lower and upper end of a cell; cells are numbered from 0 to the number of sizes."""
+        low = self.low if cell == 0 else self.at(self.sizes[cell - 1])
+        return low, self.high if cell == len(self.sizes) else self.at(self.sizes[cell])
+
+    def inside(self, cell: int) -> tuple[float, float]:
+        """Return two values just inside the lower and upper end of a cell."""
+        low, high = self.of(cell)
+        margin = min(max(_INSIDE * (high - low), _BESIDE * high), (high - low) / 4)
+        return low + margin, high - margin
+
+
+class Envelope:
+    """Search for the best policies on a range of a payoff parameter.
 
     Parameters
     ----------
-    name : str
-        Name of the scenario.
-    key : str
-        Key path of the payoff parameter.
-    own : float
-        Value of the parameter in the scenario.
-    link_gain : bool
-        Whether the adversary's gain was set equal to the loss.
-    intervals : DataFrame
-        One row per interval of the parameter, from ``low`` to ``high`` (ascending); columns `INTERVAL_COLUMNS`.
-        ``best`` lists the policies with the highest payoff, separated by `TOGETHER`. ``policy`` is the one of them with
-        the lowest risk; if risks are equal, a policy that rules out attacks, then the first in the scenario.
-        ``gain_low`` and ``gain_high`` are the adversary's gain at both ends. ``publisher_payoff_low`` and
-        ``publisher_payoff_high`` are payoffs per record of ``policy`` just inside both ends. ``utility``,
-        ``share_attacked`` and ``risk`` are its averages over records at the middle of the interval. If the best policy
-        was not determined, ``policy`` and ``best`` are empty and the other columns missing.
-    switches : DataFrame
-        One row per value at which the best policies change; columns `SWITCH_COLUMNS`: ``value``; ``precision``, the
-        largest error of the value, 0 if it is exact; ``policy`` and ``best`` of the intervals below and above it, in
-        columns ``below``, ``above``, ``best_below`` and ``best_above``; ``times_own``, the ratio of the value to the
-        scenario's value, missing if that is 0. Ends of intervals without a determined policy have no row.
-    lines : DataFrame
-        Payoffs at the evaluated values, one row per value and policy: ``value``, ``policy``, ``publisher_payoff`` (per
-        record). At some values, only policies that could be the best were evaluated.
-    manifest : dict
-    warnings : tuple of str
+    amounts : Amounts
+    low, high : float
+        Ends of the range.
+    on_value : callable
+        Called with the `PlannedAt` of every evaluated value.
     """
 
-    name: str
-    key: str
-    own: float
-    link_gain: bool
-    intervals: pd.DataFrame
-    switches: pd.DataFrame
-    lines: pd.DataFrame
-    manifest: dict[str, Any]
-    warnings: tuple[str, ...]
+    def __init__(self, amounts: Amounts, low: float, high: float, on_value: Callable[[PlannedAt], None]) -> None:
+        self._amounts, self._low, self._high, self._on_value = amounts, low, high, on_value
+        # Ranges narrower than this are not divided further; their best policy may stay undetermined.
+        self._narrowest = 0.0
+        self._scale = max(amounts.scale(low), amounts.scale(high))
 
-    def __repr__(self) -> str:
-        return f"SwitchResult({self.name!r}: {self.key}, {len(self.switches)} switches)"
+    def exactly(self, cells: Cells) -> list[Stretch]:
+        """Return the stretches of the whole range with exact ends, in ascending order.
+
+        Every policy must always choose its best plan. Neighbouring stretches may have the same best policies.
+
+        Parameters
+        ----------
+        cells : Cells
+            Ranges within which the attacks on each plan do not change.
+
+        Raises
+        ------
+        NotConvexError
+            If a policy does not choose its best plan.
+        """
+        self._narrowest = _EXACT * (self._high - self._low)
+        last = len(cells.sizes)
+        left, right = self._try(cells.inside(0)[0]), self._try(cells.inside(last)[1])
+        return list(self._cells(cells, 0, last, left, right, self._amounts.policies))
+
+    def by_bisection(self) -> list[Stretch]:
+        """Return stretches found on a grid of `TRIED` equidistant values.
+
+        Stretches are in ascending order. Ranges with different best policies at their ends are bisected. Ranges with
+        the same best policies at both ends are not, so that two changes within such a range are missed.
+        """
+        self._narrowest = _HALVED * (self._high - self._low)
+        grid = np.linspace(self._low, self._high, TRIED).tolist()
+        found, before = list[Stretch](), self._try(grid[0])
+        for value in grid[1:]:
+            after = self._try(value)
+            found += self._halved(before, after)
+            before = after
+        return found
+
+    def _halved(self, left: PlannedAt, right: PlannedAt) -> Iterator[Stretch]:
+        below, above = self._best_of(left.payoffs), self._best_of(right.payoffs)
+        if below == above or right.amount - left.amount <= self._narrowest or self._exhausted:
+            yield Stretch(left.amount, right.amount, below if below == above else ())
+            return
+        middle = self._try((left.amount + right.amount) / 2)
+        yield from self._halved(left, middle)
+        yield from self._halved(middle, right)
 
     @property
-    def best_now(self) -> str:
-        """The best policy at the scenario's own value; at a switch, the one below it.
+    def _exhausted(self) -> bool:
+        return self._amounts.evaluations >= MOST_VALUES
 
-        Empty if the value is outside the range, or its best policy was not determined.
+    def _try(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
+        planned = self._amounts.at(amount, policies)
+        self._on_value(planned)
+        return planned
+
+    def _cells(
+        self, cells: Cells, first: int, last: int, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
+    ) -> Iterator[Stretch]:
+        """Yield the stretches of the cells from `first` to `last`.
+
+        Every payoff is monotone across these cells, so that its values at `left` (just inside the first cell) and
+        `right` (just inside the last cell) bound it in between. Only `policies` can be the best here.
         """
-        inside = (self.intervals["low"] <= self.own) & (self.own <= self.intervals["high"])
-        found = self.intervals.loc[inside, "policy"]
-        return str(found.iloc[0]) if len(found) else ""
+        low, high = cells.of(first)[0], cells.of(last)[1]
+        bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}
+        floor = max(least for least, _ in bounds.values())
+        open_ = [name for name in policies if bounds[name][1] >= floor - SAME * self._scale]
+        constant = all(bounds[name][1] - bounds[name][0] <= _KINK * self._scale for name in open_)
+        if first < last and (len(open_) == 1 or constant):
+            yield Stretch(low, high, self._best_of({name: left.payoffs[name] for name in open_}))
+        elif first == last:
+            yield from self._within(low, high, left, right, open_)
+        elif self._exhausted:
+            yield Stretch(low, high, ())
+        else:
+            middle = (first + last) // 2
+            below = self._try(cells.inside(middle)[1], open_)
+            above = self._try(cells.inside(middle + 1)[0], open_)
+            yield from self._cells(cells, first, middle, left, below, open_)
+            yield from self._cells(cells, middle + 1, last, above, right, open_)
 
-    def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder, by name."""
-        return {"switches": self.switches, "intervals": self.intervals, "lines": self.lines}
+    def _within(
+        self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
+    ) -> Iterator[Stretch]:
+        """Yield the stretches of a range in which attacks on each plan do not change.
+
+        `left` and `right` are evaluated values at or just inside its ends. Only `policies` can be the best here.
+        """
+        on_right, on_left = self._amounts.paid_at(left, right.amount), self._amounts.paid_at(right, left.amount)
+        curves = {
+            name: _Curve.of(name, left.payoffs[name], on_right[name], on_left[name], right.payoffs[name], self._scale)
+            for name in policies
+        }
+        open_ = [
+            name
+            for name in policies
+            if not any(curves[other].is_above(curves[name], SAME * self._scale) for other in policies if other != name)
+        ]
+        bent = [name for name in open_ if curves[name].gap > _KINK * self._scale]
+        if len(open_) == 1 or not bent:
+            yield from self._by_lines(low, high, left, right, open_)
+        elif right.amount - left.amount <= self._narrowest or self._exhausted:
+            yield Stretch(low, high, ())
+        else:
+            part = max((curves[name] for name in bent), key=lambda curve: curve.gap).kink
+            middle = left.amount + part * (right.amount - left.amount)
+            between = self._try(middle, open_)
+            yield from self._within(low, middle, left, between, open_)
+            yield from self._within(middle, high, between, right, open_)
+
+    def _by_lines(
+        self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
+    ) -> Iterator[Stretch]:
+        """Yield the stretches of a range, given that payoffs are linear in it.
+
+        They need not be linear if `policies` holds only one policy.
+        """
+        begin, width = left.amount, right.amount - left.amount
+        lines = {name: (left.payoffs[name], right.payoffs[name] - left.payoffs[name]) for name in policies}
+        crossings = set()
+        for name, (at, rise) in lines.items():
+            for other, (other_at, other_rise) in lines.items():
+                if name < other and abs(rise - other_rise) > SAME * self._scale:
+                    crossings.add(begin + width * (other_at - at) / (rise - other_rise))
+        marks = [low, *sorted(value for value in crossings if low < value < high), high]
+        for start, end in itertools.pairwise(marks):
+            part = ((start + end) / 2 - begin) / width if width > 0 else 0.0
+            yield Stretch(start, end, self._best_of({name: at + part * rise for name, (at, rise) in lines.items()}))
+
+    def _best_of(self, payoffs: Mapping[str, float]) -> tuple[str, ...]:
+        most = max(payoffs.values())
+        return tuple(name for name in self._amounts.policies if payoffs.get(name, -np.inf) >= most - SAME * self._scale)
+
+
+class _Curve(NamedTuple):
+    """Bounds of a convex function on [0, 1], given values and tangents at its ends.
+
+    Attributes
+    ----------
+    left, right : float
+        Values of the function at 0 and 1.
+    kink : float
+        Place at which the two tangents intersect; 0.5 if the function is linear.
+    lowest : float
+        Value of the tangents at `kink`, a lower bound of the function there.
+    gap : float
+        Height of the chord above the tangents at `kink`; 0 if the function is linear.
+    """
+
+    left: float
+    right: float
+    kink: float
+    lowest: float
+    gap: float
+
+    @classmethod
+    def of(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
+        """Return the curve whose tangents reach given values at the other end.
+
+        The tangent at 0 has the value `on_right` at 1, the tangent at 1 has the value `on_left` at 0. `scale` is the
+        unit of tolerances.
+
+        Raises
+        ------
+        NotConvexError
+            If a tangent lies above the function at the other end; the error names the policy `name`.
+        """
+        drop_left, drop_right = left - on_left, right - on_right
+        if min(drop_left, drop_right) < -SAME * scale:
+            raise NotConvexError(name)
+        if min(drop_left, drop_right) <= _KINK * scale:
+            return cls(left, right, 0.5, (left + right) / 2, 0.0)
+        kink = drop_left / (drop_left + drop_right)
+        lowest = left + kink * (on_right - left)
+        return cls(left, right, kink, lowest, left + kink * (right - left) - lowest)
+
+    def is_above(self, other: _Curve, by: float) -> bool:
+        """Return whether this curve exceeds the other by more than `by` at every place.
+
+        True only if the known values and tangents imply it.
+        """
+        chord = other.left + self.kink * (other.right - other.left)
+        return self.left > other.left + by and self.right > other.right + by and self.lowest > chord + by

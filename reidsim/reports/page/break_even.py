@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reidsim.engine.switch.break_even import TIMES_OWN, BreakEven, break_even
+from reidsim.engine.switch.amounts import TIMES_OWN, BreakEven, break_even
 from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Table

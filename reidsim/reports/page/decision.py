@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.drafts.scenario_text import OF_PAPER
-from reidsim.engine.switch.break_even import BreakEven
+from reidsim.engine.switch.amounts import BreakEven
 from reidsim.reports.over_rounds import broken_guarantee_sentences, distinct_people
 from reidsim.reports.page.break_even import break_even_context
 from reidsim.reports.page.columns import columns_of_release

@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
-from reidsim.engine.switch.break_even import BreakEven
+from reidsim.engine.switch.amounts import BreakEven
 from reidsim.errors import InputError
 from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.captions import DECISION_FIGURES, MAIN_COLUMNS, figure_caption, table_caption
