@@ -20,8 +20,8 @@ from tiers import examples
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.kinds.masking.sharing import group_label
-from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
+from reidsim.kinds.masking.kind import group_label
+from reidsim.kinds.masking.schema import GeneralizedAttribute
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import csv_bytes, sealed, sidecar_of, verify_shared, write_shared
 from reidsim.reports.shared.limit import FileRisk, limit_of
@@ -426,7 +426,7 @@ def test_intervals_hold_their_values(value, steps):
     widths = tuple(np.cumprod(steps).tolist())
     section = GeneralizedAttribute(widths=widths, kept=tuple(np.linspace(0.9, 0.1, len(widths)).tolist()))
     for level, width in enumerate(widths, start=1):
-        low, high = map(int, group_label(str(value), level, section).split("-"))
+        low, high = map(int, group_label(level - 1, section, str(value)).split("-"))
         assert low <= value <= high == low + width - 1
         assert low % width == 0
 

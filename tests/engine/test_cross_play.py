@@ -17,7 +17,7 @@ from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import outcome_of
 from reidsim.games.masking.game import MaskingGame
-from reidsim.kinds.masking.cross_play_adversaries import masking_adversaries
+from reidsim.kinds.masking.opponents import masking_adversaries
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.adversary_schema import opponent_names

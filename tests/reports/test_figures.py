@@ -23,7 +23,7 @@ from reidsim.figures.stress import regret_curves
 from reidsim.figures.style import looks
 from reidsim.figures.sweep import sensitivity_lines
 from reidsim.figures.switch import switch_lines
-from reidsim.kinds.masking.figures.subjects import masking_look
+from reidsim.kinds.masking.figures import _look as masking_look
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves, payoff_difference_scatter
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.figures.sweeps import search_deviation

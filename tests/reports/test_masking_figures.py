@@ -5,9 +5,14 @@ import pandas as pd
 import pytest
 from layout import misplaced
 
-from reidsim.kinds.masking.figures.runs import masking_lines, search_path_figure, usefulness_and_fairness
-from reidsim.kinds.masking.figures.subjects import effectiveness, strategy_map
-from reidsim.kinds.masking.policy import POLICIES
+from reidsim.kinds.masking.figures import (
+    effectiveness,
+    masking_lines,
+    search_path_figure,
+    strategy_map,
+    usefulness_and_fairness,
+)
+from reidsim.kinds.masking.policies import POLICIES
 
 RUNS = pd.DataFrame(
     {

@@ -56,7 +56,7 @@ def study(town):
 def test_lists_are_drawn_from_the_people_of_the_targets(study):
     world = study.games(0)[0].world
     assert set(world.lists) == {"voters", "pages", "kin"}
-    people, drawn = study.tables.values, study.tables.lists.draw(study.scenario.seed)
+    people, drawn = study.tables.people.values, study.tables.lists.draw(study.scenario.seed)
     for name, listed in world.lists.items():
         table = world.resource(name)
         there = listed.row >= 0
@@ -65,7 +65,7 @@ def test_lists_are_drawn_from_the_people_of_the_targets(study):
         for attribute, values in table.columns.items():
             truth = people[attribute][drawn[name].person]
             said = values if attribute not in table.missing else np.where(table.missing[attribute], truth, values)
-            wrong = (said != truth) & (said != 0 if attribute in study.loci else True)
+            wrong = (said != truth) & (said != 0 if attribute in study.tables.people.loci else True)
             # Values are wrong only in the attributes for which the scenario declares errors.
             assert wrong.any() == (attribute in {"voters": ["state"], "kin": ["DYS19"]}.get(name, []))
         assert 0 < there.sum() < 60
@@ -103,8 +103,8 @@ def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
     """Rows are counted in the population of the recipe, not among the living men."""
     rows = study.tables.lists.people.rows
     assert rows[0] > 0
-    states = study.tables.labels["state"]
-    people = study.tables.values
+    states = study.tables.people.labels["state"]
+    people = study.tables.people.values
     chosen = [3, 70, 500]
     frame = pd.DataFrame(
         {
@@ -218,7 +218,7 @@ def test_a_recipe_of_a_resource_gives_defaults(tmp_path, town):
     section = {"kind": "broker-file", "recipe": str(tmp_path / "file.toml"), "attributes": ["age", "state", "surname"]}
     study = build_masking_study(Scenario.load(town, {"resources.mine": section}))
     table = study.games(0)[0].world.resource("mine")
-    states = {study.tables.labels["state"][code] for code in table.column("state")}
+    states = {study.tables.people.labels["state"][code] for code in table.column("state")}
     assert states == {"Texas", "Ohio"}
     assert 0.1 < table.missing["surname"].mean() < 0.4
     assert study.tables.prices["mine"] == 12

@@ -34,7 +34,8 @@ def study():
 def numbered(study):
     """Return tables in which every value of a person is the person's number, from 1."""
     number = np.arange(1, study.tables.n_people + 1)
-    return replace(study.tables, values=dict.fromkeys(study.tables.values, number))
+    people = replace(study.tables.people, values=dict.fromkeys(study.tables.people.values, number))
+    return replace(study.tables, people=people)
 
 
 # Draws.
@@ -102,8 +103,8 @@ def test_women_of_these_generations_are_people_of_whom_no_alleles_are_known(stud
     Women of these generations are people with unknown alleles.
     """
     both = study_of(population__women=True).tables
-    sex = np.array(both.label("sex", both.values["sex"]))
-    alleles = np.stack([both.values[locus] for locus in both.loci], axis=1)
+    sex = np.array(both.label("sex", both.people.values["sex"]))
+    alleles = np.stack([both.people.values[locus] for locus in both.people.loci], axis=1)
     assert (alleles[sex == "F"] == 0).all()
     assert (alleles[sex == "M"] > 0).all()
     assert (sex == "M").sum() == study.tables.n_people

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.adversaries.knowledge.sets import count_sets, enumerate_sets
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.agents.profile import Setting
+from reidsim.core.measures import in_words, measures_worded
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
-from reidsim.kinds.masking.cross_play_adversaries import masking_adversaries
-from reidsim.kinds.masking.measures import MEASURES
-from reidsim.kinds.masking.outcomes import MaskingResults
-from reidsim.kinds.masking.policy import POLICIES, cross_play_policies, policy_named
-from reidsim.kinds.masking.rounds import setting_of
-from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.kinds.masking.sharing import SubjectsSharing
-from reidsim.kinds.masking.solving import check_policies
+from reidsim.games.masking.searches import greedy_path
+from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.kinds.masking.opponents import masking_adversaries, setting_of
+from reidsim.kinds.masking.policies import POLICIES, check_policies, cross_play_policies, policy_named
+from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.memory import require_memory
 from reidsim.releases.focused import FocusedSpace
+from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
@@ -33,44 +41,71 @@ from reidsim.scenarios.cross_play_adversaries import (
     ideas_of_several,
     types_of_setting,
 )
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
-from reidsim.scenarios.presentation import Control, Slider
+from reidsim.scenarios.presentation import Control, SharedColumns, Slider
 from reidsim.scenarios.report_sentences import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
+from reidsim.tables import read_table
+from reidsim.validation import read_toml
 from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
+
+_WORDS = read_toml(Path(__file__).with_name("measures.toml"))
+_OWN = measures_worded(_WORDS["own"])
+USEFULNESS, USEFULNESS_FAIRNESS, PRIVACY_FAIRNESS = _OWN.values()
+MEASURES = (*in_words(RUN_MEASURES, _WORDS["games"]), *_OWN.values())
+SUBJECT_PAYOFF = MEASURES[0]
 
 # Sections that affect only the games: people and tables do not depend on them.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
-
 # Lower bound on the memory of a row of a drawn table, bytes: refuses only tables that certainly do not fit.
 _ROW_BYTES = 200
+# Attributes that define the groups in fairness measures (Wan et al. 2021, note S8).
+_GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
     "infer-by-linkage": "infers an attribute",
     "identify": "names one of the matching people",
 }
+# Prefix of a value in the results that is released at an intermediate level.
+_GROUP_OF = "group of "
 
 
-class MaskingKind(SubjectsSharing, MaskingResults):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MaskingAnalysis(AnalysisTables):
+    """Tables behind the figures of a masking game.
+
+    Parameters
+    ----------
+    search_path : DataFrame
+        Strategies of a greedy search for one record, in the first replication; see `search_path_table`.
+    """
+
+    search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+class MaskingKind(Kind):
     """The game of data subjects who decide which attributes to share; see `Kind`."""
 
     name = "masking"
     words = "data subjects decide which attributes of their records are shared, generalized or masked"
     schema = MaskingScenario
     measures = MEASURES
-    drawn_by = "reidsim.kinds.masking.figures.runs"
+    drawn_by = "reidsim.kinds.masking.figures"
     policies = POLICIES
     decides = "subject"
     numbers_draws = True
+
+    # Studies
 
     def build(self, loaded: Scenario[Any]) -> MaskingStudy:
         """Read the people or files of the tables, and return the study.
 
         Drawn tables that would not fit into memory are refused first.
         """
-        scenario = loaded.scenario
-        sizes = (scenario.targets.size, *(resource.size for resource in scenario.resources.values()))
-        needed = _ROW_BYTES * sum(size or 0 for size in sizes)
+        tables = (loaded.scenario.targets, *loaded.scenario.resources.values())
+        needed = _ROW_BYTES * sum(table.size or 0 for table in tables)
         require_memory(needed, "too large for memory", source=loaded.path, hint="smaller tables need less")
         return build_masking_study(loaded)
 
@@ -83,19 +118,15 @@ class MaskingKind(SubjectsSharing, MaskingResults):
 
         The numbers of subjects and rows are those of the first replication.
         """
+        self.require_playable(study, 0)
         game, _ = study.games(0)
-        check_policies(study, game)
-        resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
-        known = ""
-        for name, (each, _) in study.games_against_each(0).items():
-            if isinstance(each, PartialKnowledgeGame):
-                linked = ", ".join(each.knowledge.attributes)
-                sets = counted(count_sets(each.knowledge), "knowledge set")
-                known += f", up to {sets} per subject, linked on {linked}" + (f" by {name}" if name else "")
-        return (
-            f"{counted(game.n_records, 'subject')}, {counted(game.space.size, 'strategy', 'strategies')}, {resources}, "
-            f"{counted(study.draws, 'replication')}{known}"
-        )
+        parts = [counted(game.n_records, "subject"), counted(game.space.size, "strategy", "strategies")]
+        parts += [f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items()]
+        parts.append(counted(study.draws, "replication"))
+        for name, each in _informed(study).items():
+            sets, linked = counted(count_sets(each.knowledge), "knowledge set"), ", ".join(each.knowledge.attributes)
+            parts.append(f"up to {sets} per subject, linked on {linked}" + (f" by {name}" if name else ""))
+        return ", ".join(parts)
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
         """Return the content that determines people and tables."""
@@ -111,18 +142,119 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         """Refuse policies that cannot be played with the subjects of a draw."""
         check_policies(study, study.games(draw)[0])
 
+    # Results
+
+    def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return mean outcomes of each policy over subjects, with usefulness and fairness.
+
+        Fairness compares groups by birth decade and by state; it is missing unless subjects can share both ``age`` and
+        ``state``. See `reidsim.games.masking.measures`.
+        """
+        attributes, game = study.scenario.subjects.attributes, study.games(draw)[0]
+        values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
+        places = {attributes.index(name): group for name, group in _GROUPINGS.items() if name in attributes}
+        groups = [(place, np.asarray(group(values[:, place]))) for place, group in places.items()]
+        summary, own = super().summarise(study, draw, equilibria), []
+        for found in equilibria.values():
+            shared = game.space.shared(np.maximum(found.strategies, 0)) & ~found.withheld[:, None]
+            both = np.nan, np.nan
+            if len(groups) == len(_GROUPINGS):
+                of_privacy = fairness(1 - found.risk, [group for _, group in groups])
+                both = fairness_of_usefulness(values, shared, weights, groups), of_privacy
+            own.append((usefulness(values, shared, weights), *both))
+        summary[list(_OWN)] = np.array(own)
+        return summary
+
+    def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return the row of each subject: every subject has its own."""
+        return np.arange(study.games(draw)[0].n_records)
+
+    def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return one row per subject and policy with the released attributes.
+
+        Columns are those of `record_table`, then ``gap`` (if the solver of some policy bounds the payoff that a better
+        strategy could add; missing for the other policies), then the attributes. A value is unchanged, ``group of
+        VALUE`` at an intermediate level, or missing if masked. All values of a withheld record are missing.
+        """
+        game, labels = study.games(draw)[0], {}
+        bounded = any(each.gap is not None for each in equilibria.values())
+        for name in study.scenario.subjects.attributes:
+            labels[name] = np.array(study.tables.label(name, game.world.targets.column(name)), dtype=object)
+
+        def released(found: Equilibrium) -> pd.DataFrame:
+            columns: dict[str, Any] = {"gap": np.nan if found.gap is None else found.gap} if bounded else {}
+            levels = game.space.levels(np.maximum(found.strategies, 0)).T
+            for (name, values), level, size in zip(labels.items(), levels, game.space.shape, strict=True):
+                masked, shown = found.withheld | (level == size - 1), values.copy()
+                between = (level > 0) & ~masked
+                shown[between] = _GROUP_OF + values[between]
+                columns[name] = pd.Series(shown, dtype="str").mask(masked)
+            return pd.DataFrame(columns)
+
+        return record_table(equilibria, self.row_of_record(study, draw), game.space.describe, released=released)
+
+    def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> MaskingAnalysis:
+        """Return the greedy search for the record in ``figures.search_path``, if any."""
+        record = study.scenario.figures.search_path
+        if record is None:
+            return MaskingAnalysis()
+        return MaskingAnalysis(search_path=search_path_table(study, record, equilibria_of(outcomes)))
+
+    def facts(self, study: MaskingStudy) -> dict[str, Any]:
+        """Return facts about subjects, resources and knowledge."""
+        game, _ = study.games(0)
+        facts: dict[str, Any] = {
+            "records": game.n_records,
+            "strategies": game.space.size,
+            "people": study.tables.n_people,
+            "resources": {name: table.n_rows for name, table in game.world.resources.items()},
+            "data_hash": study.fingerprint,
+        }
+        known = {
+            name: {
+                "method": "exact",
+                "knowledge_sets": enumerate_sets(each.knowledge).n_sets,
+                "linked_on": list(each.knowledge.attributes),
+                "price": each.knowledge.total_price,
+            }
+            for name, each in _informed(study).items()
+        }
+        return {**facts, "knowledge": known.get(None, known)} if known else facts
+
+    def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+        """Yield warnings about unregistered targets and strategies not proved optimal.
+
+        A target is unregistered if it is not in the resource of an attack's last stage.
+        """
+        games, missing = [game for game, _ in study.games_against_each(draw).values()], {}
+        for each in games:
+            registered = each.world.registered
+            if registered is not None and not registered.all():
+                missing[each.attack.identify.resource] = int((~registered).sum())
+        n, where = games[0].n_records, " in this resource" if len(games) > 1 else ""
+        for resource, number in missing.items():
+            succeeds = f"no attack on these targets succeeds{where}"
+            yield f"{number} of {n} targets are not in resource {resource!r}; {succeeds}"
+        for policy, equilibrium in equilibria_of(outcomes).items():
+            if equilibrium.gap is not None and equilibrium.gap.any():
+                yield (
+                    f"{policy}: {int((equilibrium.gap > 0).sum())} of {n} strategies are not proved optimal; "
+                    f"the payoff of a better strategy is at most {equilibrium.gap.max():,.2f} higher"
+                )
+
+    # Rounds and cross-play
+
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
         """Return a function that makes the setting of repeated rounds.
 
         Its arguments are the policy, the number of the draw of the tables, and the number of the repetition of all
         rounds on these tables.
         """
-        agents = self.agents_of(study.scenario)
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
-            games = study.games_against_each(replication)
             self.require_playable(study, replication)
-            return setting_of(study, agents, games, policy, replication, draw)
+            games = study.games_against_each(replication)
+            return setting_of(study, self.agents_of(study.scenario), games, policy, replication, draw)
 
         return setting
 
@@ -147,12 +279,8 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         games = [game for game, _ in study.games_against_each(draw).values()]
         space = games[0].space
         if space.size > MOST_FORMS:
-            return Opponents(
-                left_out=(
-                    f"adversary types cannot play: there are more than {MOST_FORMS:,} possible releases",
-                    LEFT_OUT,
-                )
-            )
+            reason = f"adversary types cannot play: there are more than {MOST_FORMS:,} possible releases"
+            return Opponents(left_out=(reason, LEFT_OUT))
         setting = self.settings(study)("masking", draw, 0)
         looked_at = tuple(dict.fromkeys(name for game in games for name in game.attack.looked_at))
         return types_of_setting(setting, FocusedSpace(space, looked_at))
@@ -164,13 +292,13 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         number of subjects.
         """
         section, n = study.scenario.subjects, study.games(0)[0].n_records
-        names = with_each_k(cross_play_policies(), section.k)
-        anonymous = [name for name in names if name.startswith(K_ANONYMITY)]
-        if section.always_shared:
-            impossible = anonymous
-        else:
-            impossible = [name for name in anonymous if k_of(policy_named(name), section.k, "subjects.k") > n]
-        return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
+
+        def possible(name: str) -> bool:
+            few = name.startswith(K_ANONYMITY) and k_of(policy_named(name), section.k, "subjects.k") > n
+            return not few and not (name.startswith(K_ANONYMITY) and section.always_shared)
+
+        names = filter(possible, with_each_k(cross_play_policies(), section.k))
+        return tuple(dict.fromkeys((*names, *section.policies)))
 
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
         """Return whether a policy finds the best strategy under any payoff parameters."""
@@ -178,18 +306,48 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         exact = scenario.subjects.solver in ("best-first", "backward-induction")
         return rule.takes_best or (rule.search == "scenario" and exact)
 
-    def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each subject: every subject has its own."""
-        return np.arange(study.games(draw)[0].n_records)
+    # Shared files
+
+    def release_file(self, scenario: MaskingScenario) -> str | None:
+        """Return the file of the targets."""
+        return scenario.targets.file
+
+    def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:
+        """Return the columns of the targets' file that are quasi-identifiers."""
+        names = {name: scenario.targets.columns.get(name, name) for name in scenario.subjects.attributes}
+        return SharedColumns(names, delimiter=scenario.targets.delimiter, counts_release=False)
+
+    def read_records(self, scenario: MaskingScenario, path: Path) -> pd.DataFrame:
+        """Read the targets' file."""
+        return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
+
+    def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
+        """Return an attribute as released: its value, its group, or suppressed.
+
+        Values in group names are replaced by group labels, which hide the values.
+        """
+        column: pd.Series[str] = records[attribute].astype("str").mask(records[attribute].isna())
+        section, strategies = scenario.subjects.generalize.get(attribute), records["strategy"].astype("str")
+        levels = () if section is None else (partial(group_label, level, section) for level in range(len(section.kept)))
+        for level, label in enumerate(levels, start=1):
+            marks = {text: f" {attribute}~{level} " in f" {text} " for text in strategies.unique()}
+            at_level = strategies.map(marks).astype(bool) & column.notna()
+            values = column[at_level].str.removeprefix(_GROUP_OF)
+            column = column.mask(at_level, values.map({value: label(value) for value in values.unique()}))
+        return column.fillna(SUPPRESSED)
+
+    def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
+        """Return whether each record is released."""
+        return ~records["strategy"].astype("str").isin(("withheld", "nothing")).to_numpy()
+
+    # Presentation
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield sentences on the decision, the adversary and the payoff parameters."""
-        content = run.content
-        attributes = codes(section(content, "subjects").get("attributes", ()))
+        attributes = codes(section(run.content, "subjects").get("attributes", ()))
         number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
         yield (f"{number}, each independently, which of these attributes to share: ", *attributes, ".")
-        people = run.manifest.get("people")
-        recipe = section(content, "population").get("recipe")
+        recipe, people = section(run.content, "population").get("recipe"), run.manifest.get("people")
         if isinstance(recipe, str):
             yield (f"The subjects are drawn from {number_text(people)} people of the population ", Code(recipe), ".")
         else:
@@ -201,7 +359,14 @@ class MaskingKind(SubjectsSharing, MaskingResults):
                 parts += [", " if place else "", Code(str(name)), f" ({number_text(rows)} rows)"]
             yield (*parts, ".")
         yield from adversaries(run, _attack)
-        yield from _prices(run, "subject")
+        economics, (gain, cost) = section(run.content, "economics"), gain_and_cost(run, {})
+        # With several adversaries, each adversary has its own sentence.
+        own = "" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."
+        yield (
+            f"Full sharing brings a subject {number_text(economics.get('benefit'))}; being re-identified costs "
+            f"{number_text(economics.get('loss'))}.{own}",
+        )
+        yield from beliefs(run, "subject")
 
     def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
         """Yield controls for amounts and for the confidence threshold of inferences."""
@@ -215,8 +380,94 @@ class MaskingKind(SubjectsSharing, MaskingResults):
 
         One-shot adversaries without a knowledge recipe are multistage: they infer before they link.
         """
-        planner, knowledge = super().attacker(scenario, name)
-        return "multistage" if planner == "one-shot" and knowledge is None else planner, knowledge
+        planner, recipe = super().attacker(scenario, name)
+        return "multistage" if planner == "one-shot" and recipe is None else planner, recipe
+
+
+def _informed(study: MaskingStudy) -> dict[str | None, PartialKnowledgeGame]:
+    """Return the true games of the first draw against adversaries with partial knowledge."""
+    games = study.games_against_each(0).items()
+    return {name: each for name, (each, _) in games if isinstance(each, PartialKnowledgeGame)}
+
+
+def group_label(place: int, section: GeneralizedAttribute, value: str) -> str:
+    """Return the label of a value at an intermediate level; `place` is the level - 1.
+
+    Intervals start at 0; a value outside the listed groups is unchanged.
+    """
+    if section.widths:
+        width = section.widths[place]
+        low = int(value) // width * width
+        return f"{low}-{low + width - 1}"
+    return next((" or ".join(group) for group in section.groups[place] if value in group), value)
+
+
+def search_path_table(study: MaskingStudy, record: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Return the outcome of each strategy of a greedy search, in the first draw.
+
+    The subject searches in the game that it believes in. The table also names the policies that recommend each
+    strategy.
+
+    Parameters
+    ----------
+    study : MaskingStudy
+        Its games are against a two-stage attack.
+    record : int
+    equilibria : mapping of str to Equilibrium
+        Outcome by policy, in the true game.
+
+    Returns
+    -------
+    DataFrame
+        One row per strategy of the search, in search order; then one row for each other outcome of a policy: strategies
+        off the path, withholding the record, and strategies played against the adversary without inference. Columns:
+        ``record``, ``step`` (from 0; missing off the path), ``strategy``, ``masked`` and ``shared_loci`` (numbers of
+        attributes), ``inferred_surname`` and ``confidence`` (missing without an inference), ``attacked``, ``utility``,
+        ``privacy`` (1 - probability of re-identification), ``benefit``, ``loss`` (expected) and ``payoff`` (in currency
+        units), and ``recommended_by`` (policies, separated by commas; empty if none).
+    """
+    game, believed = study.games(0)
+    # A strategy has a different outcome against an adversary without inference.
+    played: dict[tuple[int, bool], int | None] = {(s, True): n for n, s in enumerate(greedy_path(believed, record))}
+    policies: dict[tuple[int, bool], list[str]] = {}
+    for policy, equilibrium in equilibria.items():
+        strategy = int(equilibrium.strategies[record])
+        key = strategy, strategy == WITHHELD or not policy_named(policy).in_another_game
+        policies.setdefault(key, []).append(policy)
+        played.setdefault(key, None)
+    rows = []
+    for (strategy, inferring), step in played.items():
+        row = _row(study, game if inferring else game.one_stage(), record, strategy)
+        recommended = ", ".join(policies.get((strategy, inferring), []))
+        rows.append({"record": record, "step": step, **row, "recommended_by": recommended})
+    return pd.DataFrame(rows).astype({"step": "Int64", "confidence": "float64"})
+
+
+def _row(study: MaskingStudy, game: MaskingGame, record: int, strategy: int) -> dict[str, object]:
+    strategies = np.full(game.n_records, WITHHELD, dtype=np.int64)
+    strategies[record] = strategy
+    found = game.evaluate(Choice(strategies, "", np.zeros(game.n_records, dtype=np.int64), exact=False))
+    surname, confidence = (values[record] for values in game.confidence(strategies))
+    attacked, utility = bool(found.attacked[record]), float(found.utility[record])
+    lost = float(found.success_probability[record]) if attacked else 0.0
+    shared = game.space.shared(max(strategy, 0)) & (strategy != WITHHELD)
+    # In a two-stage attack, the attributes on which the last stage does not link are loci.
+    loci = [name not in game.attack.identify.on for name in game.space.attributes]
+    inferred = surname >= 0
+    label = study.tables.label(game.attack.inferences[0].infers, np.array([surname]))[0] if inferred else None
+    return {
+        "strategy": "withheld" if strategy == WITHHELD else game.space.describe(strategy),
+        "masked": int((~shared).sum()),
+        "shared_loci": int((shared & loci).sum()),
+        "inferred_surname": label,
+        "confidence": float(confidence) if inferred else np.nan,
+        "attacked": attacked,
+        "utility": utility,
+        "privacy": 1.0 - lost,
+        "benefit": float(np.asarray(game.benefit)[record]) * utility,
+        "loss": float(np.asarray(game.loss)[record]) * lost,
+        "payoff": float(found.publisher_payoff[record]),
+    }
 
 
 def _attack(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -229,18 +480,6 @@ def _attack(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     if "weight" in adversary:
         gain, cost = gain_and_cost(run, adversary)
         yield (f"The adversary gains {gain} and pays {cost} for an attack.",)
-
-
-def _prices(run: Stored, defender: str) -> Iterator[Sentence]:
-    economics = section(run.content, "economics")
-    gain, cost = gain_and_cost(run, {})
-    yield (
-        f"Full sharing brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
-        f"{number_text(economics.get('loss'))}."
-        # With several adversaries, each adversary has its own sentence.
-        + ("" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."),
-    )
-    yield from beliefs(run, defender)
 
 
 MASKING = MaskingKind()

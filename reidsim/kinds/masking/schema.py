@@ -3,36 +3,240 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, refuse_first, require_among
-from reidsim.kinds.masking.tables_schema import (
-    PeopleSection,
-    ResourceSection,
-    SubjectsSection,
-    TableSection,
-    TargetsSection,
-)
+from reidsim.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
+from reidsim.kinds.masking.policies import PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.amounts import Count, Share
-from reidsim.scenarios.attack_recipe import (
-    IdentifySection,
-    StageSection,
-)
-from reidsim.scenarios.read_keys import ReadIf
+from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Share, Text
+from reidsim.scenarios.attack_recipe import IdentifySection, StageSection
+from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.resource_schema import (
+    DrawnResourceSection,
     ListBeliefsSection,
+    Together,
     check_together,
     drawn_lists_of,
 )
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, ScenarioHead
 from reidsim.scenarios.several_adversaries import named, scenario_alone
 from reidsim.validation import Section
 
 TARGETS = "targets"
+
+
+class PeopleSection(Section):
+    """The population that supplies targets and resources."""
+
+    recipe: str = Field(description="bundled population, or path of a recipe, with one row per person")
+    seed: PopulationSeed = None
+    generations: Count | None = Field(
+        default=None,
+        description="number of latest generations of a genealogy from which men are taken; default: all people",
+    )
+    women: bool = Field(
+        default=False, description="with `generations`: whether women, who have no known alleles, are taken too"
+    )
+    reference_year: int | None = Field(
+        default=None, description="year in which ages are computed from `birth_year`; adds the attribute `age`"
+    )
+    together: Together = 0.0
+
+    @model_validator(mode="after")
+    def _of_generations(self) -> PeopleSection:
+        alone = self.women and self.generations is None
+        refuse_first((alone, "the key needs generations", "women", None, "this key only with generations"))
+        return self
+
+
+class TableSection(Section):
+    """The people in a table: drawn from the population, or the rows of a file."""
+
+    size: Count | None = Field(default=None, description="number of people drawn from the population")
+    file: Text | None = Field(default=None, description="CSV or Parquet file of people, in place of `size`")
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="column separator of a CSV file")
+    columns: Annotated[dict[str, str], with_key("file")] = Field(
+        default={}, description="column of the file, by attribute; default: the attribute's name"
+    )
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> TableSection:
+        if getattr(self, "kind", None) is None and (self.size is None) == (self.file is None):
+            raise InputError("the people of the table are missing or given twice", expected="either size or file")
+        return self
+
+
+class TargetsSection(TableSection):
+    """The subjects, who decide about their records."""
+
+    person: Text | None = Field(default=None, description="column that identifies the person, without repeated values")
+
+    @model_validator(mode="after")
+    def _keyed_file(self) -> TargetsSection:
+        keyed = self.person is not None and self.file is None
+        refuse_first((keyed, "drawn subjects have no key", "person", self.person, "a file"))
+        return self
+
+
+def _is_inferred_from(section: Any, scenario: Any) -> bool:
+    """Return whether an adversary infers surnames from a resource."""
+    stages = [stage for each in scenario.every_adversary.values() for stage in each.stages]
+    return any(stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section for stage in stages)
+
+
+_INFERRED_FROM = ReadIf(_is_inferred_from, "with a stage that infers surnames from this resource")
+_HOLDS = ReadIf(
+    lambda section, scenario: section.file is None or section.holds == "targets",
+    'without a file, or with the value "targets"',
+)
+
+
+class ResourceSection(DrawnResourceSection, TableSection):
+    """A table of people that the adversary has.
+
+    With a `kind`, it is a list drawn from the people; otherwise a sample or a file.
+    """
+
+    holds: Annotated[Literal["targets", "others", "anyone"], _HOLDS] = Field(
+        default="anyone",
+        description="people in a drawn table: all subjects and other people (`targets`), only people in no "
+        "table with `targets` and no other table with `others` (`others`), or people drawn at "
+        "random (`anyone`); in a file, `targets` checks that all subjects are present",
+    )
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes in the table")
+    missing_alleles: Annotated[Share | None, _INFERRED_FROM] = Field(
+        default=None,
+        description="share of unknown alleles; default: 0.3 in a list of kind `genealogy`, otherwise 0",
+    )
+    count: Text | None = Field(
+        default=None, description="column with the number of people in each row; default: one person per row"
+    )
+
+    @model_validator(mode="after")
+    def _fits_origin(self) -> ResourceSection:
+        require_distinct("attribute given twice", self.attributes, where="attributes")
+        file, of_file, a_list, lost = self.file, self.file is not None, self.is_list, self.missing_alleles
+        unlike = self.kind == "file" and (not of_file or self.size is not None)
+        foreign, covered = self.kind not in (None, "file") and of_file, not a_list and self.coverage is not None
+        held, counted = a_list and "holds" in self.model_fields_set, self.count is not None
+        empty = "empty cells for missing alleles in the file"
+        refuse_first(
+            (unlike, 'a list of kind "file" needs a file', "file", None, "a file, and no size"),
+            (covered, "the key needs a list drawn from the people", "coverage", None, "a `kind`"),
+            (foreign, "a drawn list has no file", "file", file, 'this key only with kind = "file"'),
+            (held, "members of a list are drawn", "holds", self.holds, "coverage, or no `kind` for a sample"),
+            (a_list and counted, "a list has a row for each person", "count", self.count, None),
+            (of_file and lost, "missing_alleles is not supported with a file", "missing_alleles", lost, empty),
+            (not of_file and counted, "the key needs a file", "count", self.count, "a file"),
+        )
+        return self
+
+
+class GeneralizedAttribute(Section):
+    """Levels of an attribute between shared and masked."""
+
+    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
+        default=(),
+        description="width of the intervals at each level; intervals start at 0, and each width is a multiple "
+        "of the previous one",
+    )
+    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
+        default=(), description="groups of values at each level; a value without a group stays unchanged"
+    )
+    kept: tuple[Share, ...] = Field(
+        min_length=1, description="share of the attribute's weight that remains at each level, not increasing"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GeneralizedAttribute:
+        widths, groups, kept = len(self.widths), len(self.groups), len(self.kept)
+        sizes = f"{widths} widths, {groups} groupings, {kept} shares kept"
+        one = "either widths or groups, and one kept share for each level"
+        unlike, given = "intervals do not fit into the intervals of the next level", list(self.widths)
+        refuse_first(
+            *((b % a, unlike, "widths", given, f"a multiple of {a} after {a}") for a, b in pairwise(self.widths)),
+            (bool(widths) == bool(groups) or (widths or groups) != kept, "the levels are incomplete", None, sizes, one),
+        )
+        return self
+
+
+class SubjectsSection(Section):
+    """The attributes that data subjects may share, their value, and the policies."""
+
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that subjects can share, with loci last")
+    always_shared: tuple[str, ...] = Field(
+        default=(),
+        description="attributes that cannot be masked; not with policy `k-anonymity`",
+    )
+    weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default="entropy",
+        description="weight of each attribute in the benefit: its entropy in the first resource that has it, "
+        "equal weights, or your own numbers by attribute",
+    )
+    minority_support: float = Field(
+        default=0.0,
+        description="alpha: additional weight of rare values, or of frequent values if negative",
+    )
+    generalize: dict[str, GeneralizedAttribute] = Field(
+        default={}, description="levels between shared and masked, by attribute"
+    )
+    policies: tuple[PolicyName, ...] = Field(
+        default=("opt-in", "masking", "no-attack-masking"),
+        min_length=1,
+        description="policies to compare, each named once",
+    )
+    solver: Annotated[
+        Literal["best-first", "backward-induction", "greedy", "anytime"],
+        ReadIf(
+            lambda section, scenario: any(policy_named(name).search == "scenario" for name in section.policies),
+            "with a policy that solves a masking game",
+        ),
+    ] = Field(default="best-first", description="algorithm that solves the policies that are games")
+    most_evaluated: Annotated[
+        Count,
+        ReadIf(
+            lambda section, scenario: section.solver == "anytime" or "anytime-masking" in section.policies,
+            'with solver = "anytime" or policy "anytime-masking"',
+        ),
+    ] = Field(default=20_000, description="with solver `anytime`: largest number of strategies evaluated per subject")
+    k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
+    opt_in_rate: Annotated[Share, with_policy("random-opt-in")] = Field(
+        default=0.05, description="with policy `random-opt-in`: probability that a subject shares all attributes"
+    )
+    sharing_rate: Annotated[Share, with_policy("random-masking")] = Field(
+        default=0.15, description="with policy `random-masking`: probability that an attribute is shared"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SubjectsSection:
+        names, always = self.attributes, list(self.always_shared)
+        require_distinct("attribute given twice", names, where="attributes")
+        taken = [name for name in names if name in (*RECORD_COLUMNS, "gap")]
+        reserved = "attribute name reserved for a column of the results"
+        refuse_first((taken, reserved, "attributes", next(iter(taken), None), None))
+        # A policy with several values of k has one name for each k.
+        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
+        require_distinct("policy given twice", self.policies, where="policies")
+        for name in self.generalize:
+            if name not in names:
+                hint = nearest(name, names)
+                raise InputError("not an attribute that can be shared", where=f"generalize.{name}", hint=hint)
+        first = list(names[: len(always)])
+        unordered = "always shared attributes are not first in the list of attributes"
+        merged = [f"generalize.{name}" for name in always if name in self.generalize]
+        anonymous = any(name.startswith(K_ANONYMITY) for name in self.policies)
+        suppresses, none = "policy k-anonymity can suppress every attribute", "no always shared attributes"
+        refuse_first(
+            (first != always, unordered, "always_shared", always, str(first)),
+            (merged, "an always shared attribute is generalized", next(iter(merged), None), None, None),
+            (always and anonymous, suppresses, "always_shared", None, none),
+        )
+        return self
 
 
 _INFERS = ReadIf(
@@ -63,47 +267,23 @@ class MaskingAdversarySection(PlannerSection):
 
     @model_validator(mode="after")
     def _consistent(self) -> MaskingAdversarySection:
-        informed, sequential = self.knowledge is not None, self.sequential
+        informed, sequential, resource = self.knowledge is not None, self.sequential, self.resource
         if bool(self.stages) == informed:
             problem = "the attack is given twice" if self.stages else "the attack is missing"
             hint = "in an override, set adversary.stages=[] to remove the stages" if self.stages else None
             raise InputError(problem, expected="either stages or knowledge", hint=hint)
+        registry, listed = "sequential.registry", "no registry; the last stage names the resource"
+        unknown = self.plans_sequentially and sequential.belief == "unknown"
+        belief = 'belief "unknown" is not supported in masking scenarios'
+        people, own = "the resource in which the adversary finds people", "each stage names its own resource"
+        certain, sure = informed and self.overconfident, "overconfidence needs inference stages"
+        given = sequential.registry
         refuse_first(
-            (
-                sequential.registry is not None,
-                "a registry is not supported in masking scenarios",
-                "sequential.registry",
-                sequential.registry,
-                "no registry; the last stage names the resource",
-            ),
-            (
-                self.plans_sequentially and sequential.belief == "unknown",
-                'belief "unknown" is not supported in masking scenarios',
-                "sequential.belief",
-                "unknown",
-                "known",
-            ),
-            (
-                informed and self.resource is None,
-                "key missing",
-                "resource",
-                None,
-                "the resource in which the adversary finds people",
-            ),
-            (
-                not informed and self.resource is not None,
-                "each stage names its own resource",
-                "resource",
-                None,
-                "this key only with knowledge",
-            ),
-            (
-                self.overconfident and informed,
-                "overconfidence needs inference stages",
-                "overconfident",
-                None,
-                "this key only with stages",
-            ),
+            (given is not None, "a registry is not supported in masking scenarios", registry, given, listed),
+            (unknown, belief, "sequential.belief", "unknown", "known"),
+            (informed and resource is None, "key missing", "resource", None, people),
+            (not informed and resource is not None, own, "resource", None, "this key only with knowledge"),
+            (certain, sure, "overconfident", None, "this key only with stages"),
         )
         return self
 
@@ -183,70 +363,42 @@ class MaskingScenario(ScenarioHead):
     @model_validator(mode="after")
     def _somebody_attacks(self) -> MaskingScenario:
         check_adversaries(self.adversaries, self.agents)
-        if not self.adversaries and "adversary" not in self.model_fields_set:
-            raise InputError(
-                "key missing", where="adversary", expected="[adversary], or several by name as [adversaries.NAME]"
-            )
-        if self.adversaries and self.figures.search_path is not None:
-            raise InputError(
-                "the figure needs a single adversary",
-                where="figures.search_path",
-                expected="[adversary] in place of [adversaries]",
-            )
+        missing = not self.adversaries and "adversary" not in self.model_fields_set
+        several, path = self.adversaries and self.figures.search_path is not None, "figures.search_path"
+        single, sections = (
+            "[adversary] in place of [adversaries]",
+            "[adversary], or several by name as [adversaries.NAME]",
+        )
+        refuse_first(
+            (missing, "key missing", "adversary", None, sections),
+            (several, "the figure needs a single adversary", path, None, single),
+        )
         for name, scenario in self.each.items():
             with named(name):
                 scenario._check_attack()
         return self
 
     @model_validator(mode="after")
-    def _beliefs_fit(self) -> MaskingScenario:
-        self.beliefs.check_lists(drawn_lists_of(self.resources))
-        for name in self.beliefs.sizes:
-            drawn = [
-                resource for resource, table in self.resources.items() if table.size is not None and not table.is_list
-            ]
-            if name not in drawn:
-                raise InputError(
-                    "no such drawn resource", where=f"beliefs.sizes.{name}", expected=f"one of {listed(drawn)}"
-                )
-        return self
-
-    @model_validator(mode="after")
     def _tables_fit(self) -> MaskingScenario:
-        tables: dict[str, TableSection] = {TARGETS: self.targets, **self.resources}
         lists = drawn_lists_of(self.resources)
+        self.beliefs.check_lists(lists)
+        sized = [name for name, table in self.resources.items() if table.size is not None and not table.is_list]
+        for name in self.beliefs.sizes:
+            where, expected = f"beliefs.sizes.{name}", f"one of {listed(sized)}"
+            refuse_first((name not in sized, "no such drawn resource", where, None, expected))
+        tables: dict[str, TableSection] = {TARGETS: self.targets, **self.resources}
         if self.population is not None:
             check_together(self.population.together, lists)
         drawn = [name for name, table in tables.items() if name in lists or table.size is not None]
+        mixed, unmixed = "some tables are drawn and others are files", "only drawn tables or only files"
+        origin = f"a population, from which {next(iter(drawn), None)!r} is drawn"
+        taken, replications = "resource name reserved for the table of targets", self.replications
+        same = "all replications of files are equal"
         refuse_first(
-            (
-                TARGETS in self.resources,
-                "resource name reserved for the table of targets",
-                f"resources.{TARGETS}",
-                None,
-                "another name",
-            ),
-            (
-                drawn and len(drawn) < len(tables),
-                "some tables are drawn and others are files",
-                None,
-                drawn,
-                "only drawn tables or only files",
-            ),
-            (
-                drawn and self.population is None,
-                "section missing",
-                "population",
-                None,
-                f"a population, from which {next(iter(drawn), None)!r} is drawn",
-            ),
-            (
-                not drawn and self.replications > 1,
-                "all replications of files are equal",
-                "replications",
-                self.replications,
-                "1",
-            ),
+            (TARGETS in self.resources, taken, f"resources.{TARGETS}", None, "another name"),
+            (drawn and len(drawn) < len(tables), mixed, None, drawn, unmixed),
+            (drawn and self.population is None, "section missing", "population", None, origin),
+            (not drawn and replications > 1, same, "replications", replications, "1"),
         )
         return self
 
@@ -258,25 +410,15 @@ class MaskingScenario(ScenarioHead):
             resources["adversary.resource"] = self.adversary.resource
         for where, resource in resources.items():
             require_among("no such resource", (resource,), self.resources, where=where)
-        if self.adversary.knowledge is None:
-            return
-        register = self.resources[self.register]
-        refuse_first(
-            (
-                not self.linked_on,
-                "the resource contains no attribute that subjects can share",
-                "adversary.resource",
-                self.register,
-                f"a resource with some of {', '.join(self.subjects.attributes)}",
-            ),
-            (
-                register.missing_alleles,
-                "the resource of the attack has missing alleles",
-                f"resources.{self.register}.missing_alleles",
-                register.missing_alleles,
-                "0.0",
-            ),
-        )
+        if self.adversary.knowledge is not None:
+            register, lost = self.register, self.resources[self.register].missing_alleles
+            where, alleles = f"resources.{register}.missing_alleles", "the resource of the attack has missing alleles"
+            expected = f"a resource with some of {', '.join(self.subjects.attributes)}"
+            unlike = "the resource contains no attribute that subjects can share"
+            refuse_first(
+                (not self.linked_on, unlike, "adversary.resource", register, expected),
+                (lost, alleles, where, lost, "0.0"),
+            )
 
     @property
     def register(self) -> str:

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
-from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
-from reidsim.errors import InputError, locating, nearest
-from reidsim.games.defenders.defender import Game
+from reidsim.errors import InputError, locating, nearest, refuse_first
 from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.several_adversaries import game_against_several
-from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
-from reidsim.kinds.masking.policy import MaskingPolicy, policy_named
-from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
-from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
-from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
+from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingBeliefsSection, MaskingScenario
+from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
+from reidsim.populations.domain import Domain
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
+from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of
-from reidsim.scenarios.attack_recipe import (
-    IdentifySection,
-    InferSurnameSection,
-    StageSection,
-    stage_of,
-)
+from reidsim.scenarios.attack_recipe import IdentifySection, InferSurnameSection, StageSection, stage_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import loaded_alone, named
-from reidsim.scenarios.study import Study, World
+from reidsim.scenarios.study import Study, World, digest_of
 
-Floats = NDArray[np.float64]
 # The true game and the believed game.
 Games = tuple[MaskingGame, MaskingGame]
 
@@ -56,21 +49,17 @@ class MaskingStudy(Study[MaskingScenario]):
     tables : MaskingTables
     stages : tuple of Stage
         Stages of the attack.
-    knowledge : KnowledgeOfSubjects, optional
-        Background knowledge of the adversary about subjects; None for full knowledge.
+    domain : Domain, optional
+        Attributes on which an adversary with background knowledge links; None for full knowledge.
     alone : dict of str to MaskingStudy
         With several adversaries: the study against each alone; this study then has no stages.
     """
 
     tables: MaskingTables
     stages: tuple[Stage, ...]
-    knowledge: KnowledgeOfSubjects | None = None
+    domain: Domain | None = None
     alone: dict[str, MaskingStudy] = field(default_factory=dict)
     _drawn: dict[int, dict[str | None, Games]] = field(default_factory=dict, init=False, repr=False)
-
-    def policy(self, name: str) -> MaskingPolicy:
-        """Return a policy by name; see `policy_named`."""
-        return policy_named(name)
 
     @property
     def draws(self) -> int:
@@ -78,7 +67,7 @@ class MaskingStudy(Study[MaskingScenario]):
         return self.scenario.replications
 
     @property
-    def each(self) -> dict[str | None, MaskingStudy]:
+    def each(self) -> Mapping[str | None, MaskingStudy]:
         """The study against each adversary alone, by name.
 
         With one adversary, this study, under the key None.
@@ -87,21 +76,13 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def world(self, draw: int = 0) -> World:
         """Return the games of a draw of the tables; every subject represents itself."""
-        truth, belief = zip(*self.games_against_each(draw).values(), strict=True)
-        weights = np.ones(truth[0].n_records, dtype=np.int64)
-        return World(self._combined(truth), self._combined(belief), weights)
-
-    def _combined(self, games: Sequence[MaskingGame]) -> Game:
-        """Combine the games against each adversary into the game against all.
-
-        A single game is returned unchanged.
-        """
+        games, weights = self.games_against_each(draw), np.ones(self.games(draw)[0].n_records, dtype=np.int64)
         if len(games) == 1:
-            return games[0]
-        several = self.scenario.adversaries
-        weights = {name: section.weight for name, section in several.items()}
-        together = meeting_of(self.scenario.agents)
-        return game_against_several(dict(zip(several, games, strict=True)), weights, together)
+            return World(*self.games(draw), weights)
+        present = {name: section.weight for name, section in self.scenario.adversaries.items()}
+        views = ({str(name): both[view] for name, both in games.items()} for view in (0, 1))
+        truth, belief = (game_against_several(v, present, meeting_of(self.scenario.agents)) for v in views)
+        return World(truth, belief, weights)
 
     def games(self, draw: int) -> Games:
         """Return the true and the believed game against the first or only adversary.
@@ -135,10 +116,10 @@ class MaskingStudy(Study[MaskingScenario]):
         def drawn(sizes: Mapping[str, int] | None = None) -> dict[str | None, MultistageWorld]:
             return self.tables.draw(replication_stream(self.scenario.seed, "tables", replication), sizes, replication)
 
-        worlds = believed = drawn()
-        if self.scenario.beliefs.sizes:
-            believed = drawn(self.scenario.beliefs.sizes)
-        if self.scenario.beliefs.lists == "coverage":
+        beliefs = self.scenario.beliefs
+        worlds = drawn()
+        believed = drawn(beliefs.sizes) if beliefs.sizes else worlds
+        if beliefs.lists == "coverage":
             # Adversaries whose attacks end on the same resource and attributes share one world.
             guessed = {id(world): replace(world, by_coverage=True) for world in believed.values()}
             believed = {name: guessed[id(world)] for name, world in believed.items()}
@@ -149,8 +130,7 @@ class MaskingStudy(Study[MaskingScenario]):
                 truth = belief = study._game(worlds[name], space, scenario.economics)
                 study._check_search_path(truth)
                 if scenario.beliefs != MaskingBeliefsSection():
-                    economics = scenario.beliefs.of(scenario.economics)
-                    belief = study._game(believed[name], space, economics)
+                    belief = study._game(believed[name], space, scenario.beliefs.of(scenario.economics))
             games[name] = truth, belief
         return games
 
@@ -161,21 +141,22 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def space(self, world: MultistageWorld) -> MaskingSpace:
         """Return the targets' strategy space in a world, with utilities."""
-        section = self.scenario.subjects
-        weights = self.weights(world)
-        kept, groups = self._levels(world)
-        n = world.n_targets
+        section, weights = self.scenario.subjects, self.weights(world)
+        kept, groups = zip(*(self._levels(world, attribute) for attribute in section.attributes), strict=True)
         total = float(weights.sum())
         if section.minority_support:
-            values = world.targets.matrix(section.attributes)
+            inferring = [stage for study in self.each.values() for stage in study.stages]
+            alleles = {name for stage in inferring if isinstance(stage, InferSurname) for name in stage.loci}
+            alleles.update(self.tables.people.loci)
             reference = tuple(self._carrier(world, attribute) for attribute in section.attributes)
-            unknown = tuple(NO_ALLELE if attribute in self.loci else None for attribute in section.attributes)
+            unknown = tuple(NO_ALLELE if attribute in alleles else None for attribute in section.attributes)
+            values = world.targets.matrix(section.attributes)
             with locating(where="subjects.minority_support"):
                 weights = minority_weights(weights, values, reference, section.minority_support, unknown)
-        if section.always_shared:
-            n_always = len(section.always_shared)
-            return PartialMaskingSpace(section.attributes, weights, n, kept, groups, total, n_always)
-        return MaskingSpace(section.attributes, weights, n, kept, groups, total)
+        parts = (section.attributes, weights, world.n_targets, kept, groups, total)
+        return (
+            PartialMaskingSpace(*parts, len(section.always_shared)) if section.always_shared else MaskingSpace(*parts)
+        )
 
     def weights(self, world: MultistageWorld) -> Floats:
         """Return the weight of each attribute in the utility, shape (n_attributes,).
@@ -188,74 +169,80 @@ class MaskingStudy(Study[MaskingScenario]):
         InputError
             If no resource has an attribute, or the scenario's weights do not fit the attributes.
         """
-        section = self.scenario.subjects
-        if section.weights == "uniform":
-            return np.ones(len(section.attributes))
-        if section.weights == "entropy":
-            return np.array([entropy(self._carrier(world, attribute)) for attribute in section.attributes])
-        given = section.weights
-        unknown = [name for name in given if name not in section.attributes]
-        lacking = [name for name in section.attributes if name not in given]
-        if unknown or lacking:
-            raise InputError(
-                "weights do not match the attributes",
-                where="subjects.weights",
-                found=(unknown or lacking)[0],
-                expected=f"a weight for each of {', '.join(section.attributes)}",
-            )
-        return np.array([given[name] for name in section.attributes])
-
-    @property
-    def loci(self) -> frozenset[str]:
-        """Attributes whose values are alleles; alleles may be unknown."""
-        stages = [stage for study in self.each.values() for stage in study.stages]
-        inferred = [stage.loci for stage in stages if isinstance(stage, InferSurname)]
-        return frozenset(self.tables.loci).union(*inferred)
+        names, given = self.scenario.subjects.attributes, self.scenario.subjects.weights
+        if given == "uniform":
+            return np.ones(len(names))
+        if isinstance(given, str):
+            return np.array([entropy(self._carrier(world, attribute)) for attribute in names])
+        unlike = [*(name for name in given if name not in names), *(name for name in names if name not in given)]
+        if unlike:
+            problem, expected = "weights do not match the attributes", f"a weight for each of {', '.join(names)}"
+            raise InputError(problem, where="subjects.weights", found=unlike[0], expected=expected)
+        return np.array([given[name] for name in names])
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the people or files that are the sources of the tables."""
-        digest = hashlib.sha256()
-        columns = [*self.tables.values.items()]
-        columns += [item for table in self.tables.files.values() for item in table.columns.items()]
-        for name, values in columns:
-            digest.update(name.encode())
-            digest.update(np.ascontiguousarray(values).data)
-        return digest.hexdigest()
+        sources = [self.tables.people.values, *(table.columns for table in self.tables.files.values())]
+        columns = [column for source in sources for column in source.items()]
+        return digest_of(
+            "", [part for name, values in columns for part in (np.frombuffer(name.encode(), np.uint8), values)]
+        )
+
+    def knowledge(self, targets: PersonTable, domain: Domain) -> Knowledge:
+        """Return the adversary's background knowledge about the given subjects.
+
+        Raises
+        ------
+        InputError
+            If the recipe is invalid or does not fit the subjects. For subjects from a file, the message names the file
+            and the row.
+        """
+        people, columns = self.tables.people, []
+        for attribute in domain.attributes:
+            values = targets.column(attribute.name)
+            known = None if attribute.name in people.labels else np.array(attribute.categories, dtype=np.int64)
+            columns.append(values if known is None else np.searchsorted(known, values))
+        records = RecordsFile(targets.name, self.scenario.targets.columns) if self.tables.files else None
+        codes, recipe = np.column_stack(columns).astype(np.int32), str(self.scenario.adversary.knowledge)
+        try:
+            return load_knowledge(recipe, domain, codes, base=self.loaded.folder, records=records)
+        except InputError as error:
+            raise error if error.source else error.located(self.loaded.path, "adversary.knowledge") from None
+
+    def planned(self, section: MaskingAdversarySection, attack: MultistageAttack, world: MultistageWorld) -> Adversary:
+        """Return the adversary that a section describes, with the gain and cost of an attack."""
+        if section.planner == "one-shot":
+            once = attack if self.domain is None else OneShotAdversary(attack.gain, attack.cost)
+            return section.erring(once, "adversary.rationality")
+        coverage = presence_of(world, attack.identify.resource)
+        return planner(section, attack.gain, attack.cost, loaded=self.loaded, coverage=coverage)
 
     def _game(self, world: MultistageWorld, space: MaskingSpace, economics: EconomicsSection) -> MaskingGame:
-        adversary = self.scenario.adversary
-        gain, cost = economics.adversary_gain, economics.cost
-        attack = MultistageAttack(self.stages, gain, cost, adversary.confidence_threshold, adversary.overconfident)
-        planned: Adversary | None = None
-        if adversary.planner == "one-shot" and adversary.errs:
-            perfect = attack if self.knowledge is None else OneShotAdversary(gain, cost)
-            planned = adversary.erring(perfect, "adversary.rationality")
-        elif adversary.planner != "one-shot":
-            coverage = presence_of(world, attack.identify.resource)
-            planned = planner(adversary, gain, cost, loaded=self.loaded, coverage=coverage)
-        amounts = (economics.benefit, economics.loss)
-        if self.knowledge is not None:
-            about = self.knowledge.about(world.targets)
-            return PartialKnowledgeGame(space, attack, world, *amounts, planner=planned, knowledge=about)
-        return MaskingGame(space, attack, world, *amounts, planner=planned)
+        section, amounts = self.scenario.adversary, (economics.benefit, economics.loss)
+        belief = section.confidence_threshold, section.overconfident
+        attack = MultistageAttack(self.stages, economics.adversary_gain, economics.cost, *belief)
+        own = section.planner != "one-shot" or section.errs
+        plan = self.planned(section, attack, world) if own else None
+        if self.domain is None:
+            return MaskingGame(space, attack, world, *amounts, planner=plan)
+        knowledge = self.knowledge(world.targets, self.domain)
+        return PartialKnowledgeGame(space, attack, world, *amounts, planner=plan, knowledge=knowledge)
 
     def _check_search_path(self, game: MaskingGame) -> None:
-        record, where = self.scenario.figures.search_path, "figures.search_path"
+        record, where, last = self.scenario.figures.search_path, "figures.search_path", game.n_records - 1
         if record is None:
             return
-        if record >= game.n_records:
-            raise InputError("no such record", where=where, found=record, expected=f"0 to {game.n_records - 1}")
-        if self.scenario.adversary.errs:
-            raise InputError(
-                "greedy search needs an adversary with perfect rationality",
-                where=where,
-                found=record,
-                expected='adversary.rationality = "perfect"',
-            )
-        if not game.is_compiled:
-            expected = "surname inference from loci at the end of the attributes, then identify"
-            raise InputError("greedy search needs a two-stage attack", where=where, expected=expected)
+        erring, perfect = (
+            "greedy search needs an adversary with perfect rationality",
+            'adversary.rationality = "perfect"',
+        )
+        staged = "surname inference from loci at the end of the attributes, then identify"
+        refuse_first(
+            (record > last, "no such record", where, record, f"0 to {last}"),
+            (self.scenario.adversary.errs, erring, where, record, perfect),
+            (not game.is_compiled, "greedy search needs a two-stage attack", where, None, staged),
+        )
 
     def _carrier(self, world: MultistageWorld, attribute: str) -> NDArray[np.int64]:
         """Return an attribute's known values in the first resource with the attribute."""
@@ -270,31 +257,20 @@ class MaskingStudy(Study[MaskingScenario]):
             expected="the attribute in a resource, or key subjects.weights",
         )
 
-    def _levels(self, world: MultistageWorld) -> tuple[tuple[Floats, ...], tuple[tuple[NDArray[np.int64], ...], ...]]:
-        section = self.scenario.subjects
-        kept: list[Floats] = []
-        groups: list[tuple[NDArray[np.int64], ...]] = []
-        for attribute in section.attributes:
-            levels = section.generalize.get(attribute)
-            if levels is None:
-                kept.append(np.array([1.0, 0.0]))
-                groups.append(())
-                continue
-            kept.append(np.array([1.0, *levels.kept, 0.0]))
-            labels = self.tables.labels.get(attribute)
-            where = f"subjects.generalize.{attribute}"
-            if levels.widths and labels is not None:
-                raise InputError(
-                    "widths need an attribute with whole numbers", where=f"{where}.widths", expected="groups"
-                )
-            if levels.widths:
-                tables = (world.targets, *world.resources.values())
-                largest = max(int(table.columns[attribute].max()) for table in tables if attribute in table.columns)
-                values = np.arange(largest + 1)
-                groups.append(tuple(values // width for width in levels.widths))
-            else:
-                groups.append(tuple(_grouping(labels or (), level, f"{where}.groups") for level in levels.groups))
-        return tuple(kept), tuple(groups)
+    def _levels(self, world: MultistageWorld, attribute: str) -> tuple[Floats, tuple[NDArray[np.int64], ...]]:
+        """Return the kept shares of an attribute's levels, and the groups of its values at each level."""
+        levels, labels = self.scenario.subjects.generalize.get(attribute), self.tables.people.labels.get(attribute)
+        if levels is None:
+            return np.array([1.0, 0.0]), ()
+        kept, where = np.array([1.0, *levels.kept, 0.0]), f"subjects.generalize.{attribute}"
+        if not levels.widths:
+            each = (_grouping(tuple(labels or ()), level, f"{where}.groups") for level in levels.groups)
+            return kept, tuple(each)
+        whole = "widths need an attribute with whole numbers"
+        refuse_first((labels is not None, whole, f"{where}.widths", None, "groups"))
+        tables = (world.targets, *world.resources.values())
+        largest = max(int(table.columns[attribute].max()) for table in tables if attribute in table.columns)
+        return kept, tuple(np.arange(largest + 1) // width for width in levels.widths)
 
 
 def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingStudy:
@@ -311,21 +287,18 @@ def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables
     InputError
         If a file or value cannot be used.
     """
+    scenario, alone = loaded.scenario, {}
     with locating(loaded.path):
-        tables, alone = masking_tables(loaded, before), {}
-        if loaded.scenario.adversaries:
-            for name in loaded.scenario.adversaries:
-                with named(name):
-                    alone[name] = _against_one(loaded_alone(loaded, name), tables)
-            study = MaskingStudy(loaded, tables, (), alone=alone)
-        else:
-            study = _against_one(loaded, tables)
-        _require_used(loaded.scenario)
-        if loaded.scenario.agents is None:
-            for own, each in study.each.items():
-                where = "adversary" if own is None else f"adversaries.{own}"
-                used = dict.fromkeys(stage.resource for stage in each.stages)
-                check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
+        tables = masking_tables(loaded, before)
+        for name in scenario.adversaries:
+            with named(name):
+                alone[name] = _against_one(loaded_alone(loaded, name), tables)
+        study = MaskingStudy(loaded, tables, (), alone=alone) if alone else _against_one(loaded, tables)
+        _require_used(scenario)
+        for own, each in study.each.items() if scenario.agents is None else ():
+            where = "adversary" if own is None else f"adversaries.{own}"
+            used = dict.fromkeys(stage.resource for stage in each.stages)
+            check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
 
 
@@ -334,17 +307,15 @@ def presence_of(world: MultistageWorld, resource: str) -> float:
 
     The prior is 1 for a drawn list, because linkage to the list accounts for its coverage.
     """
-    if resource in world.lists:
-        return 1.0
-    return 1.0 if world.registered is None else float(world.registered.mean())
+    return 1.0 if resource in world.lists or world.registered is None else float(world.registered.mean())
 
 
 def _against_one(loaded: Scenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
     """Return the study against one adversary; several studies may share the tables."""
-    scenario, tables = loaded.scenario, replace(tables, loaded=loaded)
+    scenario = loaded.scenario
     if scenario.adversary.knowledge is not None:
-        knowledge = KnowledgeOfSubjects.of(scenario.adversary.knowledge, tables)
-        return MaskingStudy(loaded, tables, (Identify(scenario.linked_on, scenario.register),), knowledge)
+        domain = tables.domain(scenario.linked_on)
+        return MaskingStudy(loaded, tables, (Identify(scenario.linked_on, scenario.register),), domain)
     return MaskingStudy(loaded, tables, tuple(_stage(stage, loaded, tables) for stage in scenario.adversary.stages))
 
 
@@ -377,21 +348,16 @@ def _require_used(scenario: MaskingScenario) -> None:
 def _stage(section: StageSection, loaded: Scenario[MaskingScenario], tables: MaskingTables) -> Stage:
     if not isinstance(section, InferSurnameSection):
         return stage_of(section, loaded.folder)
-    scenario = loaded.scenario
-    carried = scenario.resources[section.resource].attributes
-    subjects = scenario.subjects.attributes
+    scenario, subjects = loaded.scenario, loaded.scenario.subjects.attributes
     # With files for several adversaries, an adversary may link on attributes that are alleles for another adversary.
-    alleles = named_loci(scenario) if tables.files else tables.loci
-    loci = section.loci or tuple(a for a in subjects if a in carried and a in alleles)
+    alleles = named_loci(scenario) if tables.files else tables.people.loci
+    loci = section.loci or tuple(set(scenario.resources[section.resource].attributes).intersection(alleles, subjects))
     if set(loci) <= set(subjects):
         # Compiled solvers need the loci in the order of the strategies' digits.
         loci = tuple(a for a in subjects if a in loci)
     if not loci:
-        raise InputError(
-            "the stage has no loci",
-            where="adversary.stages",
-            expected=f"loci among the attributes of both resource {section.resource!r} and the subjects",
-        )
+        expected = f"loci among the attributes of both resource {section.resource!r} and the subjects"
+        raise InputError("the stage has no loci", where="adversary.stages", expected=expected)
     return stage_of(section, loaded.folder, loci)
 
 

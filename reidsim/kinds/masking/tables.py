@@ -1,27 +1,40 @@
-"""Draw the targets and resources of a masking scenario, or take them from files."""
+"""Read, simulate and draw the targets and resources of a masking scenario."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
-from reidsim.errors import InputError
-from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
+from reidsim.bundled import data_file, resolve
+from reidsim.errors import InputError, refuse_rows, require_among
+from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSection, TableSection, TargetsSection
 from reidsim.linkage.row_groups import RowGroups
+from reidsim.populations.catalogue import as_individuals, make
+from reidsim.populations.counted import natural_categories
+from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.drawn_lists import PeopleList
+from reidsim.populations.genealogy.genealogy import Genealogy
+from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.sampling import UNKNOWN
-from reidsim.scenarios.drawn_lists import ListsOfPeople
+from reidsim.scenarios.attack_recipe import InferSurnameSection
+from reidsim.scenarios.drawn_lists import ListsOfPeople, lists_of_people
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.people import require_distinct_people
+from reidsim.scenarios.people_values import AGE, Integers, People
+from reidsim.tables import read_table, require_columns
+from reidsim.wording import whole_number
 
 # Code of an unknown allele.
 NO_ALLELE = 0
-
-Integers = NDArray[np.int64]
+BIRTH_YEAR = "birth_year"
+# Maximum number of people that rows with counts may represent: each person takes a row in memory.
+_MOST_COUNTED = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,37 +44,23 @@ class MaskingTables:
     Parameters
     ----------
     loaded : Scenario
-    loci : tuple of str
-        Attributes whose values are alleles, 0 for unknown.
-    values : mapping of str to ndarray of int64, shape (n_people,)
-        Attributes of the population; empty if tables are files.
-    labels : mapping of str to tuple of str
-        Labels of attributes whose numbers are codes of categories.
+    people : People
+        Labels and loci, and the population with `NO_ALLELE` for unknown alleles; without values if tables are files.
     files : mapping of str to PersonTable
         Tables from files, by name.
     lists : ListsOfPeople, optional
         Resources that are lists drawn from the population.
-    rows : ndarray of int64, shape (n_people,)
-        Row of each person in the population; empty if tables are files.
     """
 
     loaded: Scenario[MaskingScenario]
-    loci: tuple[str, ...]
-    values: Mapping[str, Integers]
-    labels: Mapping[str, tuple[str, ...]]
+    people: People
     files: Mapping[str, PersonTable]
     lists: ListsOfPeople | None = None
-    rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def are_drawn_from(self, loaded: Scenario[MaskingScenario]) -> bool:
-        """Return whether another scenario's tables are drawn from the same people."""
-        own = self.loaded
-        return not self.files and (own.folder, own.scenario.population) == (loaded.folder, loaded.scenario.population)
-
-    @cached_property
+    @property
     def n_people(self) -> int:
-        """Number of people in the population of the tables."""
-        return len(next(iter(self.values.values()))) if self.values else 0
+        """Number of people in the population of the tables; 0 with files."""
+        return self.people.n_people if self.people.values else 0
 
     @property
     def prices(self) -> dict[str, float]:
@@ -75,6 +74,36 @@ class MaskingTables:
         resources = self.loaded.scenario.resources
         given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
         return given if self.lists is None else {**given, **self.lists.buyers}
+
+    def label(self, attribute: str, values: Integers) -> list[str]:
+        """Return values of an attribute as text."""
+        labels = self.people.labels.get(attribute)
+        return [str(value) if labels is None else labels[value] for value in values.tolist()]
+
+    def domain(self, names: tuple[str, ...]) -> Domain:
+        """Return attributes on which an adversary with background knowledge links.
+
+        The categories cover the whole population, or all files, so they are equal in every draw.
+
+        Raises
+        ------
+        InputError
+            If alleles of a locus among the attributes are unknown for a person.
+        """
+        attributes = []
+        for name in names:
+            labels = self.people.labels.get(name)
+            if labels is None:
+                holders = [table.columns[name] for table in self.files.values() if name in table.columns]
+                values = np.unique(np.concatenate(holders) if holders else self.people.values[name])
+                if name in self.people.loci and values[0] == NO_ALLELE:
+                    where, expected = "adversary.resource", "a resource without the locus"
+                    raise InputError(
+                        "linkage on a locus needs known alleles", where=where, found=name, expected=expected
+                    )
+                labels = tuple(map(str, values.tolist()))
+            attributes.append(Attribute(name, tuple(labels)))
+        return Domain(tuple(attributes))
 
     def draw(
         self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None, replication: int = 0
@@ -106,7 +135,7 @@ class MaskingTables:
         InputError
             If there are too few people for disjoint tables.
         """
-        scenario = self.loaded.scenario
+        scenario, people = self.loaded.scenario, self.people.values
         if self.files:
             resources = {name: self.files[name] for name in scenario.resources}
             return self._as_attacked(self.files[TARGETS], resources, {}, self._found_in_registry)
@@ -117,15 +146,23 @@ class MaskingTables:
         # Draw for the scenario's own sizes first, so that beliefs do not change the alleles of a person.
         lost = {name: self._lost(name, len(true_rows[name]), rng) for name in samples}
         rows = self._rows(order, anyone, sizes) if sizes else true_rows
-        targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in self.values.items()})
         resources = {}
-        for name in samples:
+        for name, section in samples.items():
             if sizes:
-                lost[name] = self._lost_of_others(name, true_rows[name], lost[name], rows[name], rng)
-            resources[name] = self._resource(name, rows[name], lost[name])
+                place = np.full(self.n_people, -1, dtype=np.int64)
+                place[true_rows[name]] = np.arange(len(true_rows[name]))
+                # People in both resources keep their missing alleles.
+                kept, place = lost[name][place[rows[name]]], place[rows[name]]
+                kept[place < 0] = self._lost(name, int((place < 0).sum()), rng)
+                lost[name] = kept
+            columns = {attribute: people[attribute][rows[name]] for attribute in section.attributes}
+            for position, locus in enumerate(self._loci_of(name)):
+                columns[locus][lost[name][:, position]] = NO_ALLELE
+            resources[name] = PersonTable(name, columns)
         drawn = {} if self.lists is None else self.lists.draw(scenario.seed, replication)
         resources |= {name: self._listed(each) for name, each in drawn.items()}
-        rows |= {name: each.person for name, each in drawn.items()}
+        rows = {**rows, **{name: each.person for name, each in drawn.items()}}
+        targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in people.items()})
         listed = {name: ListedTargets(each.record_of[rows[TARGETS]], each.coverage) for name, each in drawn.items()}
         resources = {name: resources[name] for name in scenario.resources}
         return self._as_attacked(
@@ -137,26 +174,31 @@ class MaskingTables:
     ) -> dict[str, NDArray[np.intp]]:
         """Return the people in the targets and in each sampled resource, by table.
 
-        People are numbered as in `values`. `order` contains all of them in random order, and `anyone` an own order for
-        each resource that holds anyone; `sizes` replaces sizes of the scenario.
+        People are numbered as in the population. `order` contains all of them in random order, and `anyone` an own
+        order for each resource that holds anyone; `sizes` replaces sizes of the scenario.
         """
-        scenario = self.loaded.scenario
-        samples = {name: section for name, section in scenario.resources.items() if not section.is_list}
-        n_targets = self._size(scenario.targets.size, self.n_people, TARGETS)
-        rows = {TARGETS: order[:n_targets]}
-        taken, end = n_targets, self.n_people
-        for name, section in samples.items():
-            if section.holds == "targets":
-                size = self._size(sizes.get(name, section.size), self.n_people, name, least=n_targets)
-                rows[name] = order[:size]
-                taken = max(taken, size)
-        for name, section in samples.items():
-            if section.holds == "others":
-                size = self._size(sizes.get(name, section.size), end - taken, name)
-                rows[name] = order[end - size : end]
-                end -= size
-            elif section.holds == "anyone":
-                rows[name] = anyone[name][: self._size(sizes.get(name, section.size), self.n_people, name)]
+        scenario, n = self.loaded.scenario, self.n_people
+
+        def sized(name: str, most: int, least: int = 1) -> int:
+            table = scenario.targets if name == TARGETS else scenario.resources[name]
+            size = sizes.get(name, table.size)
+            if size is None or not least <= size <= most:
+                where = "targets.size" if name == TARGETS else f"resources.{name}.size"
+                raise InputError("size out of range", where=where, found=size, expected=f"{least} to {most}")
+            return size
+
+        taken, end = sized(TARGETS, n), n
+        rows = {TARGETS: order[:taken]}
+        samples = {name: section.holds for name, section in scenario.resources.items() if not section.is_list}
+        for name in (name for name, holds in samples.items() if holds == "targets"):
+            rows[name] = order[: sized(name, n, len(rows[TARGETS]))]
+            taken = max(taken, len(rows[name]))
+        for name, holds in samples.items():
+            if holds == "others":
+                start = end - sized(name, end - taken)
+                rows[name], end = order[start:end], start
+            elif holds == "anyone":
+                rows[name] = anyone[name][: sized(name, n)]
         return rows
 
     def _as_attacked(
@@ -172,18 +214,12 @@ class MaskingTables:
         targets of a scenario.
         """
         by_end: dict[tuple[str, tuple[str, ...]], MultistageWorld] = {}
-        found = {}
-        for name, scenario in self.loaded.scenario.each.items():
+        each = self.loaded.scenario.each
+        for scenario in each.values():
             end = scenario.register, scenario.linked_on
             if end not in by_end:
                 by_end[end] = MultistageWorld(targets, resources, registered(scenario), listed)
-            found[name] = by_end[end]
-        return found
-
-    def label(self, attribute: str, values: Integers) -> list[str]:
-        """Return values of an attribute as text."""
-        labels = self.labels.get(attribute)
-        return [str(value) if labels is None else labels[value] for value in values.tolist()]
+        return {name: by_end[scenario.register, scenario.linked_on] for name, scenario in each.items()}
 
     def _found_in_registry(self, scenario: MaskingScenario) -> NDArray[np.bool_] | None:
         """Return whether a registry row has all linked values of each target of a file.
@@ -211,20 +247,16 @@ class MaskingTables:
             )
         return found
 
-    def _size(self, size: int | None, most: int, name: str, *, least: int = 1) -> int:
-        if size is None or not least <= size <= most:
-            where = "targets.size" if name == TARGETS else f"resources.{name}.size"
-            raise InputError("size out of range", where=where, found=size, expected=f"{least} to {most}")
-        return size
-
     def _listed(self, drawn: PeopleList) -> PersonTable:
         """Return a list as a table: 0 for unknown alleles, masks for other missing values."""
         columns = {name: np.where(values == UNKNOWN, 0, values) for name, values in drawn.columns.items()}
-        missing = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in self.loci}
+        loci = self.people.loci
+        missing = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in loci}
         return PersonTable(drawn.name, columns, missing=missing)
 
     def _loci_of(self, name: str) -> list[str]:
-        return [attribute for attribute in self.loaded.scenario.resources[name].attributes if attribute in self.loci]
+        attributes = self.loaded.scenario.resources[name].attributes
+        return [attribute for attribute in attributes if attribute in self.people.loci]
 
     def _lost(self, name: str, n_people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Return the missing alleles of people in a resource, shape (people, loci).
@@ -237,26 +269,192 @@ class MaskingTables:
             lost.ravel()[rng.choice(lost.size, int(lost.size * share), replace=False, shuffle=False)] = True
         return lost
 
-    def _lost_of_others(
-        self,
-        name: str,
-        known: NDArray[np.intp],
-        lost: NDArray[np.bool_],
-        rows: NDArray[np.intp],
-        rng: np.random.Generator,
-    ) -> NDArray[np.bool_]:
-        """Return missing alleles after a change of people; people in both keep theirs."""
-        place = np.full(self.n_people, -1, dtype=np.int64)
-        place[known] = np.arange(len(known))
-        places = place[rows]
-        found = np.empty((len(rows), lost.shape[1]), dtype=np.bool_)
-        found[places >= 0] = lost[places[places >= 0]]
-        found[places < 0] = self._lost(name, int((places < 0).sum()), rng)
-        return found
 
-    def _resource(self, name: str, rows: NDArray[np.intp], lost: NDArray[np.bool_]) -> PersonTable:
-        attributes = self.loaded.scenario.resources[name].attributes
-        columns = {attribute: self.values[attribute][rows] for attribute in attributes}
-        for position, locus in enumerate(self._loci_of(name)):
-            columns[locus][lost[:, position]] = NO_ALLELE
-        return PersonTable(name, columns)
+def masking_tables(loaded: Scenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingTables:
+    """Read or simulate the people of a scenario's tables.
+
+    Parameters
+    ----------
+    loaded : Scenario
+    before : MaskingTables, optional
+        Tables of another scenario; their people are reused if the population is the same.
+
+    Raises
+    ------
+    InputError
+        If a recipe or file cannot be used, or lacks an attribute that the scenario names.
+    """
+    scenario = loaded.scenario
+    wanted = {TARGETS: scenario.subjects.attributes} | {n: s.attributes for n, s in scenario.resources.items()}
+    if scenario.targets.file is not None:
+        return _read_tables(loaded, wanted)
+    same = before is not None and not before.files and before.loaded.folder == loaded.folder
+    if before is not None and same and before.loaded.scenario.population == scenario.population:
+        people = before.people
+    else:
+        people = _people(loaded)
+    for table, attributes in wanted.items():
+        where = "subjects.attributes" if table == TARGETS else f"resources.{table}.attributes"
+        require_among("no such attribute", attributes, people.values, where=where)
+    return MaskingTables(loaded, people, {}, _lists(loaded, people))
+
+
+def _lists(loaded: Scenario[MaskingScenario], people: People) -> ListsOfPeople | None:
+    """Return the resources that are lists of people, ready to be drawn.
+
+    None if no resource is a list, or the scenario has no population.
+    """
+    sections = {name: section for name, section in loaded.scenario.resources.items() if section.is_list}
+    population = loaded.scenario.population
+    if not sections or population is None:
+        return None
+    alleles = {name: np.where(people.values[name] == NO_ALLELE, UNKNOWN, people.values[name]) for name in people.loci}
+    given = {name: section.missing_alleles for name, section in sections.items()}
+    return lists_of_people(
+        sections,
+        replace(people, values={**people.values, **alleles}),
+        loaded.folder,
+        population.together,
+        attributes=lambda name: sections[name].attributes,
+        population=population.recipe,
+        alleles_missing={name: share for name, share in given.items() if share is not None},
+    )
+
+
+def _people(loaded: Scenario[MaskingScenario]) -> People:
+    """Return the people of the population, with `NO_ALLELE` for unknown alleles.
+
+    An attribute keeps its own numbers if all categories are whole numbers.
+    """
+    section = loaded.scenario.population
+    if section is None:
+        raise InputError("section missing", where="population")
+    made = make(resolve(section.recipe, "populations", "population", base=loaded.folder), seed=section.seed)
+    loci: tuple[str, ...] = ()
+    if isinstance(made, Genealogy):
+        loci = made.loci
+        living = None if section.generations is None else made.living(section.generations, women=section.women)
+        people = genealogy_individuals(made, living)
+    elif section.generations is not None:
+        raise InputError("the population is not a genealogy", where="population.generations", found=section.recipe)
+    else:
+        people, living = as_individuals(made), None
+    rows = np.arange(people.n_people) if living is None else living
+    values, labels, year = dict[str, Integers](), {}, section.reference_year
+    for position, attribute in enumerate(people.domain.attributes):
+        codes = people.codes[:, position]
+        read = [whole_number(category) for category in attribute.categories if category.isdecimal()]
+        if len(read) == attribute.size and None not in read:
+            values[attribute.name] = np.where(codes == UNKNOWN, NO_ALLELE, np.array(read, dtype=np.int64)[codes])
+        elif (codes == UNKNOWN).any():
+            raise InputError("value missing", where=f"{people.name}, {attribute.name!r}")
+        else:
+            values[attribute.name], labels[attribute.name] = codes.astype(np.int64), attribute.categories
+    if year is None:
+        return People(values, labels, loci, rows)
+    where = "population.reference_year"
+    if BIRTH_YEAR not in values:
+        raise InputError(f"the population has no attribute {BIRTH_YEAR!r}", where=where, found=section.recipe)
+    # The last generation spreads over decades, so some people are born after the reference year.
+    born = values[BIRTH_YEAR] <= year
+    if not born.any():
+        expected = f"{values[BIRTH_YEAR].min()} or later"
+        raise InputError("no person is born by the reference year", where=where, found=year, expected=expected)
+    values = {attribute: column[born] for attribute, column in values.items()}
+    return People({**values, AGE: year - values[BIRTH_YEAR]}, labels, loci, rows[born])
+
+
+def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]]) -> MaskingTables:
+    scenario, each = loaded.scenario, list(loaded.scenario.each.values())
+    sections: dict[str, TableSection] = {TARGETS: scenario.targets, **scenario.resources}
+    # The targets' table must contain inferred attributes, which decide whether an inference is correct.
+    inferred = [stage.infers for one in each for stage in one.adversary.stages if stage.stage != "identify"]
+    wanted = {**wanted, TARGETS: tuple(dict.fromkeys((*wanted[TARGETS], *inferred)))}
+    loci = tuple(dict.fromkeys(name for one in each for name in named_loci(one)))
+    # An adversary may infer from an attribute on which another adversary links; linkage does not allow missing values.
+    linked = [(linked_in_stages(one) | {*one.linked_on}, {*named_loci(one)}) for one in each]
+    needed = {name for on, own_loci in linked for name in on - own_loci}
+    by_knowledge = any(one.adversary.knowledge is not None for one in each)
+    frames, paths, counts = {}, {}, {}
+    for table, section in sections.items():
+        path = paths[table] = data_file(str(section.file), loaded.folder, "scenarios")
+        frame = read_table(path, delimiter=section.delimiter, comment="#")
+        columns = {attribute: section.columns.get(attribute, attribute) for attribute in wanted[table]}
+        require_columns(frame, columns.values(), path)
+        frames[table] = pd.DataFrame({attribute: frame[column] for attribute, column in columns.items()})
+        if isinstance(section, ResourceSection) and section.count is not None:
+            require_columns(frame, [section.count], path)
+            number = counts[table] = _numbers(frame[section.count], None, False, path)
+            if number.sum() > _MOST_COUNTED:
+                where, most = f"column {section.count!r}", f"at most {_MOST_COUNTED:,}"
+                found = int(number.sum())
+                raise InputError("too many people", source=path, where=where, found=found, expected=most)
+        if isinstance(section, TargetsSection) and section.person is not None:
+            require_distinct_people(frame, section.person, path)
+    labels: dict[str, tuple[str, ...]] = {}
+    for attribute in dict.fromkeys(name for names in wanted.values() for name in names):
+        columns_of = {paths[table]: frame[attribute] for table, frame in frames.items() if attribute in frame}
+        if attribute not in loci and _is_text(columns_of):
+            labels[attribute] = natural_categories(pd.concat(list(columns_of.values())))
+        elif by_knowledge and attribute not in loci and not any(attribute in on for on, _ in linked):
+            # Without stages, no section names the loci; an attribute on which nobody links may be unknown.
+            loci = (*loci, attribute)
+    files = {}
+    for table, frame in frames.items():
+        path = paths[table]
+        values = {a: _numbers(frame[a], labels.get(a), a in loci and a not in needed, path) for a in wanted[table]}
+        if table in counts:
+            values = {attribute: column.repeat(counts[table]) for attribute, column in values.items()}
+        files[table] = PersonTable(str(path), values)
+    return MaskingTables(loaded, People({}, labels, loci), files)
+
+
+def linked_in_stages(scenario: MaskingScenario) -> set[str]:
+    """Return the attributes that a stage of the attack links on."""
+    stages = scenario.adversary.stages
+    return {name for stage in stages if not isinstance(stage, InferSurnameSection) for name in stage.on}
+
+
+def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
+    """Return the attributes that files contain as alleles.
+
+    These are the named loci, and all attributes of a genealogy that are neither linked on nor inferred.
+    """
+    linked, loci = linked_in_stages(scenario), list[str]()
+    for stage in scenario.adversary.stages:
+        if isinstance(stage, InferSurnameSection):
+            carried = scenario.resources[stage.resource].attributes
+            loci += (*(stage.loci or ()), *(name for name in carried if name not in linked and name != stage.infers))
+    return tuple(dict.fromkeys(loci))
+
+
+def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:
+    """Return whether an attribute's values are labels.
+
+    If at least half of the values are numbers, the others are an error.
+    """
+    number = {path: column.str.fullmatch(r"[+-]?[\d.]+") | (column == "") for path, column in columns.items()}
+    if float(pd.concat(list(number.values())).mean()) < 0.5:
+        return True
+    for path, column in columns.items():
+        problem = "not a number, although most values are numbers"
+        refuse_rows(~number[path], problem, source=path, column=column.name, found=column, expected="a number")
+    return False
+
+
+def _numbers(column: pd.Series[str], labels: tuple[str, ...] | None, alleles: bool, path: Path) -> Integers:
+    """Return a column of text as whole numbers.
+
+    With `labels`, return positions among them; with `alleles`, an unknown value is 0.
+    """
+    blank = column == ""
+    if alleles:
+        column = column.mask(blank, str(NO_ALLELE))
+    else:
+        refuse_rows(blank, "value missing", source=path, column=column.name)
+    if labels is not None:
+        return np.asarray(pd.Index(labels).get_indexer(pd.Index(column)), dtype=np.int64)
+    wrong = ~column.str.fullmatch(r"\d{1,18}")
+    expected = "a whole number of repeats, or an empty cell if unknown" if alleles else "0 or more"
+    refuse_rows(wrong, "not a whole number", source=path, column=column.name, found=column, expected=expected)
+    return column.to_numpy().astype(np.int64)

@@ -1,0 +1,413 @@
+"""Draw payoffs, masks, search paths and sweeps of masking games (Wan et al. 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from reidsim.figures import style
+from reidsim.games.measures import RISK, UTILITY
+from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
+from reidsim.kinds.masking.policies import POLICIES
+from reidsim.palette import BLACK, GREY, VERMILION
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.presentation import Shown, ShownSweep
+from reidsim.scenarios.schema import RECORD_COLUMNS
+from reidsim.scenarios.swept_values import rows_along, value_labels
+from reidsim.validation import validated
+
+_PRIVACY = "privacy (1 \N{MINUS SIGN} risk)"
+_FAIRNESS = [USEFULNESS.column, USEFULNESS_FAIRNESS.column, PRIVACY_FAIRNESS.column]
+# Figures of lines, and the measure that each shows.
+_LINE_MEASURES = {
+    "lines-payoff": SUBJECT_PAYOFF,
+    "lines-privacy": RISK,
+    "lines-utility": UTILITY,
+    "lines-usefulness": USEFULNESS,
+    "lines-fairness": USEFULNESS_FAIRNESS,
+}
+_ATTACKED, _BETWEEN, _BAR = "#F6D5C3", "#8C8C8C", "#4D4D4D"
+# Height of the panel above a map, inches.
+_ABOVE = 0.5
+# Pixels of a map: for each attribute, and at least for all subjects together.
+_FINER, _FINEST = 40, 2_000
+# Maximum number of subjects that a map shows: of more, evenly spaced ones are drawn, to limit the size of the image.
+_MOST_COLUMNS = 4_000
+
+
+def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of payoffs, masking, fairness and a search path."""
+    runs, records = result.runs, result.records
+    yield "effectiveness", effectiveness(runs, records)
+    mapped = masks_by_attribute(records["policy"])
+    if mapped:
+        yield "strategy-map", strategy_map(records, mapped)
+    # Fairness compares groups, which need at least two subjects.
+    several = len(records["record"].unique()) > 1
+    if several and set(_FAIRNESS) <= set(runs) and runs[_FAIRNESS].notna().all(axis=1).any():
+        yield "fairness", usefulness_and_fairness(runs)
+    path = result.analysis.tables().get("search_path")
+    if path is not None:
+        yield "search-path", search_path_figure(path)
+
+
+def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of each measure along the lines of a sweep."""
+    content = result.manifest["content"]
+    if "sweep" in content:
+        lines = lines_of_runs(result.runs, validated(SweepSection, content["sweep"], result.name), content)
+        for name, measure in _LINE_MEASURES.items() if len(lines) else ():
+            if measure.column in lines and lines[measure.column].notna().any():
+                yield name, masking_lines(lines, measure.column)
+
+
+def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
+    """Draw the payoffs by policy, and privacy against utility (Fig. 2).
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per replication and policy, with columns ``replication``, ``policy``, ``publisher_payoff`` (money per
+        record), ``utility`` and ``risk``.
+    records : DataFrame
+        One row per record and policy of a single replication, with columns ``record``, ``policy`` and
+        ``publisher_payoff``. Used only if there is a single replication.
+
+    Returns
+    -------
+    Figure
+        Left: the distribution of mean payoffs over replications, or of payoffs over records for a single replication,
+        as densities with quartiles and medians. Right: one mark per replication and policy, at mean utility and mean
+        privacy (1 - risk).
+    """
+    policies = style.known_first(runs["policy"], POLICIES)
+    several = len(runs["replication"].unique()) > 1
+    payoffs = runs if several else records
+    figure, ((left, right),) = style.new_figure(1, 2, panel=(5.2, 0.9 + 0.33 * max(len(policies), 6)))
+    for row, policy in enumerate(reversed(policies)):
+        values = payoffs.loc[payoffs["policy"] == policy, "publisher_payoff"].to_numpy()
+        # A mean payoff may lie outside the observed range; a record's payoff is bounded, so its density has no tails.
+        _violin(left, values, row, _look(policy).colour, tails=several)
+    left.set_yticks(range(len(policies)), [style.policy_name(policy) for policy in reversed(policies)], fontsize=9)
+    left.set_ylim(-0.6, len(policies) - 0.4)
+    left.tick_params(axis="y", length=0)
+    left.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
+    what = "Mean payoff of a replication" if several else "Payoff of a subject"
+    style.label_axes(left, title="(a) Payoff", x=f"{what} ({style.UNIT})")
+    for policy in policies:
+        rows = runs[runs["policy"] == policy]
+        size, alpha = (36, 0.75) if several else (60, 1)
+        _mark(right, rows["utility"], 1 - rows["risk"], policy, s=size, alpha=alpha, clip_on=False, zorder=2)
+    right.set_xlim(-0.03, 1.03)
+    lowest = float((1 - runs["risk"]).min())
+    right.set_ylim(min(lowest, 1 - 0.1) - 0.03, 1.03 if lowest < 0.8 else 1.01)
+    right.grid(color="#E6E6E6", linewidth=0.6)
+    right.set_axisbelow(True)
+    style.number_ticks(left.xaxis, right.xaxis, right.yaxis)
+    style.label_axes(right, title="(b) Privacy and utility", x="Mean utility", y=f"Mean {_PRIVACY}")
+    _policy_legend(figure, policies)
+    return figure
+
+
+def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -> Figure:
+    """Draw the masked attributes of every subject, by policy (Fig. 3).
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and policy, with the columns of records.parquet: ``record``, ``policy``, ``attacked``,
+        ``publisher_payoff`` (money per record), ``success_probability``, ``utility`` and one column per attribute: its
+        released value, missing if masked.
+    policies : sequence of str, optional
+        Policies to show; by default, all policies that mask attribute by attribute.
+
+    Returns
+    -------
+    Figure
+        One panel per policy, with one row per attribute and one column per subject. Cells are black if masked and grey
+        if released at an intermediate level. Subjects who are not attacked are on the left, attacked subjects on the
+        right with a shaded background; in both groups, the number of masked attributes falls from left to right. Above
+        a map: the number of attributes that each subject masks. Right of it: the share of subjects who mask each
+        attribute. Title: mean utility loss, payoff and risk.
+    """
+    attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
+    shown = masks_by_attribute(records["policy"]) if policies is None else list(policies)
+    columns = min(2, len(shown))
+    rows, height = ceil(len(shown) / columns), max(1.2, len(attributes) * 0.165)
+    layout = ConstrainedLayoutEngine(h_pad=0.03, hspace=0)
+    figure = Figure(figsize=(columns * 5.6, rows * (height + _ABOVE + 0.9)), layout=layout, facecolor="white")
+    parts = figure.subfigures(rows, columns, squeeze=False).ravel()
+    for letter, part, policy in zip("abcdefghij", parts, shown, strict=False):
+        part.suptitle(f"({letter}) {style.policy_name(policy)}", x=0.01, ha="left", fontsize=10)
+        _map(part, records[records["policy"] == policy], attributes, height)
+    return figure
+
+
+def masks_by_attribute(policies: Iterable[str]) -> list[str]:
+    """Return the policies that `strategy_map` shows, in its order."""
+    return [name for name in style.known_first(policies, POLICIES) if name in POLICIES and POLICIES[name].masks]
+
+
+def search_path_figure(path: pd.DataFrame) -> Figure:
+    """Draw the outcomes of a search's strategies against the inference's confidence.
+
+    Parameters
+    ----------
+    path : DataFrame
+        One row per strategy, with columns ``step`` (missing off the path), ``confidence`` (missing without an
+        inference, drawn at 0), ``attacked``, ``utility``, ``payoff``, ``privacy`` and ``recommended_by``.
+
+    Returns
+    -------
+    Figure
+        Panels of utility, payoff and privacy; a line joins the strategies in the order of the search. Attacked
+        strategies are red; strategies that a policy recommends have a ring.
+    """
+    table = path[path["step"].notna()].fillna({"confidence": 0.0}).sort_values("step")
+    attacked, ringed = table["attacked"].to_numpy(dtype=bool), (table["recommended_by"] != "").to_numpy()
+    panels = {"utility": "Utility", "payoff": f"Payoff ({style.UNIT})", "privacy": style.sentence(_PRIVACY)}
+    figure, grid = style.new_figure(1, len(panels), panel=(3.4, 3.2))
+    for axes, (name, words) in zip(grid[0], panels.items(), strict=True):
+        x, y = table["confidence"], table[name]
+        axes.plot(x, y, color=GREY, linewidth=0.7, zorder=1)
+        for chosen, colour in ((attacked, VERMILION), (~attacked, BLACK)):
+            axes.scatter(x[chosen], y[chosen], s=18, color=colour, linewidths=0, zorder=3)
+        axes.scatter(x[ringed], y[ringed], s=70, facecolors="none", edgecolors=BLACK, zorder=2)
+        style.number_ticks(axes.xaxis, axes.yaxis)
+        style.label_axes(axes, x="Confidence of the inference", y=words)
+    faces = (
+        ("attacked", VERMILION, VERMILION),
+        ("not attacked", BLACK, BLACK),
+        ("recommended by a policy", "none", BLACK),
+    )
+    marks: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": ""}
+    handles = [Line2D([], [], markerfacecolor=face, color=edge, label=label, **marks) for label, face, edge in faces]
+    style.legend_below(figure, handles)
+    return figure
+
+
+def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
+    """Draw fairness against usefulness and against privacy, by policy.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per replication and policy, with columns ``replication``, ``policy``, ``risk``, ``usefulness``,
+        ``usefulness_fairness`` and ``privacy_fairness``; missing where a policy shares nothing.
+
+    Returns
+    -------
+    Figure
+        One mark per replication and policy without a missing measure. Left: fairness of usefulness against usefulness.
+        Right: fairness of privacy against mean privacy (1 - risk).
+    """
+    complete = runs.dropna(subset=_FAIRNESS)
+    policies = style.known_first(complete["policy"], POLICIES)
+    figure, ((left, right),) = style.new_figure(1, 2, panel=(4.4, 3.6))
+    for policy in policies:
+        rows = complete[complete["policy"] == policy]
+        for axes, x, fairness in (
+            (left, rows[_FAIRNESS[0]], _FAIRNESS[1]),
+            (right, 1 - rows[RISK.column], _FAIRNESS[2]),
+        ):
+            _mark(axes, x, rows[fairness], policy, s=40, alpha=0.75)
+    style.number_ticks(left.xaxis, left.yaxis, right.xaxis, right.yaxis)
+    style.label_axes(left, title="(a) Usefulness", x=USEFULNESS.label, y=USEFULNESS_FAIRNESS.label)
+    style.label_axes(right, title="(b) Privacy", x=f"Mean {_PRIVACY}", y=PRIVACY_FAIRNESS.label)
+    _policy_legend(figure, policies)
+    return figure
+
+
+def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> Figure:
+    """Draw a measure along each line of a sweep, by policy, with its spread.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        One row per line, value, replication and policy, with columns ``line``, ``value`` (text), ``policy`` and
+        `measure`.
+    measure : {"publisher_payoff", "utility", "risk", "usefulness", "usefulness_fairness"}
+        Measure to draw; risk is drawn as privacy, 1 - risk.
+
+    Returns
+    -------
+    Figure
+        One panel per line. If all values are numbers, the x axis is numeric; otherwise the values are evenly spaced.
+        Error bars are one standard deviation over replications.
+    """
+    table = lines.dropna(subset=[measure])
+    label = next(shown.label for shown in _LINE_MEASURES.values() if shown.column == measure)
+    if measure == RISK.column:
+        table, label = table.assign(**{measure: 1 - table[measure]}), "Privacy (1 - risk)"
+    elif measure == SUBJECT_PAYOFF.column:
+        label = f"{label}\n({style.UNIT})"
+    names, policies = list(dict.fromkeys(table["line"])), style.known_first(table["policy"], POLICIES)
+    figure, every = style.panels(len(names), 3, panel=(3.6 if len(names) > 1 else 6.4, 2.9))
+    for name, axes in zip(names, every, strict=True):
+        here = table[table["line"] == name]
+        values = list(dict.fromkeys(here["value"]))
+        positions, handles = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(), []
+        numeric = not np.isnan(positions).any()
+        if not numeric:
+            positions = np.arange(len(values), dtype=np.float64)
+            axes.set_xticks(positions, values)
+        for policy in policies:
+            own = _look(policy)
+            points = here[here["policy"] == policy].groupby("value", sort=False, observed=True)[measure]
+            mean, spread = points.mean().reindex(values), points.std(ddof=0).reindex(values)
+            dashes = own.dashes if numeric else "none"
+            handles += style.draw_line(axes, positions, mean, own, style.policy_name(policy), linestyle=dashes)
+            axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
+        style.number_ticks(axes.yaxis)
+        style.label_axes(axes, x=name, y=label)
+    style.legend_below(figure, handles)
+    return figure
+
+
+def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the runs on each line of a sweep, in one table.
+
+    Lines follow the axis with the most values. If an axis changes several keys in turn, each key has a line. Each
+    combination of the values of the other axes has its own line.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per run and policy, with a column for each key.
+    sweep : SweepSection
+    content : mapping
+        The scenario as plain data.
+
+    Returns
+    -------
+    DataFrame
+        The completed rows of `runs`, with columns ``line`` and ``value`` (text). The text of a list is its length, if
+        the lengths are distinct.
+    """
+    runs = runs[runs["state"] == "complete"]
+    longest = max(sweep.axes, key=lambda axis: sum(sweep.values[group[0]].size for group in axis))
+    others = [key for axis in sweep.axes if axis != longest for group in axis for key in group]
+    parts = []
+    for group in longest:
+        rows = rows_along(runs, longest, group, content)
+        (labels, what), words = value_labels(rows[group[0]]), style.sentence(style.key_words(group[0]))
+        line = pd.Series(f"{style.with_unit(words, group[0])}{what}", rows.index)
+        for key in others:
+            line += rows[key].map(lambda value, key=key: f", {style.key_words(key)} {_text(value)}")
+        part, numbers = rows.assign(line=line, value=labels), pd.to_numeric(labels, errors="coerce")
+        parts.append(part if numbers.isna().any() else part.iloc[np.argsort(numbers.to_numpy(), kind="stable")])
+    return pd.concat(parts, ignore_index=True)
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _look(policy: str) -> style.Look:
+    """Return the style of a policy, equal in all figures."""
+    return style.looks([policy])[policy]
+
+
+def _mark(axes: Axes, x: pd.Series[float], y: pd.Series[float], policy: str, **more: Any) -> None:
+    """Draw the marks of a policy at some points."""
+    axes.scatter(x, y, marker=_look(policy).marker, color=_look(policy).colour, linewidths=0, **more)
+
+
+def _policy_legend(figure: Figure, policies: Iterable[str]) -> None:
+    """Draw a legend of policies below a figure."""
+    looks = {style.policy_name(policy): (_look(policy).marker, _look(policy).colour) for policy in policies}
+    marks: dict[str, Any] = {"linestyle": "", "markersize": 7}
+    handles = [Line2D([], [], marker=marker, color=c, label=name, **marks) for name, (marker, c) in looks.items()]
+    style.legend_below(figure, handles)
+
+
+def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:
+    """Draw a horizontal density with a bar between quartiles and a mark at the median."""
+    low, high = float(values.min()), float(values.max())
+    # A density estimate needs values that differ by more than rounding errors.
+    spread = high - low > 1e-9 * max(abs(low), abs(high), 1.0)
+    if spread:
+        kernel = scipy.stats.gaussian_kde(values)
+        tail = 2 * float(np.sqrt(kernel.covariance[0, 0])) if tails else 0.0
+        at = np.linspace(low - tail, high + tail, 200)
+        density = kernel(at)
+        width = 0.42 * density / density.max()
+        axes.fill_between(at, row - width, row + width, color=colour, alpha=0.45, linewidth=0)
+        for edge in (row + width, row - width):
+            axes.plot(at, edge, color=colour, linewidth=0.9)
+    first, middle, third = np.quantile(values, [0.25, 0.5, 0.75])
+    axes.plot([first, third], [row, row], color=BLACK, linewidth=3.2, solid_capstyle="butt")
+    face, edge = ("white", BLACK) if spread else (colour, colour)
+    axes.plot([middle], [row], marker="o", markersize=4.2, color=face, markeredgecolor=edge, markeredgewidth=0.9)
+
+
+def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: float) -> None:
+    released, attacked = table[attributes], table["attacked"].to_numpy()
+    masked = released.isna().to_numpy()
+    between = released.apply(lambda column: column.astype("str").str.startswith("group of ")).to_numpy() & ~masked
+    # Among subjects with equally many masked attributes, sort equal masks together.
+    order = np.lexsort((*masked.T[::-1], -masked.sum(axis=1), attacked))
+    masked, between, attacked = masked[order], between[order], attacked[order]
+    (n_subjects, n_attributes), n_safe = masked.shape, int((~attacked).sum())
+    ratios = {"height_ratios": [_ABOVE, height], "width_ratios": [1, 0.13], "hspace": 0, "wspace": 0}
+    (top, corner), (centre, side) = part.subplots(2, 2, gridspec_kw=ratios).tolist()
+    corner.set_axis_off()
+    # Show a subset of many subjects: neighbours in this order have similar masks.
+    shown = np.unique(np.linspace(0, n_subjects - 1, min(n_subjects, _MOST_COLUMNS)).astype(np.intp))
+    pixels = _pixels(masked[shown], between[shown], attacked[shown])
+    centre.imshow(pixels, aspect="auto", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
+    centre.set_yticks(range(n_attributes), attributes, fontsize=9, parse_math=False)
+    centre.set_yticks(np.arange(n_attributes - 1) + 0.5, minor=True)
+    centre.grid(axis="y", which="minor", color="#D9D9D9", linewidth=0.4)
+    centre.tick_params(which="both", length=0)
+    centre.tick_params(axis="x", labelsize=9, length=2)
+    style.number_ticks(centre.xaxis)
+    if n_subjects < 10:
+        centre.set_xticks(range(n_subjects + 1))
+    if 0 < n_safe < n_subjects:
+        for axes in (top, centre):
+            axes.axvline(n_safe, color=VERMILION, linewidth=1)
+    style.label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked")
+    counts = masked.sum(axis=1)
+    top.stairs(counts[shown], np.append(shown, n_subjects), fill=True, color=_BAR)
+    if n_safe < n_subjects:
+        top.axvspan(n_safe, n_subjects, color=_ATTACKED, linewidth=0, zorder=0)
+    top.set(xlim=(0, n_subjects), ylim=(0, n_attributes), yticks=[0, n_attributes], xticks=[])
+    top.set_ylabel("masked", fontsize=9)
+    side.barh(np.arange(n_attributes), masked.mean(axis=0), height=0.8, color=_BAR)
+    side.set(ylim=(n_attributes - 0.5, -0.5), xlim=(0, 1), yticks=[])
+    side.set_xticks([0.5, 1], ["0.5", "1"])
+    style.label_axes(side, x="Share")
+    for axes in (top, side):
+        axes.tick_params(labelsize=9, length=2)
+        axes.spines[["top", "right"]].set_visible(False)
+    risk = np.where(table["attacked"], table["success_probability"], 0.0).mean()
+    texts = {
+        "left": f"utility loss {1 - table['utility'].mean():.3f}",
+        "center": f"payoff {style.money_text(table['publisher_payoff'].mean())}",
+        "right": f"risk {risk:.3f}",
+    }
+    for place, text in texts.items():
+        top.set_title(text, fontsize=9, loc=place, pad=3, parse_math=False)
+
+
+def _pixels(masked: NDArray[np.bool_], between: NDArray[np.bool_], attacked: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return the pixels of a map at a resolution that keeps every column and edge."""
+    ground = np.where(attacked[:, None], to_rgb(_ATTACKED), to_rgb("white"))
+    pixels = np.broadcast_to(ground[:, None, :], (*masked.shape, 3)).copy()
+    pixels[between] = to_rgb(_BETWEEN)
+    pixels[masked] = to_rgb(BLACK)
+    pixels = np.round(pixels.transpose(1, 0, 2) * 255).astype(np.uint8)
+    return pixels.repeat(_FINER, axis=0).repeat(ceil(_FINEST / len(masked)), axis=1)

@@ -1,1 +1,0 @@
-"""Figures of masking games, after Wan et al. 2021."""

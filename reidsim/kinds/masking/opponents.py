@@ -1,0 +1,305 @@
+"""The adversaries of a masking scenario in repeated rounds and in cross-play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Stage
+from reidsim.adversaries.planners.base import planners
+from reidsim.adversaries.response import Adversary
+from reidsim.agents.profile import Equipment, Holdings, Setting
+from reidsim.errors import InputError, locating
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.record_game import Linker, RecordGame
+from reidsim.kinds.masking.policies import policy_named
+from reidsim.kinds.masking.schema import MaskingAdversarySection
+from reidsim.kinds.masking.study import Games, MaskingStudy, build_masking_study, presence_of
+from reidsim.releases.focused import FocusedSpace
+from reidsim.scenarios import cross_play_adversaries as cross_play
+from reidsim.scenarios.adversary_schema import TOGETHER, WeightedSection
+from reidsim.scenarios.agents import (
+    OWN_ADVERSARY,
+    are_equipped,
+    check_accuracy,
+    check_resources,
+    economics_of,
+    linker_of,
+    profile_of,
+    rules_of,
+    section_of,
+    sequential_rules,
+    types_of,
+)
+from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.attack_recipe import IdentifySection
+from reidsim.scenarios.python_objects import planner
+from reidsim.scenarios.rationality_schema import PERFECT
+from reidsim.scenarios.schema import economics_of as economics_and_belief
+from reidsim.scenarios.several_adversaries import named
+from reidsim.scenarios.study import World
+
+# Sections for further computations on a scenario, which do not affect its games.
+_NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty", "adversaries")
+
+
+@dataclass(eq=False)
+class _MaskingEquip:
+    """Callable that returns an adversary's linker and planner, given its resources.
+
+    See `reidsim.agents.profile.Equip`. Without the resource of the attack's last stage, the adversary cannot attack.
+    """
+
+    study: MaskingStudy
+    games: Games
+    section: WeightedSection
+    agents: AgentsSection
+    _linkers: dict[tuple[Holdings, int], Linker] = field(default_factory=dict)
+
+    def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
+        game, held = self.games[believed], self._held(holds)
+        if game.attack.identify.resource not in held:
+            return None
+        attack = replace(game.attack, stages=stages_with(game.attack, held))
+        # The linker of a game also contains linkage without stages, such as linkage with partial knowledge.
+        linker, key = game.record_game.linker, (held, id(game))
+        if key not in self._linkers:
+            inferring = attack.inferences or type(linker) is MultistageLinker
+            self._linkers[key] = MultistageLinker(attack, game.world, game.space) if inferring else linker
+        linker = linker_of(self.section, self._linkers[key], expected_accuracy)
+        return Equipment(linker, self.adversary(attack, believed=believed))
+
+    def _held(self, holds: Holdings) -> Holdings:
+        return holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
+
+    def lists(self, holds: Holdings, used: int) -> tuple[str, ...]:
+        """Return the resources that an attack used: of inferences, then of the last stage.
+
+        Bit i of `used` is set if the attack used the inference of stage i, from 0, of the stages that `holds` allows.
+        """
+        stages = stages_with(self.games[0].attack, self._held(holds))
+        inferred = [stage.resource for number, stage in enumerate(stages[:-1]) if used >> number & 1]
+        return (*inferred, *(stage.resource for stage in stages[-1:]))
+
+    def adversary(self, attack: MultistageAttack, *, believed: bool = False) -> Adversary:
+        """Return the planner with the true or believed gain and cost of an attack.
+
+        `attack` has only the stages for which the adversary has the resources.
+        """
+        section, economics = self.study.scenario.adversary, economics_and_belief(self.study.scenario)[believed]
+        own = economics_of(self.section, economics, self.agents, sequential=section.plans_sequentially)
+        if section.plans_sequentially:
+            rules = section.sequential.model_copy(update=sequential_rules(self.agents))
+            section = section.model_copy(update={"sequential": rules})
+        attack = replace(attack, gain=own.adversary_gain, cost=own.cost)
+        return self.study.planned(section, attack, self.games[believed].world)
+
+    def check(self, where: str) -> None:
+        """Check that the adversary has or may buy the resource of its attack.
+
+        Raises
+        ------
+        InputError
+            If it lacks the resource, or its accuracy is not supported; the message names the key below `where`.
+        """
+        section, attack = self.section, self.games[0].attack
+        register = attack.identify.resource
+        if section.needs_resources and register not in {*(section.holds or ()), *section.buys}:
+            raise InputError(
+                "the adversary lacks the resource of its attack",
+                where=f"{where}.holds",
+                found=list(section.holds or ()),
+                expected=f"{register!r} in holds or buys",
+            )
+        check_accuracy(section, self.adversary(attack), where)
+
+
+def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
+    """Return the stages that can be carried out with the given resources.
+
+    Without the resource of a stage, the adversary cannot infer its attribute, and no later stage links on it.
+    """
+    lost = {stage.infers for stage in attack.inferences if stage.resource not in holds}
+    stages: list[Stage] = []
+    for stage in attack.stages:
+        if stage.resource not in holds:
+            continue
+        if isinstance(stage, Identify | InferByLinkage):
+            stage = replace(stage, on=tuple(name for name in stage.on if name not in lost))
+            if isinstance(stage, InferByLinkage) and not stage.on:
+                lost.add(stage.infers)
+                continue
+        stages.append(stage)
+    return tuple(stages)
+
+
+def setting_of(
+    study: MaskingStudy,
+    agents: AgentsSection,
+    games: Mapping[str | None, Games],
+    policy: str,
+    replication: int = 0,
+    draw: int = 0,
+) -> Setting:
+    """Return the setting of repeated rounds in which data subjects follow a policy.
+
+    Parameters
+    ----------
+    study : MaskingStudy
+    agents : AgentsSection
+    games : mapping of str to tuple of MaskingGame
+        True game and believed game against each adversary, in one draw of the tables.
+    policy : str
+        Name of the policy. Some policies face adversaries without inference.
+    replication, draw : int
+        Number of the draw of the tables, and number of the run of all rounds on these tables.
+
+    Raises
+    ------
+    InputError
+        If an adversary lacks a required resource or names an unknown one, or if adversaries remember earlier releases
+        whose levels are not nested; names the file.
+    """
+    if policy_named(policy).in_another_game:
+        games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}
+    truth, believed = next(iter(games.values()))
+    scenario, source, profiles = study.scenario, study.loaded.path, []
+    used = {own or OWN_ADVERSARY: sorted({stage.resource for stage in e.stages}) for own, e in study.each.items()}
+    with locating(source):
+        check_resources(scenario, scenario.resources, study.tables.buyers, used)
+        for name, section in types_of(scenario).items():
+            own = name if study.alone else None
+            equip = _MaskingEquip(study.each[own], games[own], section, agents)
+            with named(own):
+                equip.check(section_of(scenario, name))
+                views = enumerate(economics_and_belief(equip.study.scenario))
+                both = [(amounts, equip.adversary(games[own][i].attack, believed=bool(i))) for i, amounts in views]
+                profile = profile_of(name, section, agents, equip, both, study.tables.prices)
+            profiles.append(replace(profile, lists=equip.lists))
+    if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
+        raise InputError(
+            "releases at levels that are not nested cannot be combined",
+            source=source,
+            where="agents.remembers",
+            found=True,
+            expected="false, or groups that only merge between levels",
+        )
+    return Setting(
+        space=truth.space,
+        meet=truth.space.meet,
+        cell_of_subject=np.arange(truth.n_records),
+        benefit=np.asarray(truth.benefit),
+        loss=np.asarray(truth.loss),
+        believed_loss=np.asarray(believed.loss),
+        profiles=tuple(profiles),
+        solve=lambda name, game: policy_named(name).defender(study, replication).choose(game),
+        is_fixed=lambda policy: policy_named(policy).is_rule,
+        forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
+        seed=scenario.seed,
+        replication=replication * agents.draws + draw,
+        **rules_of(scenario, agents),
+    )
+
+
+def masking_adversaries(
+    study: MaskingStudy, options: cross_play.OpponentOptions, draw: int = 0
+) -> cross_play.Opponents:
+    """Return the adversaries of cross-play in a draw of a scenario's tables.
+
+    The result also contains the reasons why other adversaries cannot play. Named adversaries with resources for rounds
+    are not included; see `MaskingKind.opponent_types`.
+    """
+    if study.alone:
+        others, world = _unnamed(study, options, draw), study.world(draw)
+        if are_equipped(study.scenario):
+            # The named adversaries play with the resources they own and may buy; see `MaskingKind.opponent_types`.
+            return replace(others, own=TOGETHER)
+        alone = {str(name): World(*games, world.weights) for name, games in study.games_against_each(draw).items()}
+        return cross_play.with_adversaries(others, alone, world)
+    both = study.games(draw)
+    section, knowledge, recipe = study.scenario.adversary, options.knowledge, study.scenario.adversary.knowledge
+    staged = bool(both[0].attack.inferences)
+    own = cross_play.name_of(section, "partial-knowledge" if recipe is not None else "multistage" if staged else "")
+    # One-shot versions of the games, with the linkage of the scenario's own adversary.
+    once = replace(both[0], planner=None), replace(both[1], planner=None)
+
+    def one_stage(game: MaskingGame) -> MaskingGame:
+        if recipe is None:
+            return game.one_stage()
+        return MaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
+
+    linked = one_stage(once[0]), one_stage(once[1])
+
+    def planned(name: str) -> Callable[[], cross_play.Games]:
+        plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, **PERFECT}
+        changed = section.model_copy(update=plan)
+
+        def game(of: MaskingGame) -> RecordGame:
+            attack, coverage = of.attack, presence_of(linked[0].world, linked[0].attack.identify.resource)
+            adversary = planner(changed, attack.gain, attack.cost, loaded=study.loaded, coverage=coverage)
+            return replace(_focused(of), adversary=adversary)
+
+        return lambda: (game(linked[0]), game(linked[1]))
+
+    def informed() -> cross_play.Games:
+        if knowledge is None and recipe is None:
+            raise InputError(cross_play.NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
+        if knowledge is None:
+            return once
+        content = {key: value for key, value in study.loaded.content.items() if key not in _NOT_PLAYED}
+        content["adversary"] = {"knowledge": knowledge, "resource": study.scenario.register}
+        truth, belief = build_masking_study(study.loaded.with_content(content)).games(draw)
+        return _focused(truth), _focused(belief)
+
+    def in_stages() -> cross_play.Games:
+        if not staged and recipe is None:
+            raise InputError(cross_play.ONE_STAGE)
+        if not staged:
+            raise InputError(cross_play.NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
+        return once
+
+    makers = {name: planned(name) for name in planners}
+    # Compiled solvers treat all attributes as relevant and would enumerate maskings of attributes that nobody links on.
+    makers["one-shot"] = lambda: (_focused(linked[0]), _focused(linked[1]))
+    makers |= {"partial-knowledge": informed, "multistage": in_stages}
+    if own != "partial-knowledge" or knowledge is None:
+        makers[own] = lambda: both
+    return cross_play.played_by(own, makers, options.asks_for)
+
+
+def _unnamed(study: MaskingStudy, options: cross_play.OpponentOptions, draw: int) -> cross_play.Opponents:
+    """Return the adversaries that a scenario with several adversaries does not name.
+
+    They link on the same resource and attributes as the named adversaries. If named adversaries differ in these, no
+    unnamed adversary can play.
+    """
+    ends = [game.attack.one_stage().identify for game, _ in study.games_against_each(draw).values()]
+    if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
+        differ = "link on different resources or attributes"
+        if options.knowledge is not None:
+            problem, expected = (
+                f"the adversaries of the scenario {differ}",
+                "the recipe in a section [adversaries.NAME]",
+            )
+            raise InputError(problem, where="knowledge", found=options.knowledge, expected=expected)
+        reason = f"adversaries that the scenario does not name cannot play: the named adversaries {differ}"
+        return cross_play.Opponents(left_out=(reason,))
+    end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
+    section = MaskingAdversarySection(stages=(end,))
+    loaded = study.loaded.with_sections(adversary=section, adversaries={})
+    plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
+    found = masking_adversaries(plain, options, draw)
+    # Drop the reason about stages: the named adversaries attack in stages.
+    return replace(found, left_out=tuple(reason for reason in found.left_out if cross_play.ONE_STAGE not in reason))
+
+
+def _focused(game: MaskingGame) -> RecordGame:
+    """Return a masking game against an adversary without inference.
+
+    Its strategy space has only the attributes on which the adversary links.
+    """
+    return replace(game.record_game, space=FocusedSpace(game.space, game.attack.identify.on))
