@@ -6,6 +6,7 @@ import pytest
 
 import reidsim
 from reidsim.errors import InputError
+from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import Scenario
 
@@ -160,13 +161,13 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
         np.testing.assert_array_equal(reply.success, reply.believed_success)
     chosen = study.world(0).belief
     assert chosen is belief
-    strategies = study.policy("masking").choose(study, belief, 0).strategies
+    strategies = policy_named("masking").choose(study, belief, 0).strategies
     at = planned[np.maximum(strategies, 0), np.arange(60)]
     np.testing.assert_allclose(np.where(strategies < 0, 0.0, at), np.maximum(planned.max(axis=0), 0.0))
     outside = listed.row < 0
     result = reidsim.run(town, overrides={**changes, **BY_COVERAGE})
     records = result.records[result.records["policy"] == "masking"]
-    paid = truth.evaluate(study.policy("masking").choose(study, belief, 0)).publisher_payoff
+    paid = truth.evaluate(policy_named("masking").choose(study, belief, 0)).publisher_payoff
     np.testing.assert_allclose(records["publisher_payoff"], paid)
     assert (records["success_probability"].to_numpy()[outside] == 0).all()
 

@@ -312,7 +312,7 @@ def presence_of(world: MultistageWorld, resource: str) -> float:
 
 def _against_one(loaded: Scenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
     """Return the study against one adversary; several studies may share the tables."""
-    scenario = loaded.scenario
+    scenario, tables = loaded.scenario, replace(tables, loaded=loaded)
     if scenario.adversary.knowledge is not None:
         domain = tables.domain(scenario.linked_on)
         return MaskingStudy(loaded, tables, (Identify(scenario.linked_on, scenario.register),), domain)
