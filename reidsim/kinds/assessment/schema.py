@@ -26,38 +26,56 @@ Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
 
 
 class RiskPopulationSection(Section):
-    """The population of the records."""
+    """The population of the records.
 
-    recipe: str = Field(description="bundled population, or path of a recipe")
+    Attributes
+    ----------
+    recipe
+        bundled population, or path of a recipe
+    """
+
+    recipe: str
     seed: PopulationSeed = None
 
 
 class RiskReleaseSection(Section):
-    """The released records: random samples of the population, or a file."""
+    """The released records: random samples of the population, or a file.
 
-    sizes: tuple[Count, ...] = Field(
-        default=(), description="number of records in each random sample, drawn without replacement"
-    )
-    samples: Count = Field(default=1, description="number of samples of each size")
-    path: Text | None = Field(default=None, description="CSV or Parquet file of records, in place of samples")
-    persons: Text | None = Field(
-        default=None, description="file of the true values before generalization, with the rows and columns of `path`"
-    )
-    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="column separator of a CSV file")
-    attributes: tuple[str, ...] = Field(default=(), description="released attributes; default: all")
-    columns: dict[str, str] = Field(
-        default={}, description="column of the file, by attribute; default: the attribute's name"
-    )
-    weight: Text | None = Field(default=None, description="column with sampling weights, each at least 1")
-    person: PersonKey | None = Field(
-        default=None,
-        description="column that identifies the person of each record, or columns whose combined values do; "
-        "risks are then computed by person",
-    )
-    household: Text | None = Field(
-        default=None,
-        description="column that identifies the person's household; with it, results have the measure `household_risk`",
-    )
+    Attributes
+    ----------
+    sizes
+        number of records in each random sample, drawn without replacement
+    samples
+        number of samples of each size
+    path
+        CSV or Parquet file of records, in place of samples
+    persons
+        file of the true values before generalization, with the rows and columns of `path`
+    delimiter
+        column separator of a CSV file
+    attributes
+        released attributes; default: all
+    columns
+        column of the file, by attribute; default: the attribute's name
+    weight
+        column with sampling weights, each at least 1
+    person
+        column that identifies the person of each record, or columns whose combined values do; risks are then computed
+        by person
+    household
+        column that identifies the person's household; with it, results have the measure `household_risk`
+    """
+
+    sizes: tuple[Count, ...] = ()
+    samples: Count = 1
+    path: Text | None = None
+    persons: Text | None = None
+    delimiter: Annotated[Delimiter, with_key("path")] = ","
+    attributes: tuple[str, ...] = ()
+    columns: dict[str, str] = Field(default={})
+    weight: Text | None = None
+    person: PersonKey | None = None
+    household: Text | None = None
 
     @model_validator(mode="after")
     def _one_origin(self) -> RiskReleaseSection:
@@ -102,17 +120,21 @@ class RiskReleaseSection(Section):
 
 
 class TreeSection(Section):
-    """The groups into which values of an attribute may be generalized."""
+    """The groups into which values of an attribute may be generalized.
 
-    groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
-        default={}, description="values or smaller groups in each group"
-    )
-    file: Text | None = Field(
-        default=None, description="hierarchy file, in place of `groups`: one row per value, one column per level"
-    )
-    delimiter: Annotated[Delimiter, with_key("file")] = Field(
-        default=";", description="column separator of the hierarchy file"
-    )
+    Attributes
+    ----------
+    groups
+        values or smaller groups in each group
+    file
+        hierarchy file, in place of `groups`: one row per value, one column per level
+    delimiter
+        column separator of the hierarchy file
+    """
+
+    groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default={})
+    file: Text | None = None
+    delimiter: Annotated[Delimiter, with_key("file")] = ";"
 
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:
@@ -122,24 +144,28 @@ class TreeSection(Section):
 
 
 class UniquenessSection(Section):
-    """Probability that a sample unique is a population unique."""
+    """Probability that a sample unique is a population unique.
 
-    method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi", "known"] = Field(
-        default="pitman",
-        description="source of the probability: a fixed value, an estimate by a statistical model, or the "
-        "population (`known`)",
-    )
-    value: Share | None = Field(default=None, description="with method `fixed`: the probability")
-    population_size: Count | None = Field(
-        default=None,
-        description="number of people in the population, for estimates; replaced by the sum of "
-        "`release.weight`, if set",
-    )
+    Attributes
+    ----------
+    method
+        source of the probability: a fixed value, an estimate by a statistical model, or the population (`known`)
+    value
+        with method `fixed`: the probability
+    population_size
+        number of people in the population, for estimates; replaced by the sum of `release.weight`, if set
+    level
+        confidence level of the intervals
+    """
+
+    method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi", "known"] = "pitman"
+    value: Share | None = None
+    population_size: Count | None = None
     level: Annotated[
         float,
         Field(gt=0, lt=1),
         ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability"),
-    ] = Field(default=0.95, description="confidence level of the intervals")
+    ] = 0.95
 
     @model_validator(mode="after")
     def _complete(self) -> UniquenessSection:
@@ -159,121 +185,174 @@ class UniquenessSection(Section):
 
 
 class NetworkSection(Section):
-    """Capabilities of the adversary."""
+    """Capabilities of the adversary.
 
-    p_m: Share = Field(default=0.5, description="probability that a person's membership in the data is disclosed")
-    p_fm: Share = Field(default=0.5, description="probability that the adversary learns of a disclosed membership")
-    p_cu: Share = Field(default=0.5, description="probability that the adversary can confirm a population unique")
-    p_c: Share = Field(default=0.5, description="probability that the adversary can confirm a match drawn at random")
+    Attributes
+    ----------
+    p_m
+        probability that a person's membership in the data is disclosed
+    p_fm
+        probability that the adversary learns of a disclosed membership
+    p_cu
+        probability that the adversary can confirm a population unique
+    p_c
+        probability that the adversary can confirm a match drawn at random
+    """
+
+    p_m: Share = 0.5
+    p_fm: Share = 0.5
+    p_cu: Share = 0.5
+    p_c: Share = 0.5
 
 
 class ExpectationSection(Section):
-    """Computation of expectations over knowledge sets."""
+    """Computation of expectations over knowledge sets.
 
-    method: Literal["auto", "exact", "monte-carlo"] = Field(
-        default="auto",
-        description="computation of expectations: `exact` enumerates all knowledge sets, `monte-carlo` draws "
-        "some, `auto` is exact where this is feasible",
-    )
-    trials: Annotated[int, Field(ge=2), with_key("method", "auto", "monte-carlo")] = Field(
-        default=1000, description="number of knowledge sets drawn by the Monte Carlo method"
-    )
+    Attributes
+    ----------
+    method
+        computation of expectations: `exact` enumerates all knowledge sets, `monte-carlo` draws some, `auto` is exact
+        where this is feasible
+    trials
+        number of knowledge sets drawn by the Monte Carlo method
+    """
+
+    method: Literal["auto", "exact", "monte-carlo"] = "auto"
+    trials: Annotated[int, Field(ge=2), with_key("method", "auto", "monte-carlo")] = 1000
 
 
 class AttackSection(Section):
-    """Gain and cost of an attack."""
+    """Gain and cost of an attack.
 
-    gain: Money = Field(description="adversary's gain from a re-identification")
-    cost: Money = Field(default=0.0, description="adversary's cost of an attempt")
+    Attributes
+    ----------
+    gain
+        adversary's gain from a re-identification
+    cost
+        adversary's cost of an attempt
+    """
+
+    gain: Money
+    cost: Money = 0.0
 
 
 class ThresholdSection(Section):
-    """The accepted risk, and the groups for which it is checked (Xia et al. 2023)."""
+    """The accepted risk, and the groups for which it is checked (Xia et al. 2023).
 
-    risk_accepted: Share = Field(
-        default=0.09, description="largest accepted risk of a person; .09 is the risk in a group of 11"
-    )
-    percentile: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.95, description="share of people whose risk must not exceed the accepted risk"
-    )
-    risk: Literal["marketer", "prosecutor", "journalist", "overall"] = Field(
-        default="marketer",
-        description="risk that is compared with the accepted risk; `marketer` is 1 / group size, for people "
-        "known to be in the data",
-    )
-    groups: tuple[str, ...] = Field(
-        default=(), description="attributes whose values define the groups of people that are assessed separately"
-    )
-    sizes: tuple[Count, ...] = Field(
-        default=(), description="sizes, in people, of smaller and larger cohorts that are simulated from the release"
-    )
-    draws: Annotated[Count, with_key("sizes")] = Field(default=20, description="number of simulations of each size")
-    newcomers: Annotated[Literal["members", "population"], with_key("sizes")] = Field(
-        default="members",
-        description="people added to larger cohorts: members drawn again, or other people of the population",
-    )
-    like_members: tuple[str, ...] = Field(
-        default=(),
-        description="attributes in which people added from the population have the same shares as the members",
-    )
+    Attributes
+    ----------
+    risk_accepted
+        largest accepted risk of a person; .09 is the risk in a group of 11
+    percentile
+        share of people whose risk must not exceed the accepted risk
+    risk
+        risk that is compared with the accepted risk; `marketer` is 1 / group size, for people known to be in the data
+    groups
+        attributes whose values define the groups of people that are assessed separately
+    sizes
+        sizes, in people, of smaller and larger cohorts that are simulated from the release
+    draws
+        number of simulations of each size
+    newcomers
+        people added to larger cohorts: members drawn again, or other people of the population
+    like_members
+        attributes in which people added from the population have the same shares as the members
+    """
+
+    risk_accepted: Share = 0.09
+    percentile: Annotated[float, Field(gt=0, le=1)] = 0.95
+    risk: Literal["marketer", "prosecutor", "journalist", "overall"] = "marketer"
+    groups: tuple[str, ...] = ()
+    sizes: tuple[Count, ...] = ()
+    draws: Annotated[Count, with_key("sizes")] = 20
+    newcomers: Annotated[Literal["members", "population"], with_key("sizes")] = "members"
+    like_members: tuple[str, ...] = ()
 
 
 class SettingsSection(Section):
-    """Values of capabilities; all combinations are computed."""
+    """Values of capabilities; all combinations are computed.
 
-    p_m: Shares = Field(description="values of `network.p_m`")
-    p_fm: Shares = Field(description="values of `network.p_fm`")
-    p_cu: Shares = Field(description="values of `network.p_cu`")
-    p_c: Shares = Field(description="values of `network.p_c`")
-    records: Count | None = Field(
-        default=None, description="number of records in each sample; default: the first of `release.sizes`"
-    )
-    trials: Count | None = Field(
-        default=None,
-        description="number of simulated outcomes per person, as in the paper; default: exact probabilities",
-    )
+    Attributes
+    ----------
+    p_m
+        values of `network.p_m`
+    p_fm
+        values of `network.p_fm`
+    p_cu
+        values of `network.p_cu`
+    p_c
+        values of `network.p_c`
+    records
+        number of records in each sample; default: the first of `release.sizes`
+    trials
+        number of simulated outcomes per person, as in the paper; default: exact probabilities
+    """
+
+    p_m: Shares
+    p_fm: Shares
+    p_cu: Shares
+    p_c: Shares
+    records: Count | None = None
+    trials: Count | None = None
 
 
 class RiskFiguresSection(Section):
-    """Further tables and figures of a run."""
+    """Further tables and figures of a run.
 
-    settings: SettingsSection | None = Field(
-        default=None, description="overall risk for all combinations of capabilities"
-    )
+    Attributes
+    ----------
+    settings
+        overall risk for all combinations of capabilities
+    """
+
+    settings: SettingsSection | None = None
 
 
 class RiskScenario(ScenarioHead):
-    """Re-identification risk of a release under partial background knowledge."""
+    """Re-identification risk of a release under partial background knowledge.
+
+    Attributes
+    ----------
+    game
+        kind of scenario: re-identification risk of a release, without a game
+    population
+        population of the records; needed for samples and for uniqueness method `known`
+    release
+        released records
+    trees
+        groups into which the values of a file are generalized, by attribute
+    knowledge
+        knowledge recipe of each adversary, by name; each is compared with the worst case
+    uniqueness
+        probability that a sample unique is a population unique
+    network
+        capabilities of the adversary
+    expectation
+        computation of expectations over knowledge sets
+    attack
+        adversary's gain and cost; adds payoffs to the results
+    threshold
+        accepted risk, and the groups for which it is checked
+    figures
+        additional tables and figures
+    """
 
     elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("adversary", "adversaries"),
         "an entry of section knowledge for each adversary, because this kind of scenario has no attacks",
     )
 
-    game: Literal["risk"] = Field(description="kind of scenario: re-identification risk of a release, without a game")
-    population: RiskPopulationSection | None = Field(
-        default=None,
-        description="population of the records; needed for samples and for uniqueness method `known`",
-    )
-    release: RiskReleaseSection = Field(description="released records")
-    trees: dict[str, TreeSection] = Field(
-        default={}, description="groups into which the values of a file are generalized, by attribute"
-    )
-    knowledge: dict[str, str] = Field(
-        min_length=1, description="knowledge recipe of each adversary, by name; each is compared with the worst case"
-    )
-    uniqueness: UniquenessSection = Field(description="probability that a sample unique is a population unique")
-    network: NetworkSection = Field(default=NetworkSection(), description="capabilities of the adversary")
-    expectation: ExpectationSection = Field(
-        default=ExpectationSection(), description="computation of expectations over knowledge sets"
-    )
-    attack: AttackSection | None = Field(
-        default=None, description="adversary's gain and cost; adds payoffs to the results"
-    )
-    threshold: ThresholdSection | None = Field(
-        default=None, description="accepted risk, and the groups for which it is checked"
-    )
-    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="additional tables and figures")
+    game: Literal["risk"]
+    population: RiskPopulationSection | None = None
+    release: RiskReleaseSection
+    trees: dict[str, TreeSection] = Field(default={})
+    knowledge: dict[str, str] = Field(min_length=1)
+    uniqueness: UniquenessSection
+    network: NetworkSection = NetworkSection()
+    expectation: ExpectationSection = ExpectationSection()
+    attack: AttackSection | None = None
+    threshold: ThresholdSection | None = None
+    figures: RiskFiguresSection = RiskFiguresSection()
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:

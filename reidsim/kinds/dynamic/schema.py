@@ -23,92 +23,120 @@ PERIOD = "period"
 
 
 class CasePopulationSection(Section):
-    """The people who may become a case."""
+    """The people who may become a case.
 
-    recipe: Text = Field(description="bundled population, or path of a recipe")
+    Attributes
+    ----------
+    recipe
+        bundled population, or path of a recipe
+    """
+
+    recipe: Text
 
 
 class VotersSection(Section):
-    """The list in which the adversary looks records up."""
+    """The list in which the adversary looks records up.
 
-    recipe: Text = Field(description="bundled population, or path of a recipe")
-    coverage: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None,
-        description=(
-            "probability that a person is in the list; default: the list's share of the population, or "
-            "1 without a population"
-        ),
-    )
+    Attributes
+    ----------
+    recipe
+        bundled population, or path of a recipe
+    coverage
+        probability that a person is in the list; default: the list's share of the population, or 1 without a population
+    """
+
+    recipe: Text
+    coverage: Annotated[float, Field(gt=0, le=1)] | None = None
 
 
 class CasesSection(Section):
-    """The case records to release, and the contents of a table."""
+    """The case records to release, and the contents of a table.
 
-    path: Text | None = Field(
-        default=None, description="file of cases, one per row; replaced by `[epidemic]` for simulated cases"
-    )
-    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="column separator of a CSV file")
-    period: Annotated[Text, with_key("path")] = Field(
-        default=PERIOD,
-        description="column with the period of each case: whole numbers, or text such as `2020-03-01`",
-    )
-    forecast: Text | None = Field(
-        default=None,
-        description=(
-            "column with the added benefit per record of a forecast from the period's table, equal for "
-            "all records of a period; default: 0"
-        ),
-    )
-    table: Literal["period", "cumulative"] = Field(
-        default="period",
-        description="contents of a period's table: the cases of the period, or all cases up to it",
-    )
+    Attributes
+    ----------
+    path
+        file of cases, one per row; replaced by `[epidemic]` for simulated cases
+    delimiter
+        column separator of a CSV file
+    period
+        column with the period of each case: whole numbers, or text such as `2020-03-01`
+    forecast
+        column with the added benefit per record of a forecast from the period's table, equal for all records of a
+        period; default: 0
+    table
+        contents of a period's table: the cases of the period, or all cases up to it
+    """
+
+    path: Text | None = None
+    delimiter: Annotated[Delimiter, with_key("path")] = ","
+    period: Annotated[Text, with_key("path")] = PERIOD
+    forecast: Text | None = None
+    table: Literal["period", "cumulative"] = "period"
 
 
 class EpidemicSection(Section):
-    """Cases drawn from the population: a wave that moves from area to area."""
+    """Cases drawn from the population: a wave that moves from area to area.
 
-    periods: Count = Field(description="number of periods, which are numbered from 1")
-    cases: Count = Field(description="number of cases in all periods together, each a different person")
-    area: Text = Field(description="attribute whose groups are the areas")
-    level: Annotated[int, Field(ge=0)] = Field(default=0, description="hierarchy level of the groups in `area`")
-    peak: float = Field(description="earliest period with most cases in an area")
-    spread: Annotated[float, Field(ge=0)] = Field(
-        default=0.0,
-        description="largest delay of an area's peak after `peak`, in periods; the delay of each area is drawn from a "
-        "uniform distribution",
-    )
-    width: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the wave in an area, in periods")
+    Attributes
+    ----------
+    periods
+        number of periods, which are numbered from 1
+    cases
+        number of cases in all periods together, each a different person
+    area
+        attribute whose groups are the areas
+    level
+        hierarchy level of the groups in `area`
+    peak
+        earliest period with most cases in an area
+    spread
+        largest delay of an area's peak after `peak`, in periods; the delay of each area is drawn from a uniform
+        distribution
+    width
+        standard deviation of the wave in an area, in periods
+    """
+
+    periods: Count
+    cases: Count
+    area: Text
+    level: Annotated[int, Field(ge=0)] = 0
+    peak: float
+    spread: Annotated[float, Field(ge=0)] = 0.0
+    width: Annotated[float, Field(gt=0)]
 
 
 class DynamicPublisherSection(PoliciesSection):
-    """How the publisher decides in each period."""
+    """How the publisher decides in each period.
+
+    Attributes
+    ----------
+    policies
+        policies to compare, each named once
+    fixed
+        with policy `fixed`: level of each attribute; default: 0
+    k
+        size of equivalence classes below which records count in PK; PK is the share of a table's records in classes of
+        fewer than `k` records
+    threshold
+        largest PK that policy `pk` allows
+    quantile
+        with policy `pk`: share of simulated tables whose PK must not exceed the threshold
+    simulations
+        with policy `pk`: number of simulated tables
+    review
+        with policy `pk`: number of periods for which a generalization is kept; it is chosen for the number of cases in
+        the first of them
+    """
 
     policies: tuple[PolicyName, ...] = Field(
-        default=("no-protection", "basic", "no-attack"),
-        description="policies to compare, each named once",
-        json_schema_extra={"minItems": 1},
+        default=("no-protection", "basic", "no-attack"), json_schema_extra={"minItems": 1}
     )
-    fixed: Annotated[dict[str, Annotated[int, Field(ge=0)]], with_policy(FIXED)] = Field(
-        default={}, description="with policy `fixed`: level of each attribute; default: 0"
-    )
-    k: Count = Field(
-        default=11,
-        description="size of equivalence classes below which records count in PK; PK is the share of a table's "
-        "records in classes of fewer than `k` records",
-    )
-    threshold: Share = Field(default=0.01, description="largest PK that policy `pk` allows")
-    quantile: Annotated[Share, with_policy(PK)] = Field(
-        default=0.975, description="with policy `pk`: share of simulated tables whose PK must not exceed the threshold"
-    )
-    simulations: Annotated[Count, with_policy(PK)] = Field(
-        default=1000, description="with policy `pk`: number of simulated tables"
-    )
-    review: Annotated[Count, with_policy(PK)] = Field(
-        default=1,
-        description="with policy `pk`: number of periods for which a generalization is kept; it is chosen for "
-        "the number of cases in the first of them",
-    )
+    fixed: Annotated[dict[str, Annotated[int, Field(ge=0)]], with_policy(FIXED)] = Field(default={})
+    k: Count = 11
+    threshold: Share = 0.01
+    quantile: Annotated[Share, with_policy(PK)] = 0.975
+    simulations: Annotated[Count, with_policy(PK)] = 1000
+    review: Annotated[Count, with_policy(PK)] = 1
 
     @model_validator(mode="after")
     def _consistent(self) -> DynamicPublisherSection:
@@ -126,7 +154,25 @@ _WITHOUT_AGENTS_OR_PK = ReadIf(
 
 
 class DynamicScenario(PublisherScenario):
-    """A publisher releases cases in periods; each table has one generalization."""
+    """A publisher releases cases in periods; each table has one generalization.
+
+    Attributes
+    ----------
+    game
+        kind of scenario: a publisher releases a table of cases in each period
+    population
+        people who may become a case; needed by `[epidemic]` and by policy `pk`
+    voters
+        list in which the adversary looks people up; default: the population
+    release
+        case records to release
+    epidemic
+        simulated cases, in place of `release.path`
+    attributes
+        quasi-identifiers; their order is the order of levels in the lattice
+    publisher
+        decisions of the publisher in each period
+    """
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         "attributes.*.column": ReadIf(lambda section, scenario: scenario.release.path is not None, "with release.path"),
@@ -134,24 +180,13 @@ class DynamicScenario(PublisherScenario):
         "publisher.threshold": _WITHOUT_AGENTS_OR_PK,
     }
 
-    game: Literal["dynamic"] = Field(
-        description="kind of scenario: a publisher releases a table of cases in each period"
-    )
-    population: CasePopulationSection | None = Field(
-        default=None, description="people who may become a case; needed by `[epidemic]` and by policy `pk`"
-    )
-    voters: VotersSection | None = Field(
-        default=None, description="list in which the adversary looks people up; default: the population"
-    )
-    release: CasesSection = Field(default=CasesSection(), description="case records to release")
-    epidemic: EpidemicSection | None = Field(default=None, description="simulated cases, in place of `release.path`")
-    attributes: dict[str, GeneralizedSection] = Field(
-        description="quasi-identifiers; their order is the order of levels in the lattice",
-        json_schema_extra={"minProperties": 1},
-    )
-    publisher: DynamicPublisherSection = Field(
-        default=DynamicPublisherSection(), description="decisions of the publisher in each period"
-    )
+    game: Literal["dynamic"]
+    population: CasePopulationSection | None = None
+    voters: VotersSection | None = None
+    release: CasesSection = CasesSection()
+    epidemic: EpidemicSection | None = None
+    attributes: dict[str, GeneralizedSection] = Field(json_schema_extra={"minProperties": 1})
+    publisher: DynamicPublisherSection = DynamicPublisherSection()
 
     @model_validator(mode="after")
     def _consistent(self) -> DynamicScenario:

@@ -31,20 +31,25 @@ TARGETS = "targets"
 
 
 class PeopleSection(Section):
-    """The population that supplies targets and resources."""
+    """The population that supplies targets and resources.
 
-    recipe: str = Field(description="bundled population, or path of a recipe, with one row per person")
+    Attributes
+    ----------
+    recipe
+        bundled population, or path of a recipe, with one row per person
+    generations
+        number of latest generations of a genealogy from which men are taken; default: all people
+    women
+        with `generations`: whether women, who have no known alleles, are taken too
+    reference_year
+        year in which ages are computed from `birth_year`; adds the attribute `age`
+    """
+
+    recipe: str
     seed: PopulationSeed = None
-    generations: Count | None = Field(
-        default=None,
-        description="number of latest generations of a genealogy from which men are taken; default: all people",
-    )
-    women: bool = Field(
-        default=False, description="with `generations`: whether women, who have no known alleles, are taken too"
-    )
-    reference_year: int | None = Field(
-        default=None, description="year in which ages are computed from `birth_year`; adds the attribute `age`"
-    )
+    generations: Count | None = None
+    women: bool = False
+    reference_year: int | None = None
     together: Together = 0.0
 
     @model_validator(mode="after")
@@ -55,14 +60,24 @@ class PeopleSection(Section):
 
 
 class TableSection(Section):
-    """The people in a table: drawn from the population, or the rows of a file."""
+    """The people in a table: drawn from the population, or the rows of a file.
 
-    size: Count | None = Field(default=None, description="number of people drawn from the population")
-    file: Text | None = Field(default=None, description="CSV or Parquet file of people, in place of `size`")
-    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="column separator of a CSV file")
-    columns: Annotated[dict[str, str], with_key("file")] = Field(
-        default={}, description="column of the file, by attribute; default: the attribute's name"
-    )
+    Attributes
+    ----------
+    size
+        number of people drawn from the population
+    file
+        CSV or Parquet file of people, in place of `size`
+    delimiter
+        column separator of a CSV file
+    columns
+        column of the file, by attribute; default: the attribute's name
+    """
+
+    size: Count | None = None
+    file: Text | None = None
+    delimiter: Annotated[Delimiter, with_key("file")] = ","
+    columns: Annotated[dict[str, str], with_key("file")] = Field(default={})
 
     @model_validator(mode="after")
     def _one_origin(self) -> TableSection:
@@ -72,9 +87,15 @@ class TableSection(Section):
 
 
 class TargetsSection(TableSection):
-    """The subjects, who decide about their records."""
+    """The subjects, who decide about their records.
 
-    person: Text | None = Field(default=None, description="column that identifies the person, without repeated values")
+    Attributes
+    ----------
+    person
+        column that identifies the person, without repeated values
+    """
+
+    person: Text | None = None
 
     @model_validator(mode="after")
     def _keyed_file(self) -> TargetsSection:
@@ -100,22 +121,25 @@ class ResourceSection(DrawnResourceSection, TableSection):
     """A table of people that the adversary has.
 
     With a `kind`, it is a list drawn from the people; otherwise a sample or a file.
+
+    Attributes
+    ----------
+    holds
+        people in a drawn table: all subjects and other people (`targets`), only people in no table with `targets` and
+        no other table with `others` (`others`), or people drawn at random (`anyone`); in a file, `targets` checks that
+        all subjects are present
+    attributes
+        attributes in the table
+    missing_alleles
+        share of unknown alleles; default: 0.3 in a list of kind `genealogy`, otherwise 0
+    count
+        column with the number of people in each row; default: one person per row
     """
 
-    holds: Annotated[Literal["targets", "others", "anyone"], _HOLDS] = Field(
-        default="anyone",
-        description="people in a drawn table: all subjects and other people (`targets`), only people in no "
-        "table with `targets` and no other table with `others` (`others`), or people drawn at "
-        "random (`anyone`); in a file, `targets` checks that all subjects are present",
-    )
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes in the table")
-    missing_alleles: Annotated[Share | None, _INFERRED_FROM] = Field(
-        default=None,
-        description="share of unknown alleles; default: 0.3 in a list of kind `genealogy`, otherwise 0",
-    )
-    count: Text | None = Field(
-        default=None, description="column with the number of people in each row; default: one person per row"
-    )
+    holds: Annotated[Literal["targets", "others", "anyone"], _HOLDS] = "anyone"
+    attributes: tuple[str, ...] = Field(min_length=1)
+    missing_alleles: Annotated[Share | None, _INFERRED_FROM] = None
+    count: Text | None = None
 
     @model_validator(mode="after")
     def _fits_origin(self) -> ResourceSection:
@@ -138,19 +162,21 @@ class ResourceSection(DrawnResourceSection, TableSection):
 
 
 class GeneralizedAttribute(Section):
-    """Levels of an attribute between shared and masked."""
+    """Levels of an attribute between shared and masked.
 
-    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
-        default=(),
-        description="width of the intervals at each level; intervals start at 0, and each width is a multiple "
-        "of the previous one",
-    )
-    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
-        default=(), description="groups of values at each level; a value without a group stays unchanged"
-    )
-    kept: tuple[Share, ...] = Field(
-        min_length=1, description="share of the attribute's weight that remains at each level, not increasing"
-    )
+    Attributes
+    ----------
+    widths
+        width of the intervals at each level; intervals start at 0, and each width is a multiple of the previous one
+    groups
+        groups of values at each level; a value without a group stays unchanged
+    kept
+        share of the attribute's weight that remains at each level, not increasing
+    """
+
+    widths: tuple[Annotated[int, Field(ge=2)], ...] = ()
+    groups: tuple[tuple[tuple[str, ...], ...], ...] = ()
+    kept: tuple[Share, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _one_way(self) -> GeneralizedAttribute:
@@ -166,51 +192,56 @@ class GeneralizedAttribute(Section):
 
 
 class SubjectsSection(Section):
-    """The attributes that data subjects may share, their value, and the policies."""
+    """The attributes that data subjects may share, their value, and the policies.
 
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that subjects can share, with loci last")
-    always_shared: tuple[str, ...] = Field(
-        default=(),
-        description="attributes that cannot be masked; not with policy `k-anonymity`",
-    )
-    weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
-        default="entropy",
-        description="weight of each attribute in the benefit: its entropy in the first resource that has it, "
-        "equal weights, or your own numbers by attribute",
-    )
-    minority_support: float = Field(
-        default=0.0,
-        description="alpha: additional weight of rare values, or of frequent values if negative",
-    )
-    generalize: dict[str, GeneralizedAttribute] = Field(
-        default={}, description="levels between shared and masked, by attribute"
-    )
-    policies: tuple[PolicyName, ...] = Field(
-        default=("opt-in", "masking", "no-attack-masking"),
-        min_length=1,
-        description="policies to compare, each named once",
-    )
+    Attributes
+    ----------
+    attributes
+        attributes that subjects can share, with loci last
+    always_shared
+        attributes that cannot be masked; not with policy `k-anonymity`
+    weights
+        weight of each attribute in the benefit: its entropy in the first resource that has it, equal weights, or your
+        own numbers by attribute
+    minority_support
+        alpha: additional weight of rare values, or of frequent values if negative
+    generalize
+        levels between shared and masked, by attribute
+    policies
+        policies to compare, each named once
+    solver
+        algorithm that solves the policies that are games
+    most_evaluated
+        with solver `anytime`: largest number of strategies evaluated per subject
+    opt_in_rate
+        with policy `random-opt-in`: probability that a subject shares all attributes
+    sharing_rate
+        with policy `random-masking`: probability that an attribute is shared
+    """
+
+    attributes: tuple[str, ...] = Field(min_length=1)
+    always_shared: tuple[str, ...] = ()
+    weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = "entropy"
+    minority_support: float = 0.0
+    generalize: dict[str, GeneralizedAttribute] = Field(default={})
+    policies: tuple[PolicyName, ...] = Field(default=("opt-in", "masking", "no-attack-masking"), min_length=1)
     solver: Annotated[
         Literal["best-first", "backward-induction", "greedy", "anytime"],
         ReadIf(
             lambda section, scenario: any(policy_named(name).search == "scenario" for name in section.policies),
             "with a policy that solves a masking game",
         ),
-    ] = Field(default="best-first", description="algorithm that solves the policies that are games")
+    ] = "best-first"
     most_evaluated: Annotated[
         Count,
         ReadIf(
             lambda section, scenario: section.solver == "anytime" or "anytime-masking" in section.policies,
             'with solver = "anytime" or policy "anytime-masking"',
         ),
-    ] = Field(default=20_000, description="with solver `anytime`: largest number of strategies evaluated per subject")
+    ] = 20_000
     k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
-    opt_in_rate: Annotated[Share, with_policy("random-opt-in")] = Field(
-        default=0.05, description="with policy `random-opt-in`: probability that a subject shares all attributes"
-    )
-    sharing_rate: Annotated[Share, with_policy("random-masking")] = Field(
-        default=0.15, description="with policy `random-masking`: probability that an attribute is shared"
-    )
+    opt_in_rate: Annotated[Share, with_policy("random-opt-in")] = 0.05
+    sharing_rate: Annotated[Share, with_policy("random-masking")] = 0.15
 
     @model_validator(mode="after")
     def _consistent(self) -> SubjectsSection:
@@ -246,24 +277,27 @@ _INFERS = ReadIf(
 
 
 class MaskingAdversarySection(PlannerSection):
-    """How the adversary links, in stages or with background knowledge, and plans."""
+    """How the adversary links, in stages or with background knowledge, and plans.
 
-    confidence_threshold: Annotated[Share, _INFERS] = Field(
-        default=0.5, description="theta: smallest confidence with which an inference is used"
-    )
-    stages: tuple[StageSection, ...] = Field(
-        default=(), description="stages of the attack in order; the last one is `identify`"
-    )
-    overconfident: Annotated[bool, _INFERS] = Field(
-        default=False,
-        description="whether the adversary takes an inference that reaches the threshold as certain",
-    )
-    knowledge: str | None = Field(
-        default=None, description="bundled knowledge recipe, or path of a recipe; replaces `stages`"
-    )
-    resource: str | None = Field(
-        default=None, description="with `knowledge`: resource in which the adversary looks people up"
-    )
+    Attributes
+    ----------
+    confidence_threshold
+        theta: smallest confidence with which an inference is used
+    stages
+        stages of the attack in order; the last one is `identify`
+    overconfident
+        whether the adversary takes an inference that reaches the threshold as certain
+    knowledge
+        bundled knowledge recipe, or path of a recipe; replaces `stages`
+    resource
+        with `knowledge`: resource in which the adversary looks people up
+    """
+
+    confidence_threshold: Annotated[Share, _INFERS] = 0.5
+    stages: tuple[StageSection, ...] = ()
+    overconfident: Annotated[bool, _INFERS] = False
+    knowledge: str | None = None
+    resource: str | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> MaskingAdversarySection:
@@ -293,26 +327,61 @@ class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
 
 
 class MaskingBeliefsSection(ListBeliefsSection):
-    """Beliefs of the subjects; a parameter without a belief has its true value."""
+    """Beliefs of the subjects; a parameter without a belief has its true value.
 
-    sizes: dict[str, Count] = Field(
-        default={}, description="number of people that the subjects believe to be in a drawn resource, by resource"
-    )
+    Attributes
+    ----------
+    sizes
+        number of people that the subjects believe to be in a drawn resource, by resource
+    """
+
+    sizes: dict[str, Count] = Field(default={})
 
 
 class MaskingFiguresSection(Section):
-    """Further tables and figures of a run."""
+    """Further tables and figures of a run.
+
+    Attributes
+    ----------
+    search_path
+        number of the record, counted from 0, whose greedy search is listed; only with two-stage attacks
+    """
 
     search_path: Annotated[
         Annotated[int, Field(ge=0)] | None, ReadIf(lambda section, scenario: scenario.agents is None, "without agents")
-    ] = Field(
-        default=None,
-        description="number of the record, counted from 0, whose greedy search is listed; only with two-stage attacks",
-    )
+    ] = None
 
 
 class MaskingScenario(ScenarioHead):
-    """Data subjects choose the attributes to share; an adversary attacks in stages."""
+    """Data subjects choose the attributes to share; an adversary attacks in stages.
+
+    Attributes
+    ----------
+    game
+        kind of scenario: data subjects choose the attributes to share
+    replications
+        number of random draws of subjects and resources; 1 with files
+    population
+        population of subjects and resources; not needed with files
+    targets
+        data subjects, the targets of the adversary
+    resources
+        tables of people that the adversary has
+    economics
+        true payoff parameters
+    beliefs
+        values that the subjects believe in place of the true values
+    adversary
+        linkage and planning of the adversary; needed unless there are `adversaries`
+    adversaries
+        named adversaries; a section `[adversary]` beside them gives their defaults
+    subjects
+        attributes that subjects may share, the value of sharing, and policies
+    agents
+        repeated rounds with several adversaries; default: one game without rounds
+    figures
+        additional tables and figures
+    """
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         "population": ReadIf(
@@ -324,33 +393,19 @@ class MaskingScenario(ScenarioHead):
         ),
     }
 
-    game: Literal["masking"] = Field(description="kind of scenario: data subjects choose the attributes to share")
-    replications: Count = Field(default=1, description="number of random draws of subjects and resources; 1 with files")
-    population: PeopleSection | None = Field(
-        default=None, description="population of subjects and resources; not needed with files"
-    )
-    targets: TargetsSection = Field(description="data subjects, the targets of the adversary")
-    resources: dict[str, ResourceSection] = Field(min_length=1, description="tables of people that the adversary has")
-    economics: EconomicsSection = Field(description="true payoff parameters")
-    beliefs: MaskingBeliefsSection = Field(
-        default=MaskingBeliefsSection(), description="values that the subjects believe in place of the true values"
-    )
-    adversary: MaskingAdversarySection = Field(
-        # An adversary needs stages or knowledge: a missing section is an error unless there are several adversaries.
-        default=MaskingAdversarySection.model_construct(),
-        description="linkage and planning of the adversary; needed unless there are `adversaries`",
-    )
-    adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
-        default={},
-        description="named adversaries; a section `[adversary]` beside them gives their defaults",
-    )
-    subjects: SubjectsSection = Field(
-        description="attributes that subjects may share, the value of sharing, and policies"
-    )
-    agents: AgentsSection | None = Field(
-        default=None, description="repeated rounds with several adversaries; default: one game without rounds"
-    )
-    figures: MaskingFiguresSection = Field(default=MaskingFiguresSection(), description="additional tables and figures")
+    game: Literal["masking"]
+    replications: Count = 1
+    population: PeopleSection | None = None
+    targets: TargetsSection
+    resources: dict[str, ResourceSection] = Field(min_length=1)
+    economics: EconomicsSection
+    beliefs: MaskingBeliefsSection = MaskingBeliefsSection()
+    # An adversary needs stages or knowledge: a missing section is an error unless there are several adversaries.
+    adversary: MaskingAdversarySection = MaskingAdversarySection.model_construct()
+    adversaries: dict[str, WeightedMaskingAdversarySection] = Field(default={})
+    subjects: SubjectsSection
+    agents: AgentsSection | None = None
+    figures: MaskingFiguresSection = MaskingFiguresSection()
 
     @property
     def each(self) -> Mapping[str | None, MaskingScenario]:

@@ -19,34 +19,37 @@ _Generations = Annotated[int, Field(ge=1, le=8)]
 
 
 class ParticipationPopulationSection(Section):
-    """The people who may join, and their relationships."""
+    """The people who may join, and their relationships.
 
-    couples: Annotated[float, Field(ge=1_000, le=10_000_000_000)] | None = Field(
-        default=None, description="number of couples in the present generation of a random population (N_0)"
-    )
-    children: Annotated[float, Field(ge=2, le=20)] = Field(
-        default=2.5, description="with `couples`: mean number of children per couple (r)"
-    )
-    types: Annotated[int, Field(ge=1, le=100_000)] = Field(
-        default=1_000, description="with `couples`: number of types of people, all of equal size"
-    )
-    recipe: str | None = Field(
-        default=None, description="bundled genealogy, or path of a genealogy recipe; replaces `couples`"
-    )
-    people: Annotated[int, Field(ge=2)] | None = Field(
-        default=None, description="with `recipe`: number of people in each generation; default: as in the recipe"
-    )
-    generations: Count | None = Field(
-        default=None, description="with `recipe`: number of generations, founders included; default: as in the recipe"
-    )
-    living: Count = Field(default=3, description="with `recipe`: number of latest generations, whose people decide")
-    path: Text | None = Field(
-        default=None,
-        description=(
-            "pedigree file with the columns person, father and mother (empty if unknown) and "
-            "optionally decides (yes or no); replaces `couples`"
-        ),
-    )
+    Attributes
+    ----------
+    couples
+        number of couples in the present generation of a random population (N_0)
+    children
+        with `couples`: mean number of children per couple (r)
+    types
+        with `couples`: number of types of people, all of equal size
+    recipe
+        bundled genealogy, or path of a genealogy recipe; replaces `couples`
+    people
+        with `recipe`: number of people in each generation; default: as in the recipe
+    generations
+        with `recipe`: number of generations, founders included; default: as in the recipe
+    living
+        with `recipe`: number of latest generations, whose people decide
+    path
+        pedigree file with the columns person, father and mother (empty if unknown) and optionally decides (yes or no);
+        replaces `couples`
+    """
+
+    couples: Annotated[float, Field(ge=1_000, le=10_000_000_000)] | None = None
+    children: Annotated[float, Field(ge=2, le=20)] = 2.5
+    types: Annotated[int, Field(ge=1, le=100_000)] = 1_000
+    recipe: str | None = None
+    people: Annotated[int, Field(ge=2)] | None = None
+    generations: Count | None = None
+    living: Count = 3
+    path: Text | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> ParticipationPopulationSection:
@@ -67,30 +70,32 @@ class ParticipationPopulationSection(Section):
 
 
 class MatchingSection(Section):
-    """Conditions under which a search of the database finds relatives."""
+    """Conditions under which a search of the database finds relatives.
 
-    genome: Annotated[float, Field(gt=0, le=1_000)] = Field(
-        default=35.0, description="length of the genome, in Morgans (L)"
-    )
-    segment: Annotated[float, Field(ge=0, le=10)] = Field(
-        default=0.06, description="smallest length of a shared segment that is detected, in Morgans (m)"
-    )
-    segments: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=2, description="smallest number of shared segments in a match (n_s)"
-    )
-    matches: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=2, description="smallest number of matches that identify a person who is not in the database (n_u)"
-    )
-    found_within: _Generations = Field(
-        default=3,
-        description="largest distance of a relative that a member benefits from finding, in generations; two "
-        "meioses count as one generation (g_maxc)",
-    )
-    traced_within: _Generations = Field(
-        default=5,
-        description="largest distance of a relative whose match helps to identify a person, in generations; "
-        "two meioses count as one generation (g_maxi)",
-    )
+    Attributes
+    ----------
+    genome
+        length of the genome, in Morgans (L)
+    segment
+        smallest length of a shared segment that is detected, in Morgans (m)
+    segments
+        smallest number of shared segments in a match (n_s)
+    matches
+        smallest number of matches that identify a person who is not in the database (n_u)
+    found_within
+        largest distance of a relative that a member benefits from finding, in generations; two meioses count as one
+        generation (g_maxc)
+    traced_within
+        largest distance of a relative whose match helps to identify a person, in generations; two meioses count as one
+        generation (g_maxi)
+    """
+
+    genome: Annotated[float, Field(gt=0, le=1_000)] = 35.0
+    segment: Annotated[float, Field(ge=0, le=10)] = 0.06
+    segments: Annotated[int, Field(ge=1, le=20)] = 2
+    matches: Annotated[int, Field(ge=1, le=20)] = 2
+    found_within: _Generations = 3
+    traced_within: _Generations = 5
 
     @model_validator(mode="after")
     def _near_ones_are_traced(self) -> MatchingSection:
@@ -105,24 +110,31 @@ class MatchingSection(Section):
 
 
 class JoiningSubjectsSection(Section):
-    """The payoffs of joining, and how people decide."""
+    """The payoffs of joining, and how people decide.
 
-    benefit: Money = Field(description="benefit of finding a relative in the database (b)")
-    services: Annotated[float, Field(ge=-1_000_000_000, le=1_000_000_000)] = Field(
-        default=0.0, description="net value of other services to a member (v); may be negative"
-    )
-    harm: Money = Field(description="harm of being identified (c)")
-    spread: Share = Field(
-        default=0.0,
-        description="variation of the amounts among people: each amount is multiplied by a factor drawn "
-        "uniformly between 1 - `spread` and 1 + `spread`",
-    )
-    concern: Annotated[float, Field(ge=0, le=1_000)] = Field(
-        default=0.0, description="concern for relatives: weight of a relative's payoff, multiplied by the relatedness"
-    )
-    policies: tuple[PolicyName, ...] = Field(
-        default=POLICY_NAMES, min_length=1, description="policies to compare, each named once"
-    )
+    Attributes
+    ----------
+    benefit
+        benefit of finding a relative in the database (b)
+    services
+        net value of other services to a member (v); may be negative
+    harm
+        harm of being identified (c)
+    spread
+        variation of the amounts among people: each amount is multiplied by a factor drawn uniformly between 1 -
+        `spread` and 1 + `spread`
+    concern
+        concern for relatives: weight of a relative's payoff, multiplied by the relatedness
+    policies
+        policies to compare, each named once
+    """
+
+    benefit: Money
+    services: Annotated[float, Field(ge=-1_000_000_000, le=1_000_000_000)] = 0.0
+    harm: Money
+    spread: Share = 0.0
+    concern: Annotated[float, Field(ge=0, le=1_000)] = 0.0
+    policies: tuple[PolicyName, ...] = Field(default=POLICY_NAMES, min_length=1)
 
     @model_validator(mode="after")
     def _each_once(self) -> JoiningSubjectsSection:
@@ -136,42 +148,57 @@ _OF_FAMILIES = ReadIf(
 
 
 class EquilibriaSection(Section):
-    """Search for equilibria, and tests of their stability."""
+    """Search for equilibria, and tests of their stability.
 
-    starts: Annotated[int, Field(ge=0, le=1_000), _OF_FAMILIES] = Field(
-        default=8,
-        description="number of random starting points of best responses, in addition to no members and all people",
-    )
-    largest: Annotated[int, Field(ge=1, le=20), _OF_FAMILIES] = Field(
-        default=12, description="largest family, in people, whose strategy profiles are all enumerated"
-    )
-    lost: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
-        default=(0.01, 0.05, 0.2), description="shares of members who drop out at random"
-    )
-    draws: Annotated[int, Field(ge=1, le=10_000), _OF_FAMILIES] = Field(
-        default=10, description="number of random draws of drop-outs for each share"
-    )
+    Attributes
+    ----------
+    starts
+        number of random starting points of best responses, in addition to no members and all people
+    largest
+        largest family, in people, whose strategy profiles are all enumerated
+    lost
+        shares of members who drop out at random
+    draws
+        number of random draws of drop-outs for each share
+    """
+
+    starts: Annotated[int, Field(ge=0, le=1_000), _OF_FAMILIES] = 8
+    largest: Annotated[int, Field(ge=1, le=20), _OF_FAMILIES] = 12
+    lost: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.01, 0.05, 0.2)
+    draws: Annotated[int, Field(ge=1, le=10_000), _OF_FAMILIES] = 10
 
 
 class ParticipationFiguresSection(Section):
-    """Further tables and figures of a run."""
+    """Further tables and figures of a run.
 
-    equilibria: EquilibriaSection = Field(
-        default=EquilibriaSection(), description="search for equilibria, and their stability"
-    )
+    Attributes
+    ----------
+    equilibria
+        search for equilibria, and their stability
+    """
+
+    equilibria: EquilibriaSection = EquilibriaSection()
 
 
 class ParticipationScenario(ScenarioHead):
-    """People decide whether to join a genomic database; relatives expose each other."""
+    """People decide whether to join a genomic database; relatives expose each other.
 
-    game: Literal["participation"] = Field(
-        description="kind of scenario: people decide whether to join a genomic database"
-    )
-    population: ParticipationPopulationSection = Field(description="people who may join, and their relationships")
-    matching: MatchingSection = Field(
-        default=MatchingSection(), description="conditions under which a search of the database finds relatives"
-    )
-    subjects: JoiningSubjectsSection = Field(description="payoffs of joining, and policies")
-    figures: ParticipationFiguresSection = Field(
-        default=ParticipationFiguresSection(), description="additional tables and figures"
-    )
+    Attributes
+    ----------
+    game
+        kind of scenario: people decide whether to join a genomic database
+    population
+        people who may join, and their relationships
+    matching
+        conditions under which a search of the database finds relatives
+    subjects
+        payoffs of joining, and policies
+    figures
+        additional tables and figures
+    """
+
+    game: Literal["participation"]
+    population: ParticipationPopulationSection
+    matching: MatchingSection = MatchingSection()
+    subjects: JoiningSubjectsSection
+    figures: ParticipationFiguresSection = ParticipationFiguresSection()
