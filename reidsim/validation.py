@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import re
@@ -18,6 +19,7 @@ from reidsim.file_sizes import require_no_device
 
 # Heading of the part of a section's docstring that describes its keys, and one described key.
 KEYS_HEADING = "\n\nAttributes\n----------\n"
+_ITS_VALUE = object()
 _DESCRIBED_KEY = re.compile(r"^(\w+)\n((?: {4}.+\n?)+)", re.MULTILINE)
 
 
@@ -58,6 +60,20 @@ class Section(BaseModel):
     def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
         """Convert an error about written-out data to an error about the original data."""
         return error
+
+    def refuse(
+        self, holds: object, problem: str, key: str, expected: str | None = None, *, found: object = _ITS_VALUE
+    ) -> None:
+        """Refuse the value of a key, given by its path below the section, if a condition holds.
+
+        Raises
+        ------
+        InputError
+            Names the key, `found` (by default its value) and the value expected.
+        """
+        if holds:
+            value = functools.reduce(getattr, key.split("."), self) if found is _ITS_VALUE else found
+            raise InputError(problem, where=key, found=value, expected=expected)
 
 
 # Terms of pydantic, and the terms that TOML users know.

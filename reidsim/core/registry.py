@@ -7,7 +7,7 @@ components; it imports them when it is first read.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -120,3 +120,36 @@ def _with_folder(module: str) -> Iterator[str]:
     yield module
     for found in iter_modules(getattr(sys.modules.get(module), "__path__", ())):
         yield f"{module}.{found.name}"
+
+
+def require_provided(
+    needs: Collection[str],
+    provided: Collection[str],
+    *,
+    needed_by: str,
+    provider: str,
+    where: str,
+    found: object = None,
+) -> None:
+    """Check that an entry provides every capability that another entry needs.
+
+    Parameters
+    ----------
+    needs, provided : collection of str
+        Capabilities, as noun phrases.
+    needed_by, provider : str
+        Names of the two entries, such as ``rationality 'logit'`` and ``planner 'never'``.
+    where : str
+        Key path of the entry to change.
+    found : object, optional
+        Value of that key.
+
+    Raises
+    ------
+    InputError
+        For the first missing capability.
+    """
+    for capability in needs:
+        if capability not in provided:
+            problem = f"{needed_by} needs {capability}, which {provider} does not provide"
+            raise InputError(problem, where=where, found=found)

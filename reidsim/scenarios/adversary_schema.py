@@ -1,36 +1,34 @@
-"""Schema of adversaries: linkage and attack planning.
+"""Schema of adversaries: linkage, planning, rationality and resources.
 
 All kinds of scenario use the same keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from math import fsum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from reidsim.adversaries.attempt import Weighing
+from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.factored_mdp import Method
 from reidsim.adversaries.planners.base import (
     EXPECTED_PAYOFF,
     INFERENCES,
+    SINGLE_ATTEMPT,
     planners,
     planners_without,
     provided_by,
 )
-from reidsim.core.capabilities import require_provided
+from reidsim.adversaries.rationality import LEAST_WEIGHTING, ProspectTheory
+from reidsim.adversaries.response import Adversary
+from reidsim.core.registry import require_provided
 from reidsim.errors import InputError, require_distinct
 from reidsim.linkage.sensitive_values import GainsFrom
 from reidsim.scenarios.amounts import Count, Money, Share, Text
-from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
-from reidsim.scenarios.rationality_schema import RationalitySection
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.user_defined import PartName
 from reidsim.validation import Section
-
-if TYPE_CHECKING:
-    from reidsim.scenarios.agents_schema import AgentsSection
 
 Risk = Literal["prosecutor", "journalist", "sample"]
 # `record`: whose row is this? `person`: which row is this person's? `both`: the larger success probability of the two.
@@ -39,10 +37,13 @@ Direction = Literal["record", "person", "both"]
 LINKED = ("multistage", "partial-knowledge")
 # Name in cross-play of the scenario's adversaries taken together.
 TOGETHER = "types"
-# Weights are decimal numbers; their sum is 1 only up to rounding.
-_ROUNDING = 1e-9
+# The best purchase is searched over all subsets of resources, so the work doubles with each resource.
+_MOST_PURCHASES = 8
 
 Planner = Annotated[str, PartName(planners)]
+Positive = Annotated[float, Field(gt=0, le=1e9)]
+Weighting = Annotated[float, Field(ge=LEAST_WEIGHTING, le=1)]
+Curvature = Annotated[float, Field(gt=0, le=1)]
 
 
 def opponent_names() -> tuple[str, ...]:
@@ -75,14 +76,12 @@ class UnconfirmedSection(Section):
     false_claim_cost: Money = 0.0
 
 
-def _detects(scenario: Any) -> bool:
+def _is_undetected(section: Any, scenario: Any) -> bool:
     agents = getattr(scenario, "agents", None)
-    return agents is not None and agents.enforcement.detection > 0
+    return agents is None or not agents.enforcement.detection > 0
 
 
-_UNLESS_DETECTED = ReadIf(
-    lambda section, scenario: not _detects(scenario), "without agents.enforcement.detection, which replaces it"
-)
+_UNLESS_DETECTED = ReadIf(_is_undetected, "without agents.enforcement.detection, which replaces it")
 
 
 class SequentialSection(Section):
@@ -138,11 +137,48 @@ class SequentialSection(Section):
     solver: Method = "backward-induction"
 
 
-class PlannerSection(RationalitySection):
-    """How an adversary plans its attacks.
+class ProspectSection(Section):
+    """Cumulative prospect theory of Tversky and Kahneman (1992).
+
+    Defaults are the medians that they estimated.
 
     Attributes
     ----------
+    gain_weighting
+        gamma: exponent of the weighting function for probabilities of gains
+    loss_weighting
+        delta: exponent of the weighting function for probabilities of losses
+    gain_curvature
+        alpha: exponent of the value function for gains
+    loss_curvature
+        beta: exponent of the value function for losses
+    loss_aversion
+        weight of a loss relative to a gain of the same amount
+    """
+
+    gain_weighting: Weighting = 0.61
+    loss_weighting: Weighting = 0.69
+    gain_curvature: Curvature = 0.88
+    loss_curvature: Curvature = 0.88
+    loss_aversion: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.25
+
+    def theory(self) -> ProspectTheory:
+        """Return the parameters as a `ProspectTheory`."""
+        return ProspectTheory(**self.model_dump())
+
+
+class PlannerSection(Section):
+    """How an adversary plans its attacks, and its rationality.
+
+    Attributes
+    ----------
+    rationality
+        decision rule: `perfect` attacks if the expected payoff W is above 0; `logit` attacks with probability 1/(1 +
+        exp(-precision W)); the `prospect` rules use the value of the prospect as W
+    precision
+        lambda: precision of the logit rules, per currency unit (`logit`) or per unit of value (`prospect-logit`)
+    prospect
+        parameters of the rules `"prospect"` and `"prospect-logit"`
     planner
         rule for planning attacks: `one-shot`, `fmdp` (sequential attack), `always`, `never` or `random`; or a planner
         of your own, as `package.module:factory` or by its installed name
@@ -154,6 +190,9 @@ class PlannerSection(RationalitySection):
         arguments of a planner of your own, in addition to gain and cost
     """
 
+    rationality: Literal["perfect", "logit", "prospect", "prospect-logit"] = "perfect"
+    precision: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    prospect: ProspectSection = ProspectSection()
     planner: Planner = "one-shot"
     rate: Annotated[Share, with_key("planner", "random")] = 0.5
     sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = SequentialSection()
@@ -161,24 +200,38 @@ class PlannerSection(RationalitySection):
 
     @model_validator(mode="after")
     def _planner_consistent(self) -> PlannerSection:
-        self.check_rationality(self.planner)
-        if self.sequential.unconfirmed is not None and self.sequential.belief == "unknown":
-            raise InputError("unconfirmed success needs known group sizes", where="sequential.belief", found="unknown")
-        if self.sequential.unconfirmed is not None and self.sequential.solver != "backward-induction":
-            raise InputError(
-                "unconfirmed success needs backward induction",
-                where="sequential.solver",
-                found=self.sequential.solver,
-                expected="backward-induction",
-            )
-        if self.parameters and self.planner in planners:
-            raise InputError(
-                "a built-in planner has no parameters",
-                where="parameters",
-                found=self.planner,
-                expected='planner = "package.module:factory"',
-            )
+        is_noisy, weighs = self.rationality in ("logit", "prospect-logit"), self.rationality.startswith("prospect")
+        plan = self.sequential
+        a_number = f'a number of 0 or more with rationality = "{self.rationality}"'
+        only_logit = 'this key only with rationality = "logit" or "prospect-logit"'
+        only_prospect = 'this section only with rationality = "prospect" or "prospect-logit"'
+        self.refuse(is_noisy and self.precision is None, "key missing", "precision", a_number)
+        self.refuse(
+            not is_noisy and self.precision is not None, "a precision needs logit noise", "precision", only_logit
+        )
+        odd_prospect = not weighs and self.prospect != ProspectSection()
+        self.refuse(odd_prospect, "the section needs prospect theory", "prospect", only_prospect, found=None)
+        require_provided(
+            [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * weighs,
+            provided_by(self.planner),
+            needed_by=f"rationality {self.rationality!r}",
+            provider=f"planner {self.planner!r}",
+            where="rationality",
+        )
+        if plan.unconfirmed is not None:
+            problem, key = "unconfirmed success needs known group sizes", "sequential.belief"
+            self.refuse(plan.belief == "unknown", problem, key)
+            problem, induction = "unconfirmed success needs backward induction", "backward-induction"
+            self.refuse(plan.solver != induction, problem, "sequential.solver", induction)
+        problem, expected = "a built-in planner has no parameters", 'planner = "package.module:factory"'
+        is_odd = self.parameters and self.planner in planners
+        self.refuse(is_odd, problem, "parameters", expected, found=self.planner)
         return self
+
+    @property
+    def errs(self) -> bool:
+        """Whether the adversary's rationality is not perfect."""
+        return self.rationality != "perfect"
 
     @property
     def plans_sequentially(self) -> bool:
@@ -192,6 +245,29 @@ class PlannerSection(RationalitySection):
         Some compiled searches support only this adversary.
         """
         return self.planner == "one-shot" and not self.errs
+
+    def erring(self, adversary: Adversary, where: str) -> Adversary:
+        """Return an adversary that decides with the section's rationality.
+
+        It is `adversary` itself if rationality is perfect.
+
+        Raises
+        ------
+        InputError
+            If the adversary has no method ``weigh``; the message names the key `where`.
+        """
+        if not self.errs:
+            return adversary
+        if not isinstance(adversary, Weighing):
+            problem = "an adversary without an expected payoff of an attack cannot make errors"
+            expected = "an adversary with a method weigh(linkage, rows)"
+            raise InputError(problem, where=where, found=self.rationality, expected=expected)
+        weighs = self.rationality.startswith("prospect")
+        return ErringAdversary(adversary, self.precision, self.prospect.theory() if weighs else None)
+
+
+# Values that make a copied section perfectly rational.
+PERFECT: dict[str, Any] = {"rationality": "perfect", "precision": None, "prospect": ProspectSection()}
 
 
 class AdversarySection(PlannerSection):
@@ -224,89 +300,6 @@ class AdversarySection(PlannerSection):
     stages: Text | None = None
     holds: tuple[str, ...] | None = None
 
-    @model_validator(mode="after")
-    def _links_consistently(self) -> AdversarySection:
-        if self.holds:
-            self._holds_consistently()
-        if self.knowledge is not None and self.stages is not None:
-            raise InputError(
-                "a knowledge recipe and a multi-stage attack exclude each other",
-                where="stages",
-                found=self.stages,
-                expected="either adversary.knowledge or adversary.stages",
-            )
-        if self.risk != "journalist" and self.sequential.registry is not None:
-            raise InputError(f"a registry is not supported with {self.risk} risk", where="sequential.registry")
-        if self.risk == "sample" and self.plans_sequentially and self.sequential.belief == "unknown":
-            raise InputError(
-                'belief "unknown" needs a counted population',
-                where="sequential.belief",
-                found="unknown",
-                expected="known",
-            )
-        self._infers_consistently()
-        linked = "knowledge" if self.knowledge is not None else "stages" if self.stages is not None else None
-        self._looks_up_consistently(linked)
-        if linked is not None and self.plans_sequentially:
-            if self.sequential.registry is not None:
-                raise InputError(
-                    f"adversary.{linked} and a registry exclude each other",
-                    where="sequential.registry",
-                    found=self.sequential.registry,
-                    expected=f"either adversary.{linked} or a registry",
-                )
-            if self.sequential.belief == "unknown":
-                raise InputError(
-                    f'belief "unknown" is not supported with adversary.{linked}',
-                    where="sequential.belief",
-                    found="unknown",
-                    expected="known",
-                )
-        return self
-
-    def _infers_consistently(self) -> None:
-        """Check the keys of an adversary who gains from inferences.
-
-        Such an adversary has prosecutor risk, knows all quasi-identifiers, and attacks each record once.
-        """
-        if self.gains_from == "identity":
-            return
-        require_provided(
-            {INFERENCES},
-            provided_by(self.planner),
-            needed_by=f"gains_from {self.gains_from!r}",
-            provider=f"planner {self.planner!r}",
-            where="planner",
-        )
-        for key, other, expected in (
-            ("risk", self.risk != "prosecutor", '"prosecutor", because sensitive values of other people are unknown'),
-            ("direction", self.looks_up, '"record"'),
-            ("knowledge", self.knowledge is not None, "no knowledge recipe"),
-            ("stages", self.stages is not None, "no attack recipe"),
-            ("holds", bool(self.holds), "no list"),
-        ):
-            if other:
-                raise InputError(
-                    f'not supported with gains_from = "{self.gains_from}"',
-                    where=key,
-                    found=getattr(self, key),
-                    expected=expected,
-                )
-
-    def _holds_consistently(self) -> None:
-        for key, given in (
-            ("knowledge", self.knowledge is not None),
-            ("stages", self.stages is not None),
-            ("direction", self.looks_up),
-            ("sequential.registry", self.sequential.registry is not None),
-            ("sequential.belief", self.plans_sequentially and self.sequential.belief == "unknown"),
-            ("sequential.unconfirmed", self.plans_sequentially and self.sequential.unconfirmed is not None),
-        ):
-            if given:
-                raise InputError("not supported for an adversary with lists", where=key, expected="no `holds`")
-        holds = self.holds or ()
-        require_distinct("list given twice", holds, where="holds")
-
     @property
     def looks_up(self) -> bool:
         """Whether the adversary searches the released records for a person.
@@ -315,36 +308,148 @@ class AdversarySection(PlannerSection):
         """
         return self.direction != "record"
 
-    def _looks_up_consistently(self, linked: str | None) -> None:
-        """Check the keys of an adversary who searches for persons.
+    @model_validator(mode="after")
+    def _links_consistently(self) -> AdversarySection:
+        by_knowledge, in_stages = self.knowledge is not None, self.stages is not None
+        linked = "knowledge" if by_knowledge else "stages" if in_stages else ""
+        has_registry = self.sequential.registry is not None
+        is_unknown = self.plans_sequentially and self.sequential.belief == "unknown"
+        for key, given in (
+            ("knowledge", by_knowledge),
+            ("stages", in_stages),
+            ("direction", self.looks_up),
+            ("sequential.registry", has_registry),
+            ("sequential.belief", is_unknown),
+            ("sequential.unconfirmed", self.plans_sequentially and self.sequential.unconfirmed is not None),
+        ):
+            problem = "not supported for an adversary with lists"
+            self.refuse(self.holds and given, problem, key, "no `holds`", found=None)
+        require_distinct("list given twice", self.holds or (), where="holds")
+        problem = "a knowledge recipe and a multi-stage attack exclude each other"
+        self.refuse(by_knowledge and in_stages, problem, "stages", "either adversary.knowledge or adversary.stages")
+        problem = f"a registry is not supported with {self.risk} risk"
+        self.refuse(self.risk != "journalist" and has_registry, problem, "sequential.registry", found=None)
+        problem = 'belief "unknown" needs a counted population'
+        self.refuse(self.risk == "sample" and is_unknown, problem, "sequential.belief", "known")
+        if self.gains_from != "identity":
+            self._infers_consistently(by_knowledge, in_stages)
+        buys_access = self.plans_sequentially and has_registry
+        other = "sequential.registry" if buys_access else 'sequential.belief = "unknown"' if is_unknown else linked
+        problem = f"this direction is not supported together with {other}"
+        self.refuse(self.looks_up and other, problem, "direction", "record")
+        problem = f"adversary.{linked} and a registry exclude each other"
+        expected = f"either adversary.{linked} or a registry"
+        self.refuse(linked and buys_access, problem, "sequential.registry", expected)
+        problem = f'belief "unknown" is not supported with adversary.{linked}'
+        self.refuse(linked and is_unknown, problem, "sequential.belief", "known")
+        return self
 
-        Such an adversary knows the true values of the persons and all group sizes.
+    def _infers_consistently(self, by_knowledge: bool, in_stages: bool) -> None:
+        """Check the keys of an adversary who gains from inferences.
+
+        Such an adversary has prosecutor risk, knows all quasi-identifiers, and attacks each record once.
         """
-        found = linked
-        if self.plans_sequentially and self.sequential.registry is not None:
-            found = "sequential.registry"
-        elif self.plans_sequentially and self.sequential.belief == "unknown":
-            found = 'sequential.belief = "unknown"'
-        if self.looks_up and found is not None:
-            raise InputError(
-                f"this direction is not supported together with {found}",
-                where="direction",
-                found=self.direction,
-                expected="record",
-            )
+        require_provided(
+            {INFERENCES},
+            provided_by(self.planner),
+            needed_by=f"gains_from {self.gains_from!r}",
+            provider=f"planner {self.planner!r}",
+            where="planner",
+        )
+        for key, given, expected in (
+            ("risk", self.risk != "prosecutor", '"prosecutor", because sensitive values of other people are unknown'),
+            ("direction", self.looks_up, '"record"'),
+            ("knowledge", by_knowledge, "no knowledge recipe"),
+            ("stages", in_stages, "no attack recipe"),
+            ("holds", self.holds, "no list"),
+        ):
+            self.refuse(given, f'not supported with gains_from = "{self.gains_from}"', key, expected)
 
 
-class WeightedSection(EquipmentSection):
-    """Further keys of a named adversary in `[adversaries]`.
+class WeightedSection(Section):
+    """Further keys of a named adversary in `[adversaries]`: payoff parameters, resources, budget and weight.
 
     Attributes
     ----------
+    gain
+        gain from a re-identification; default: `economics.gain`
+    cost
+        cost of an attempt or exploit; default: `economics.cost`
+    holds
+        with `[agents]`: resources that the adversary has from the start; default: all, unless `buys` is set
+    buys
+        with `[agents]`: resources that the adversary may buy, at most eight
+    budget
+        with `[agents]`: money for purchases and attacks in each round; default: no limit
+    selection
+        records attacked if the budget does not cover all profitable attacks: in every round the records with the
+        highest expected payoff per unit of money, or a new random sample
+    accuracy
+        with `[agents]`: true share of correct entries in the adversary's resources
+    expected_accuracy
+        with `[agents]`: share of correct entries that the adversary first expects and then learns from its attempts;
+        default: it knows the true share
+    experience
+        with `[agents]`: number of attempts to which the first expectation `expected_accuracy` is equivalent
     weight
         probability that the records face this adversary, with a sum of 1 over all adversaries; with `agents.together =
         "all"`, probability that this adversary is present
     """
 
+    gain: Money | None = None
+    cost: Money | None = None
+    holds: tuple[str, ...] | None = None
+    buys: tuple[str, ...] = ()
+    budget: Money | None = None
+    selection: Literal["best", "random"] = "best"
+    accuracy: Annotated[float, Field(gt=0, le=1)] = 1.0
+    expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = None
+    experience: Annotated[Positive, with_key("expected_accuracy")] = 10.0
     weight: Share = 1.0
+
+    @model_validator(mode="after")
+    def _equipped_consistently(self) -> WeightedSection:
+        for key in ("holds", "buys"):
+            require_distinct("resource given twice", getattr(self, key) or (), where=key)
+        both = next((name for name in self.buys if name in (self.holds or ())), None)
+        self.refuse(both is not None, "resource both held and bought", "buys", found=both)
+        is_odd, expected = self.selection == "random" and self.budget is None, 'selection = "random" only with a budget'
+        self.refuse(is_odd, "random selection needs a budget", "selection", expected)
+        n, expected = len(self.buys), f"at most {_MOST_PURCHASES}"
+        self.refuse(n > _MOST_PURCHASES, "too many resources to buy", "buys", expected, found=n)
+        return self
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """The adversary's own gain and cost, by name.
+
+        A value is missing if the value of the section ``economics`` applies.
+        """
+        return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
+
+    @property
+    def of_rounds(self) -> tuple[str, ...]:
+        """Keys of this section set in the scenario that have an effect only in rounds.
+
+        ``holds`` is not among them, because it also has an effect in games with lists of people.
+        """
+        return tuple(name for name in WeightedSection.model_fields if name in self.model_fields_set - _OF_GAMES)
+
+    @property
+    def needs_resources(self) -> bool:
+        """Whether the section states resources that the adversary holds or may buy.
+
+        If so, the adversary can attack only with these.
+        """
+        return self.holds is not None or bool(self.buys)
+
+    @property
+    def is_inaccurate(self) -> bool:
+        """Whether the true or the expected accuracy of resources is below 1."""
+        return self.accuracy < 1 or self.expected_accuracy is not None
+
+
+_OF_GAMES = frozenset(("gain", "cost", "holds", "weight"))
 
 
 class WeightedAdversarySection(WeightedSection, AdversarySection):
@@ -360,57 +465,9 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
 
     @model_validator(mode="after")
     def _knows_consistently(self) -> WeightedAdversarySection:
-        refuse_knowledge_held(self, self.knowledge)
-        if self.stages is not None and self.needs_resources:
-            raise InputError(
-                "a multi-stage attack and resources exclude each other",
-                where="stages",
-                found=self.stages,
-                expected="either stages, or holds and buys",
-            )
+        problem, expected = "a knowledge recipe and resources exclude each other", "either knowledge, or holds and buys"
+        is_odd = self.knowledge is not None and self.needs_resources
+        self.refuse(is_odd, problem, "knowledge", expected, found=None)
+        problem, expected = "a multi-stage attack and resources exclude each other", "either stages, or holds and buys"
+        self.refuse(self.stages is not None and self.needs_resources, problem, "stages", expected)
         return self
-
-
-def check_adversaries(
-    adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None, lists: Collection[str] = ()
-) -> None:
-    """Check the names, weights and keys of the adversaries of a scenario.
-
-    Names must differ from the columns of cross-play. Weights must sum to 1, except with ``agents.together = "all"``,
-    where at least one must be positive. Without agents, keys for rounds are refused.
-
-    Parameters
-    ----------
-    adversaries : mapping of str to WeightedSection
-    agents : AgentsSection, optional
-        Section of the scenario that describes the rounds; None if the scenario has no rounds.
-    lists : collection of str
-        Lists of people in the scenario; if there are any, adversaries may have the key ``holds`` without agents.
-
-    Raises
-    ------
-    InputError
-        If names, weights or keys are invalid; the message names the key.
-    """
-    for name, section in adversaries.items():
-        if name in (*opponent_names(), TOGETHER):
-            raise InputError(
-                "adversary name reserved for a column of cross-play",
-                where=f"adversaries.{name}",
-                expected="another name",
-            )
-        of_rounds = (*(("holds",) if section.holds is not None and not lists else ()), *section.of_rounds)
-        if agents is None and of_rounds:
-            where = f"adversaries.{name}.{of_rounds[0]}"
-            raise InputError(
-                "the key needs rounds of agents", where=where, expected="this key only with a section agents"
-            )
-    total = fsum(section.weight for section in adversaries.values())
-    if adversaries and total == 0:
-        raise InputError("no adversary of positive weight", where="adversaries", expected="a weight above 0")
-    if agents is not None:
-        agents.check_adversaries(adversaries)
-        if agents.together == "all":
-            return
-    if adversaries and abs(total - 1) > _ROUNDING:
-        raise InputError("weights of the adversaries do not sum to 1", where="adversaries", found=total, expected="1")

@@ -35,7 +35,6 @@ from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.record_game import Linker, RecordGame
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.equipment_schema import EquipmentSection
 from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
@@ -238,7 +237,7 @@ def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
     if getattr(scenario, "agents", None) is None:
         return ()
     several = getattr(scenario, "adversaries", {})
-    keys = [key for key in EquipmentSection.model_fields if any(key in each.of_rounds for each in several.values())]
+    keys = [key for key in WeightedSection.model_fields if any(key in each.of_rounds for each in several.values())]
     told = f" and {listed(keys)} in section adversaries" if keys else ""
     return (f"section agents{told} is ignored: only one round is evaluated, against {_whom(scenario)}",)
 

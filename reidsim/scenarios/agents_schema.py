@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from math import fsum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among, refuse_first
+from reidsim.scenarios.adversary_schema import TOGETHER, Positive, WeightedSection, opponent_names
 from reidsim.scenarios.amounts import Money, Share
-from reidsim.scenarios.equipment_schema import Positive
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.validation import Section
 
 # Overlaps of attacks are computed for every subset of adversaries, so the work doubles with each adversary.
 _MOST_ADVERSARIES = 10
+# Weights are decimal numbers; their sum is 1 only up to rounding.
+_ROUNDING = 1e-9
 
 
 def _is_felt(section: Any, scenario: Any) -> bool:
@@ -66,33 +69,6 @@ class LearningSection(Section):
     prior: dict[str, Positive] = Field(default={})
     prior_absent: dict[str, Positive] = Field(default={})
     noticed: Share = 1.0
-
-    def check_names(self, names: Collection[str]) -> None:
-        """Check that each prior covers all adversaries of the scenario, or none.
-
-        Raises
-        ------
-        InputError
-            If a prior covers only some adversaries, or unknown ones; the message names the key.
-        """
-        for key in ("prior", "prior_absent"):
-            prior, where = getattr(self, key), f"agents.learning.{key}"
-            for name in prior:
-                if name not in names:
-                    raise InputError(
-                        "no such adversary",
-                        where=f"{where}.{name}",
-                        expected=f"one of {listed(names)}",
-                        hint=nearest(name, names),
-                    )
-            lacking = [name for name in names if prior and name not in prior]
-            if lacking:
-                raise InputError(
-                    "adversary without a prior",
-                    where=where,
-                    found=lacking[0],
-                    expected="a prior for all adversaries or for none",
-                )
 
 
 class ParticipationSection(Section):
@@ -171,38 +147,60 @@ class AgentsSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> AgentsSection:
-        if self.mode == "expectation" and self.draws > 1:
-            raise InputError(
-                'all draws are equal with mode "expectation"', where="draws", found=self.draws, expected="1"
-            )
-        if self.learning is not None:
-            self._check_learning(self.learning)
+        is_odd = self.mode == "expectation" and self.draws > 1
+        self.refuse(is_odd, 'all draws are equal with mode "expectation"', "draws", "1")
+        absent = listed(self.learning.prior_absent) if self.learning is not None and self.together != "all" else ""
+        problem = "prior_absent has no effect if an adversary attacks in every round"
+        self.refuse(absent, problem, "learning.prior_absent", 'together = "all"', found=absent)
         return self
 
-    def check_adversaries(self, names: Collection[str]) -> None:
-        """Check the number of adversaries and the names in their priors.
 
-        Parameters
-        ----------
-        names : collection of str
-            Names of the adversaries; empty for a scenario without named adversaries.
+def check_adversaries(
+    adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None, lists: Collection[str] = ()
+) -> None:
+    """Check the names, weights and keys of the adversaries of a scenario.
 
-        Raises
-        ------
-        InputError
-            If there are too many adversaries or a prior does not match them; the message names the key.
-        """
-        if len(names) > _MOST_ADVERSARIES:
-            expected = f"at most {_MOST_ADVERSARIES} in rounds of agents"
-            raise InputError("too many adversaries", where="adversaries", found=len(names), expected=expected)
-        if self.learning is not None:
-            self.learning.check_names(names)
+    Names must differ from the columns of cross-play. Weights must sum to 1, except with ``agents.together = "all"``,
+    where at least one must be positive. Without agents, keys for rounds are refused.
 
-    def _check_learning(self, learning: LearningSection) -> None:
-        if self.together != "all" and learning.prior_absent:
-            raise InputError(
-                "prior_absent has no effect if an adversary attacks in every round",
-                where="learning.prior_absent",
-                found=listed(learning.prior_absent),
-                expected='together = "all"',
-            )
+    Parameters
+    ----------
+    adversaries : mapping of str to WeightedSection
+    agents : AgentsSection, optional
+        Section of the scenario that describes the rounds; None if the scenario has no rounds.
+    lists : collection of str
+        Lists of people in the scenario; if there are any, adversaries may have the key ``holds`` without agents.
+
+    Raises
+    ------
+    InputError
+        If names, weights or keys are invalid; the message names the key.
+    """
+    for name, section in adversaries.items():
+        where, is_reserved = f"adversaries.{name}", name in (*opponent_names(), TOGETHER)
+        problem = "adversary name reserved for a column of cross-play"
+        refuse_first((is_reserved, problem, where, None, "another name"))
+        of_rounds = (*(("holds",) if section.holds is not None and not lists else ()), *section.of_rounds)
+        where, expected = f"{where}.{next(iter(of_rounds), '')}", "this key only with a section agents"
+        refuse_first((agents is None and of_rounds, "the key needs rounds of agents", where, None, expected))
+    total, n = fsum(section.weight for section in adversaries.values()), len(adversaries)
+    refuse_first((n and total == 0, "no adversary of positive weight", "adversaries", None, "a weight above 0"))
+    if agents is not None:
+        expected = f"at most {_MOST_ADVERSARIES} in rounds of agents"
+        refuse_first((n > _MOST_ADVERSARIES, "too many adversaries", "adversaries", n, expected))
+        if agents.learning is not None:
+            _check_priors(agents.learning, adversaries)
+    if n and abs(total - 1) > _ROUNDING and (agents is None or agents.together != "all"):
+        raise InputError("weights of the adversaries do not sum to 1", where="adversaries", found=total, expected="1")
+
+
+def _check_priors(learning: LearningSection, names: Collection[str]) -> None:
+    """Check that each prior covers all adversaries of the scenario, or none."""
+    for key in ("prior", "prior_absent"):
+        prior, where = getattr(learning, key), f"agents.learning.{key}"
+        for name in prior:
+            if name not in names:
+                raise not_among("no such adversary", name, names, where=f"{where}.{name}").but(found=None)
+        lacking = next((name for name in names if prior and name not in prior), None)
+        expected = "a prior for all adversaries or for none"
+        refuse_first((lacking is not None, "adversary without a prior", where, lacking, expected))

@@ -21,8 +21,7 @@ from reidsim.games.record_game import RecordGame
 from reidsim.games.type_replies import averaged
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
-from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection, PlannerSection, opponent_names
-from reidsim.scenarios.rationality_schema import PERFECT
+from reidsim.scenarios.adversary_schema import PERFECT, TOGETHER, AdversarySection, PlannerSection, opponent_names
 from reidsim.scenarios.study import Study, World
 
 NO_STAGES = "the scenario names no attack recipe"

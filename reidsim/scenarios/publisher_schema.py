@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, require_distinct
-from reidsim.scenarios.adversary_schema import AdversarySection, WeightedAdversarySection, check_adversaries
-from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.adversary_schema import AdversarySection, WeightedAdversarySection
+from reidsim.scenarios.agents_schema import AgentsSection, check_adversaries
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 

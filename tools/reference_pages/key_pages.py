@@ -13,12 +13,17 @@ from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
-from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection, SequentialSection, WeightedSection
+from reidsim.scenarios.adversary_schema import (
+    AdversarySection,
+    PlannerSection,
+    ProspectSection,
+    SequentialSection,
+    WeightedSection,
+)
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
-from reidsim.scenarios.rationality_schema import ProspectSection
 from reidsim.scenarios.registry import schemas
 from reidsim.scenarios.resource_schema import DrawnResourceSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead

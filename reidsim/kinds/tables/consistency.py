@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from reidsim.adversaries.planners.base import AMOUNTS_BY_RECORD, provided_by
-from reidsim.core.capabilities import require_provided
+from reidsim.core.registry import require_provided
 from reidsim.errors import InputError, require_among
 from reidsim.kinds.tables.policy import (
     ONE_RECORD_PER_PERSON,
@@ -21,7 +21,8 @@ from reidsim.kinds.tables.policy import (
     policy_named,
 )
 from reidsim.kinds.tables.sensitive import check_sensitive
-from reidsim.scenarios.adversary_schema import WeightedAdversarySection, check_adversaries
+from reidsim.scenarios.adversary_schema import WeightedAdversarySection
+from reidsim.scenarios.agents_schema import check_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_together
