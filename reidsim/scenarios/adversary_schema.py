@@ -224,8 +224,8 @@ class PlannerSection(Section):
             problem, induction = "unconfirmed success needs backward induction", "backward-induction"
             self.refuse(plan.solver != induction, problem, "sequential.solver", induction)
         problem, expected = "a built-in planner has no parameters", 'planner = "package.module:factory"'
-        is_odd = self.parameters and self.planner in planners
-        self.refuse(is_odd, problem, "parameters", expected, found=self.planner)
+        is_wrong = self.parameters and self.planner in planners
+        self.refuse(is_wrong, problem, "parameters", expected, found=self.planner)
         return self
 
     @property
@@ -413,8 +413,11 @@ class WeightedSection(Section):
             require_distinct("resource given twice", getattr(self, key) or (), where=key)
         both = next((name for name in self.buys if name in (self.holds or ())), None)
         self.refuse(both is not None, "resource both held and bought", "buys", found=both)
-        is_odd, expected = self.selection == "random" and self.budget is None, 'selection = "random" only with a budget'
-        self.refuse(is_odd, "random selection needs a budget", "selection", expected)
+        is_wrong, expected = (
+            self.selection == "random" and self.budget is None,
+            'selection = "random" only with a budget',
+        )
+        self.refuse(is_wrong, "random selection needs a budget", "selection", expected)
         n, expected = len(self.buys), f"at most {_MOST_PURCHASES}"
         self.refuse(n > _MOST_PURCHASES, "too many resources to buy", "buys", expected, found=n)
         return self
@@ -466,8 +469,8 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
     @model_validator(mode="after")
     def _knows_consistently(self) -> WeightedAdversarySection:
         problem, expected = "a knowledge recipe and resources exclude each other", "either knowledge, or holds and buys"
-        is_odd = self.knowledge is not None and self.needs_resources
-        self.refuse(is_odd, problem, "knowledge", expected, found=None)
+        is_wrong = self.knowledge is not None and self.needs_resources
+        self.refuse(is_wrong, problem, "knowledge", expected, found=None)
         problem, expected = "a multi-stage attack and resources exclude each other", "either stages, or holds and buys"
         self.refuse(self.stages is not None and self.needs_resources, problem, "stages", expected)
         return self

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from reidsim.errors import InputError, require_among, require_distinct
+from reidsim.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.scenarios.read_keys import ReadIf
 from reidsim.validation import Section
 
@@ -61,21 +60,18 @@ class SweepValues(Section):
 
     @model_validator(mode="after")
     def _one_kind(self) -> SweepValues:
-        spaced = (self.start, self.stop, self.points)
-        if self.listed is not None:
-            if any(part is not None for part in spaced):
-                expected = "either values, or from, to and points"
-                raise InputError("both a list and an interval of values", expected=expected)
-            if not self.listed:
-                raise InputError("the list of values is empty", expected="at least one value")
-        elif self.start is None or self.stop is None or self.points is None:
-            raise InputError("incomplete range", expected="a list of values, or from, to and points")
-        elif self.start >= self.stop:
-            raise InputError(
-                "empty range", found=[self.start, self.stop], expected="a value of from below the value of to"
-            )
-        elif self.scale == "log" and self.start <= 0:
-            raise InputError("a logarithmic scale needs numbers above 0", where="from", found=self.start)
+        start, stop, listed = self.start, self.stop, self.listed
+        spaced = [part for part in (start, stop, self.points) if part is not None]
+        interval, order = "from, to and points", "a value of from below the value of to"
+        both, log_scale = "both a list and an interval of values", "a logarithmic scale needs numbers above 0"
+        is_log = self.scale == "log" and listed is None
+        refuse_first(
+            (listed is not None and spaced, both, None, None, f"either values, or {interval}"),
+            (listed == (), "the list of values is empty", None, None, "at least one value"),
+            (listed is None and len(spaced) < 3, "incomplete range", None, None, f"a list of values, or {interval}"),
+            (start is not None and stop is not None and start >= stop, "empty range", None, [start, stop], order),
+            (start is not None and start <= 0 and is_log, log_scale, "from", start, None),
+        )
         return self
 
     @classmethod
@@ -118,21 +114,27 @@ class SweepSection(Section):
     def _consistent(self) -> SweepSection:
         _check_keys(self.values, "values")
         for key, values in self.values.items():
-            repeated = list(_repeated(values.listed or ()))
-            if repeated and not any(key in group for group in self.together):
-                raise InputError("value given twice", where=f"values.{key}", found=repeated[0])
+            repeated = _first_repeated(values.listed or ())
+            is_wrong = repeated is not None and not any(key in group for group in self.together)
+            refuse_first((is_wrong, "value given twice", f"values.{key}", repeated, None))
         require_distinct("key in two groups", (key for group in self.together for key in group), where="together")
         for number, group in enumerate(self.together):
             where = f"together[{number}]"
             require_among("the key has no values in the sweep", group, self.values, where=where)
-            lengths = {key: self.values[key].size for key in group}
-            if len(set(lengths.values())) > 1:
-                found = ", ".join(f"{key}: {n}" for key, n in lengths.items())
-                raise InputError("keys that change together have different numbers of values", where=where, found=found)
-        self._check_one_at_a_time()
-        if self.n_points > MOST_POINTS:
-            expected = f"at most {MOST_POINTS:,}"
-            raise InputError("too many points", where="values", found=self.n_points, expected=expected)
+            found = ", ".join(f"{key}: {self.values[key].size}" for key in group)
+            differ = len({self.values[key].size for key in group}) > 1
+            problem = "keys that change together have different numbers of values"
+            refuse_first((differ, problem, where, found, None))
+        where, in_turn = "one_at_a_time", self.one_at_a_time
+        require_among("the key has no values in the sweep", in_turn, self.values, where=where)
+        too_few = len(in_turn) == 1 or len(set(in_turn)) < len(in_turn)
+        self.refuse(too_few, "too few keys", where, "two or more distinct keys", found=list(in_turn))
+        for group in self.together:
+            is_wrong = 0 < sum(key in in_turn for key in group) < len(group)
+            expected = "all keys that change together, or none of them"
+            self.refuse(is_wrong, "only some keys of a group", where, expected, found=list(group))
+        n, expected = self.n_points, f"at most {MOST_POINTS:,}"
+        self.refuse(n > MOST_POINTS, "too many points", "values", expected, found=n)
         return self
 
     @property
@@ -151,18 +153,6 @@ class SweepSection(Section):
         groups = tuple(dict.fromkeys(group_of.get(key, (key,)) for key in self.values))
         in_turn = tuple(group for group in groups if group[0] in self.one_at_a_time)
         return tuple(dict.fromkeys(in_turn if group in in_turn else (group,) for group in groups))
-
-    def _check_one_at_a_time(self) -> None:
-        where = "one_at_a_time"
-        require_among("the key has no values in the sweep", self.one_at_a_time, self.values, where=where)
-        if len(self.one_at_a_time) == 1 or len(set(self.one_at_a_time)) < len(self.one_at_a_time):
-            raise InputError(
-                "too few keys", where=where, found=list(self.one_at_a_time), expected="two or more distinct keys"
-            )
-        for group in self.together:
-            if 0 < sum(key in self.one_at_a_time for key in group) < len(group):
-                expected = "all keys that change together, or none of them"
-                raise InputError("only some keys of a group", where=where, found=list(group), expected=expected)
 
 
 def _without_further_numbers(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -195,10 +185,8 @@ class _Uncertain(Section):
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
         low, high = getattr(self, "low", None), getattr(self, "high", None)
-        if low is not None and high is not None and low >= high:
-            raise InputError(
-                "empty interval", where="low", found=[low, high], expected="a value of low below the value of high"
-            )
+        is_empty, expected = None not in (low, high) and low >= high, "a value of low below the value of high"
+        self.refuse(is_empty, "empty interval", "low", expected, found=[low, high])
         return self
 
 
@@ -308,10 +296,8 @@ class Triangular(_Uncertain):
 
     @model_validator(mode="after")
     def _mode_within(self) -> Triangular:
-        if not self.low <= self.mode <= self.high:
-            raise InputError(
-                "mode outside the interval", where="mode", found=self.mode, expected="a number from low to high"
-            )
+        is_outside = not self.low <= self.mode <= self.high
+        self.refuse(is_outside, "mode outside the interval", "mode", "a number from low to high")
         return self
 
 
@@ -358,20 +344,13 @@ class Discrete(_Uncertain):
 
     @model_validator(mode="after")
     def _weighted(self) -> Discrete:
-        if self.weights is None:
-            return self
-        if len(self.weights) != len(self.values):
-            expected = f"{len(self.values)} weights, one for each value"
-            raise InputError(
-                "the number of weights differs from the number of values",
-                where="weights",
-                found=len(self.weights),
-                expected=expected,
-            )
-        if sum(self.weights) <= 0:
-            raise InputError(
-                "all weights are 0", where="weights", found=list(self.weights), expected="a weight above 0"
-            )
+        weights, n = self.weights, len(self.values)
+        if weights is not None:
+            problem = "the number of weights differs from the number of values"
+            expected = f"{n} weights, one for each value"
+            self.refuse(len(weights) != n, problem, "weights", expected, found=len(weights))
+            expected = "a weight above 0"
+            self.refuse(sum(weights) <= 0, "all weights are 0", "weights", expected, found=list(weights))
         return self
 
 
@@ -419,19 +398,18 @@ class UncertaintySection(Section):
     @model_validator(mode="after")
     def _consistent(self) -> UncertaintySection:
         _check_keys(self.parameters, "parameters")
-        if self.method == "sobol" and self.samples & (self.samples - 1):
-            expected = f"a power of 2 for a Sobol sequence, such as {2 ** self.samples.bit_length():,}"
-            raise InputError(
-                "the number of samples is not a power of 2", where="samples", found=self.samples, expected=expected
-            )
+        expected = f"a power of 2 for a Sobol sequence, such as {2 ** self.samples.bit_length():,}"
+        is_wrong = self.method == "sobol" and self.samples & (self.samples - 1)
+        self.refuse(is_wrong, "the number of samples is not a power of 2", "samples", expected)
         pairs: set[frozenset[str]] = set()
         for number, correlation in enumerate(self.correlations):
             where = f"correlations[{number}]"
             require_among("no such uncertain parameter", correlation.keys, self.parameters, where=where)
-            pair = frozenset(correlation.keys)
-            if len(pair) < 2 or pair in pairs:
-                problem = "correlation given twice" if pair in pairs else "correlation of a parameter with itself"
-                raise InputError(problem, where=where, found=list(correlation.keys))
+            pair, found = frozenset(correlation.keys), list(correlation.keys)
+            refuse_first(
+                (pair in pairs, "correlation given twice", where, found, None),
+                (len(pair) < 2, "correlation of a parameter with itself", where, found, None),
+            )
             pairs.add(pair)
         return self
 
@@ -452,52 +430,45 @@ def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | N
         "replications": replications,
     }
     runs = math.prod(numbers.values())
-    if runs > MOST_POINTS:
-        found = " x ".join(f"{number:,} of {key}" for key, number in numbers.items() if number > 1)
-        most = max(numbers, key=lambda key: numbers[key])
-        raise InputError("too many runs", where=most, found=f"{runs:,} ({found})", expected=f"at most {MOST_POINTS:,}")
-    if sweep is None or uncertainty is None:
-        return
-    for key, other in itertools.product(uncertainty.parameters, sweep.values):
-        if _holds(key, other) or _holds(other, key):
-            where = f"uncertainty.parameters.{key}"
-            raise InputError(
-                "key both swept and uncertain", where=where, expected="the key in either sweep or uncertainty"
-            )
+    found = " x ".join(f"{number:,} of {key}" for key, number in numbers.items() if number > 1)
+    most, expected = max(numbers, key=lambda key: numbers[key]), f"at most {MOST_POINTS:,}"
+    refuse_first((runs > MOST_POINTS, "too many runs", most, f"{runs:,} ({found})", expected))
+    swept = () if sweep is None else sweep.values
+    for key in () if uncertainty is None else uncertainty.parameters:
+        is_swept, where = any(_overlap(key, other) for other in swept), f"uncertainty.parameters.{key}"
+        expected = "the key in either sweep or uncertainty"
+        refuse_first((is_swept, "key both swept and uncertain", where, None, expected))
 
 
 def _check_keys(keys: Iterable[str], where: str) -> None:
     """Refuse keys that cannot vary between points, or that contain each other."""
     seen: list[str] = []
     for key in keys:
-        if not all(key.split(".")):
-            raise InputError(
-                "not a key path", where=where, found=key, expected="keys separated by dots, such as economics.loss"
-            )
+        expected, path = "keys separated by dots, such as economics.loss", f"{where}.{key}"
+        refuse_first((not all(key.split(".")), "not a key path", where, key, expected))
         if key.split(".")[0] in FIXED_KEYS:
             hint = "use replications for different random draws" if key == "seed" else None
-            raise InputError("key cannot change within a batch", where=f"{where}.{key}", hint=hint)
-        inside = [other for other in seen if _holds(key, other) or _holds(other, key)]
-        if inside:
-            raise InputError("one key contains the other", where=f"{where}.{key}", found=inside[0])
+            raise InputError("key cannot change within a batch", where=path, hint=hint)
+        inside = next((other for other in seen if _overlap(key, other)), None)
+        refuse_first((inside is not None, "one key contains the other", path, inside, None))
         seen.append(key)
 
 
-def _repeated(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield the values that equal an earlier one.
+def _first_repeated(values: Sequence[Any]) -> Any:
+    """Return the first value that equals an earlier one, or None.
 
     Lists and sections are compared one by one, because they are not hashable.
     """
     seen: set[Any] = set()
     for number, value in enumerate(values):
-        if isinstance(value, list | dict):
-            is_known = value in values[:number]
-        else:
-            is_known = value in seen
+        is_hashable = not isinstance(value, list | dict)
+        if value in (seen if is_hashable else values[:number]):
+            return value
+        if is_hashable:
             seen.add(value)
-        if is_known:
-            yield value
+    return None
 
 
-def _holds(section: str, key: str) -> bool:
-    return key == section or key.startswith(f"{section}.")
+def _overlap(key: str, other: str) -> bool:
+    """Return whether two key paths are equal or one contains the other."""
+    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, require_distinct
+from reidsim.errors import refuse_first, require_distinct
 from reidsim.scenarios.adversary_schema import AdversarySection, WeightedAdversarySection
 from reidsim.scenarios.agents_schema import AgentsSection, check_adversaries
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
@@ -35,8 +35,7 @@ class PoliciesSection(Section):
         InputError
             If no policy is listed, or a policy is repeated; the message names the repeated policy.
         """
-        if not self.policies:
-            raise InputError("the list is empty", where="policies", found=[], expected="at least one policy")
+        self.refuse(not self.policies, "the list is empty", "policies", "at least one policy", found=[])
         require_distinct("policy given twice", self.policies, where="policies")
 
 
@@ -70,46 +69,18 @@ class PublisherScenario(ScenarioHead):
     agents: AgentsSection | None = None
 
     @model_validator(mode="after")
-    def _holds_nothing(self) -> PublisherScenario:
-        if self.adversary.holds:
-            raise InputError(
-                "this kind of scenario has no resources",
-                where="adversary.holds",
-                found=list(self.adversary.holds),
-                expected="no key holds",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _somebody_attacks(self) -> PublisherScenario:
+    def _has_adversary(self) -> PublisherScenario:
+        problem, holds = "this kind of scenario has no resources", list(self.adversary.holds or ())
+        self.refuse(holds, problem, "adversary.holds", "no key holds", found=holds)
         check_adversaries(self.adversaries, self.agents)
-        if self.adversaries and self.agents is None:
-            raise InputError(
-                "this kind of scenario supports several adversaries only in rounds",
-                where="adversaries",
-                expected="[adversary], or [adversaries] with a section agents",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _looks_rows_up(self) -> PublisherScenario:
-        """Refuse adversary keys that only kind ``tables`` supports.
-
-        The schema of a kind that supports these keys overrides this method.
-        """
+        problem = "this kind of scenario supports several adversaries only in rounds"
+        expected = "[adversary], or [adversaries] with a section agents"
+        self.refuse(self.adversaries and self.agents is None, problem, "adversaries", expected, found=None)
         for where, section in {"adversary": self.adversary, **self.every_adversary}.items():
-            if section.looks_up:
-                raise InputError(
-                    'this direction needs game = "tables"',
-                    where=f"{where}.direction",
-                    found=section.direction,
-                    expected="record",
-                )
-            if section.gains_from != "identity":
-                raise InputError(
-                    'sensitive values need game = "tables"',
-                    where=f"{where}.gains_from",
-                    found=section.gains_from,
-                    expected="identity",
-                )
+            by_direction, by_value = 'this direction needs game = "tables"', 'sensitive values need game = "tables"'
+            gains, direction = section.gains_from, section.direction
+            refuse_first(
+                (section.looks_up, by_direction, f"{where}.direction", direction, "record"),
+                (gains != "identity", by_value, f"{where}.gains_from", gains, "identity"),
+            )
         return self

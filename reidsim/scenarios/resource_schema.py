@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, require_among
+from reidsim.errors import listed, refuse_first, require_among
 from reidsim.populations.resources import ANYONE, Coverage
 from reidsim.scenarios.amounts import Money, Share, Text
 from reidsim.scenarios.schema import BeliefsSection
@@ -26,11 +26,13 @@ Together = Annotated[
     ),
 ]
 
-# Keys that only lists have, and for some of these keys the only kinds of list that have them.
-_OF_LISTS = ("recipe", "states", "among", "missing", "errors", "person")
-_KINDS_WITH = {
-    "states": ("voter-list",),
+# Keys that only lists have, with the only kinds of list that have them; none if all kinds have the key.
+_KINDS_WITH: dict[str, tuple[str, ...]] = {
     "recipe": ("social-media", "broker-file", "genealogy"),
+    "states": ("voter-list",),
+    "among": (),
+    "missing": (),
+    "errors": (),
     "person": ("file",),
 }
 
@@ -84,16 +86,12 @@ class DrawnResourceSection(Section):
 
     @model_validator(mode="after")
     def _of_a_kind(self) -> DrawnResourceSection:
-        if self.kind is None:
-            given = [key for key in _OF_LISTS if key in self.model_fields_set]
-            if given:
-                expected = 'this key only with `kind`, such as "broker-file"'
-                raise InputError("the key needs a list drawn from the people", where=given[0], expected=expected)
-            return self
         for key, kinds in _KINDS_WITH.items():
-            if key in self.model_fields_set and self.kind not in kinds:
-                found, expected = getattr(self, key), f"kind {listed(kinds)}"
-                raise InputError(f"not supported with kind {self.kind!r}", where=key, found=found, expected=expected)
+            if key in self.model_fields_set:
+                problem, expected = "the key needs a list drawn from the people", 'such as "broker-file"'
+                self.refuse(self.kind is None, problem, key, f"this key only with `kind`, {expected}", found=None)
+                has_none = kinds and self.kind not in kinds
+                self.refuse(has_none, f"not supported with kind {self.kind!r}", key, f"kind {listed(kinds)}")
         return self
 
 
@@ -116,9 +114,8 @@ class ListBeliefsSection(BeliefsSection):
         InputError
             If it has none; `drawn` are the names of its lists.
         """
-        if self.lists == "coverage" and not drawn:
-            problem, expected = "no list is drawn from the people", "a resource with `kind`"
-            raise InputError(problem, where="beliefs.lists", found=self.lists, expected=expected)
+        problem, expected = "no list is drawn from the people", "a resource with `kind`"
+        refuse_first((self.lists == "coverage" and not drawn, problem, "beliefs.lists", self.lists, expected))
 
 
 def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mapping[str, Collection[str]]) -> None:
@@ -142,9 +139,9 @@ def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mappi
     """
     for resource in resources:
         may = buyers.get(resource, (ANYONE,))
-        if ANYONE not in may and name not in may:
-            expected = f"{name!r} in resources.{resource}.buyers, which lists {listed(may)}"
-            raise InputError("the adversary may not have the resource", where=where, found=resource, expected=expected)
+        expected = f"{name!r} in resources.{resource}.buyers, which lists {listed(may)}"
+        is_wrong = ANYONE not in may and name not in may
+        refuse_first((is_wrong, "the adversary may not have the resource", where, resource, expected))
 
 
 def drawn_lists_of(resources: Mapping[str, DrawnResourceSection]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.core.measures import columns_of
-from reidsim.errors import InputError, require_distinct
+from reidsim.errors import refuse_first, require_distinct
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.scenarios.amounts import Share
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
@@ -51,14 +51,9 @@ class SensitivitySection(Section):
 
     @model_validator(mode="after")
     def _power_of_two(self) -> SensitivitySection:
-        if self.method == "sobol" and self.samples & (self.samples - 1):
-            below = 1 << (self.samples.bit_length() - 1)
-            raise InputError(
-                "the number of samples is not a power of 2",
-                where="samples",
-                found=self.samples,
-                expected=f"{below} or {2 * below}",
-            )
+        below = 1 << (self.samples.bit_length() - 1)
+        is_wrong = self.method == "sobol" and self.samples != below
+        self.refuse(is_wrong, "the number of samples is not a power of 2", "samples", f"{below} or {2 * below}")
         return self
 
 
@@ -117,8 +112,8 @@ class DiscoverySection(Section):
 
     @model_validator(mode="after")
     def _one_side(self) -> DiscoverySection:
-        if (self.below is None) == (self.above is None):
-            raise InputError("the bound of bad outcomes is missing or given twice", expected="either below or above")
+        problem = "the bound of bad outcomes is missing or given twice"
+        refuse_first(((self.below is None) == (self.above is None), problem, None, None, "either below or above"))
         return self
 
 
@@ -143,8 +138,8 @@ class BeliefCurveSection(Section):
 
     @model_validator(mode="after")
     def _changes_something(self) -> BeliefCurveSection:
-        if self.true is None and self.believed is None:
-            raise InputError("no values to vary", expected="true or believed values")
+        is_fixed = self.true is None and self.believed is None
+        refuse_first((is_fixed, "no values to vary", None, None, "true or believed values"))
         for values in (self.true, self.believed):
             if values is not None:
                 SweepSection(values={self.key: values})
@@ -182,8 +177,7 @@ class PolicyMapSection(Section):
 
     @model_validator(mode="after")
     def _two_keys(self) -> PolicyMapSection:
-        if self.x.key == self.y.key:
-            raise InputError("both axes are the same parameter", where="y.key", found=self.y.key)
+        self.refuse(self.x.key == self.y.key, "both axes are the same parameter", "y.key")
         self.as_sweep()
         return self
 
