@@ -61,7 +61,7 @@ class Section(BaseModel):
         """Convert an error about written-out data to an error about the original data."""
         return error
 
-    def refuse(
+    def refuse_if(
         self, holds: object, problem: str, key: str, expected: str | None = None, *, found: object = _ITS_VALUE
     ) -> None:
         """Refuse the value of a key, given by its path below the section, if a condition holds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,6 @@ from reidsim.figures.style import label_axes, legend_below, looks, new_figure, o
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
 from reidsim.palette import BLUE, GREY, VERMILION
 from reidsim.scenarios.people import once_each
-from reidsim.scenarios.presentation import Shown
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 _RISKS = {"policy", "attacked", "success_probability"}
@@ -25,7 +25,7 @@ _RISKS = {"policy", "attacked", "success_probability"}
 _ROW = 0.45
 
 
-def figures_by_policy(result: Shown) -> Iterator[tuple[str, Figure]]:
+def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of payoffs, risks and people re-identified.
 
     Figures for which the run has no table are left out.

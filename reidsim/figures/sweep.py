@@ -18,7 +18,6 @@ from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import LOSS_AND_GAIN, key_words, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.scenarios.design_schema import SweepSection
-from reidsim.scenarios.presentation import ShownSweep
 from reidsim.scenarios.report_sentences import gain_goes_with_loss
 from reidsim.scenarios.swept_values import rows_along
 from reidsim.validation import validated
@@ -90,7 +89,7 @@ class Swept:
         )
 
 
-def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of payoffs along numeric keys, or of maps over two keys."""
     swept = swept_of(result)
     if swept is not None:
@@ -105,7 +104,7 @@ def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
         yield from _numbered("sweep-lines", _payoff_lines(swept))
 
 
-def swept_of(result: ShownSweep) -> Swept | None:
+def swept_of(result: Any) -> Swept | None:
     """Arrange the statistics of a batch for drawing.
 
     None for a batch without a sweep, policies or complete runs, and for a sweep without a numeric key.

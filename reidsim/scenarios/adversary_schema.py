@@ -205,12 +205,12 @@ class PlannerSection(Section):
         a_number = f'a number of 0 or more with rationality = "{self.rationality}"'
         only_logit = 'this key only with rationality = "logit" or "prospect-logit"'
         only_prospect = 'this section only with rationality = "prospect" or "prospect-logit"'
-        self.refuse(is_noisy and self.precision is None, "key missing", "precision", a_number)
-        self.refuse(
+        self.refuse_if(is_noisy and self.precision is None, "key missing", "precision", a_number)
+        self.refuse_if(
             not is_noisy and self.precision is not None, "a precision needs logit noise", "precision", only_logit
         )
         odd_prospect = not weighs and self.prospect != ProspectSection()
-        self.refuse(odd_prospect, "the section needs prospect theory", "prospect", only_prospect, found=None)
+        self.refuse_if(odd_prospect, "the section needs prospect theory", "prospect", only_prospect, found=None)
         require_provided(
             [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * weighs,
             provided_by(self.planner),
@@ -220,12 +220,12 @@ class PlannerSection(Section):
         )
         if plan.unconfirmed is not None:
             problem, key = "unconfirmed success needs known group sizes", "sequential.belief"
-            self.refuse(plan.belief == "unknown", problem, key)
+            self.refuse_if(plan.belief == "unknown", problem, key)
             problem, induction = "unconfirmed success needs backward induction", "backward-induction"
-            self.refuse(plan.solver != induction, problem, "sequential.solver", induction)
+            self.refuse_if(plan.solver != induction, problem, "sequential.solver", induction)
         problem, expected = "a built-in planner has no parameters", 'planner = "package.module:factory"'
         is_wrong = self.parameters and self.planner in planners
-        self.refuse(is_wrong, problem, "parameters", expected, found=self.planner)
+        self.refuse_if(is_wrong, problem, "parameters", expected, found=self.planner)
         return self
 
     @property
@@ -323,25 +323,25 @@ class AdversarySection(PlannerSection):
             ("sequential.unconfirmed", self.plans_sequentially and self.sequential.unconfirmed is not None),
         ):
             problem = "not supported for an adversary with lists"
-            self.refuse(self.holds and given, problem, key, "no `holds`", found=None)
+            self.refuse_if(self.holds and given, problem, key, "no `holds`", found=None)
         require_distinct("list given twice", self.holds or (), where="holds")
         problem = "a knowledge recipe and a multi-stage attack exclude each other"
-        self.refuse(by_knowledge and in_stages, problem, "stages", "either adversary.knowledge or adversary.stages")
+        self.refuse_if(by_knowledge and in_stages, problem, "stages", "either adversary.knowledge or adversary.stages")
         problem = f"a registry is not supported with {self.risk} risk"
-        self.refuse(self.risk != "journalist" and has_registry, problem, "sequential.registry", found=None)
+        self.refuse_if(self.risk != "journalist" and has_registry, problem, "sequential.registry", found=None)
         problem = 'belief "unknown" needs a counted population'
-        self.refuse(self.risk == "sample" and is_unknown, problem, "sequential.belief", "known")
+        self.refuse_if(self.risk == "sample" and is_unknown, problem, "sequential.belief", "known")
         if self.gains_from != "identity":
             self._infers_consistently(by_knowledge, in_stages)
         buys_access = self.plans_sequentially and has_registry
         other = "sequential.registry" if buys_access else 'sequential.belief = "unknown"' if is_unknown else linked
         problem = f"this direction is not supported together with {other}"
-        self.refuse(self.looks_up and other, problem, "direction", "record")
+        self.refuse_if(self.looks_up and other, problem, "direction", "record")
         problem = f"adversary.{linked} and a registry exclude each other"
         expected = f"either adversary.{linked} or a registry"
-        self.refuse(linked and buys_access, problem, "sequential.registry", expected)
+        self.refuse_if(linked and buys_access, problem, "sequential.registry", expected)
         problem = f'belief "unknown" is not supported with adversary.{linked}'
-        self.refuse(linked and is_unknown, problem, "sequential.belief", "known")
+        self.refuse_if(linked and is_unknown, problem, "sequential.belief", "known")
         return self
 
     def _infers_consistently(self, by_knowledge: bool, in_stages: bool) -> None:
@@ -363,7 +363,7 @@ class AdversarySection(PlannerSection):
             ("stages", in_stages, "no attack recipe"),
             ("holds", self.holds, "no list"),
         ):
-            self.refuse(given, f'not supported with gains_from = "{self.gains_from}"', key, expected)
+            self.refuse_if(given, f'not supported with gains_from = "{self.gains_from}"', key, expected)
 
 
 class WeightedSection(Section):
@@ -412,14 +412,14 @@ class WeightedSection(Section):
         for key in ("holds", "buys"):
             require_distinct("resource given twice", getattr(self, key) or (), where=key)
         both = next((name for name in self.buys if name in (self.holds or ())), None)
-        self.refuse(both is not None, "resource both held and bought", "buys", found=both)
+        self.refuse_if(both is not None, "resource both held and bought", "buys", found=both)
         is_wrong, expected = (
             self.selection == "random" and self.budget is None,
             'selection = "random" only with a budget',
         )
-        self.refuse(is_wrong, "random selection needs a budget", "selection", expected)
+        self.refuse_if(is_wrong, "random selection needs a budget", "selection", expected)
         n, expected = len(self.buys), f"at most {_MOST_PURCHASES}"
-        self.refuse(n > _MOST_PURCHASES, "too many resources to buy", "buys", expected, found=n)
+        self.refuse_if(n > _MOST_PURCHASES, "too many resources to buy", "buys", expected, found=n)
         return self
 
     @property
@@ -470,7 +470,7 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
     def _knows_consistently(self) -> WeightedAdversarySection:
         problem, expected = "a knowledge recipe and resources exclude each other", "either knowledge, or holds and buys"
         is_wrong = self.knowledge is not None and self.needs_resources
-        self.refuse(is_wrong, problem, "knowledge", expected, found=None)
+        self.refuse_if(is_wrong, problem, "knowledge", expected, found=None)
         problem, expected = "a multi-stage attack and resources exclude each other", "either stages, or holds and buys"
-        self.refuse(self.stages is not None and self.needs_resources, problem, "stages", expected)
+        self.refuse_if(self.stages is not None and self.needs_resources, problem, "stages", expected)
         return self

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from reidsim.agents.profile import (
     ParticipationRule,
     Setting,
 )
-from reidsim.errors import InputError, listed, require_among
+from reidsim.errors import listed, locating, refuse_first, require_among
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.record_game import Linker, RecordGame
 from reidsim.scenarios.adversary_schema import WeightedSection
@@ -91,25 +91,18 @@ def expected_fine(agents: AgentsSection) -> float:
     return agents.enforcement.detection * agents.enforcement.fine
 
 
-def detection_intercept(agents: AgentsSection) -> float:
-    """Return h0, the logit of the detection probability, for a sequential attack."""
-    # Beyond these bounds the logistic function is 0 or 1 in double precision.
-    share = min(max(agents.enforcement.detection, 1e-300), 1 - 1e-16)
-    return math.log(share / (1.0 - share))
-
-
 def sequential_rules(agents: AgentsSection) -> dict[str, float]:
     """Return the keys of a sequential attack that follow from detection and fines.
 
     The result is empty without detection.
     """
-    if not agents.enforcement.detection > 0:
+    detection = agents.enforcement.detection
+    if not detection > 0:
         return {}
-    return {
-        "penalty": agents.enforcement.fine,
-        "detection_intercept": detection_intercept(agents),
-        "detection_slope": 0.0,
-    }
+    # Beyond these bounds the logistic function is 0 or 1 in double precision.
+    share = min(max(detection, 1e-300), 1 - 1e-16)
+    odds = math.log(share / (1.0 - share))
+    return {"penalty": agents.enforcement.fine, "detection_intercept": odds, "detection_slope": 0.0}
 
 
 def outlays_of(adversary: Adversary) -> dict[str, Any]:
@@ -117,8 +110,7 @@ def outlays_of(adversary: Adversary) -> dict[str, Any]:
 
     They are fields of `AdversaryProfile`, in currency units. The result is empty for other planners.
     """
-    if isinstance(adversary, ErringAdversary):
-        return outlays_of(adversary.adversary)
+    adversary = adversary.adversary if isinstance(adversary, ErringAdversary) else adversary
     if not isinstance(adversary, SequentialAdversary):
         return {}
     attack = adversary.attack
@@ -154,24 +146,10 @@ def profile_of(
     prices : mapping of str to float
         Price of each resource in currency units; 0 for resources without an entry.
     """
-    true, believed = (_profile(name, section, agents, equip, prices, *each) for each in both)
-    return replace(true, believed=believed)
 
-
-def _profile(
-    name: str,
-    section: WeightedSection,
-    agents: AgentsSection,
-    equip: Equip,
-    prices: Mapping[str, float],
-    economics: EconomicsSection,
-    planner: Adversary,
-) -> AdversaryProfile:
-    fine = expected_fine(agents)
-    own = economics_of(section, economics, agents)
-    expected = section.accuracy if section.expected_accuracy is None else section.expected_accuracy
-    return replace(
-        AdversaryProfile(
+    def profile(economics: EconomicsSection, planner: Adversary) -> AdversaryProfile:
+        own = economics_of(section, economics, agents)
+        found = AdversaryProfile(
             name=name,
             equip=equip,
             weight=section.weight,
@@ -181,14 +159,17 @@ def _profile(
             prices={resource: prices.get(resource, 0.0) for resource in section.buys},
             budget=math.inf if section.budget is None else section.budget,
             draws_targets=section.selection == "random",
-            expected_accuracy=expected,
+            expected_accuracy=section.accuracy if section.expected_accuracy is None else section.expected_accuracy,
             accuracy=section.accuracy,
             learns=section.expected_accuracy is not None,
             experience=section.experience,
             expected_fine=fine,
-        ),
-        **outlays_of(planner),
-    )
+        )
+        return replace(found, **outlays_of(planner))
+
+    fine = expected_fine(agents)
+    true, believed = (profile(*each) for each in both)
+    return replace(true, believed=believed)
 
 
 def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
@@ -238,16 +219,9 @@ def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
         return ()
     several = getattr(scenario, "adversaries", {})
     keys = [key for key in WeightedSection.model_fields if any(key in each.of_rounds for each in several.values())]
-    told = f" and {listed(keys)} in section adversaries" if keys else ""
-    return (f"section agents{told} is ignored: only one round is evaluated, against {_whom(scenario)}",)
-
-
-def _whom(scenario: ScenarioHead) -> str:
-    return (
-        "the adversaries of section adversaries"
-        if getattr(scenario, "adversaries", None)
-        else "the adversary of the scenario"
-    )
+    and_keys = f" and {listed(keys)} in section adversaries" if keys else ""
+    whom = "the adversaries of section adversaries" if several else "the adversary of the scenario"
+    return (f"section agents{and_keys} is ignored: only one round is evaluated, against {whom}",)
 
 
 def check_resources(
@@ -276,37 +250,24 @@ def check_resources(
     for name, section in types_of(scenario).items():
         where = section_of(scenario, name)
         for key in ("holds", "buys"):
-            named, otherwise = getattr(section, key) or (), "the name of a section [resources.NAME]"
-            require_among("no such resource", named, resources, where=f"{where}.{key}", otherwise=otherwise)
-            check_buyer(name, f"{where}.{key}", getattr(section, key) or (), buyers)
+            named, where_key = getattr(section, key) or (), f"{where}.{key}"
+            otherwise = "the name of a section [resources.NAME]"
+            require_among("no such resource", named, resources, where=where_key, otherwise=otherwise)
+            check_buyer(name, where_key, named, buyers)
         if not section.needs_resources:
             check_buyer(name, where, own[name], buyers)
 
 
-class PartialResource(Protocol):
-    """A resource that contains attributes of a random share of people."""
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """Attributes in the resource; all quasi-identifiers if empty."""
-        ...
-
-    @property
-    def share(self) -> float:
-        """Probability that a person is in the resource."""
-        ...
-
-
-def knowledge_held(
-    resources: Mapping[str, PartialResource], holds: Holdings, names: Sequence[str], n: int
-) -> Knowledge:
+def knowledge_held(resources: Mapping[str, Any], holds: Holdings, names: Sequence[str], n: int) -> Knowledge:
     """Return the combined background knowledge from resources about n people.
 
     Each resource contains its attributes for a share of the people, independently of the other resources.
 
     Parameters
     ----------
-    resources : mapping of str to PartialResource
+    resources : mapping of str to object
+        Each has ``attributes`` (all quasi-identifiers if empty) and ``share``, the probability that a person is in the
+        resource.
     holds : frozenset of str
         Names of the resources that the adversary holds.
     names : sequence of str
@@ -314,12 +275,9 @@ def knowledge_held(
     n : int
         Number of people.
     """
-    everybody = np.zeros(n, dtype=np.intp)
-    sources = []
-    for name in sorted(holds):
-        resource = resources[name]
-        group = AttributeGroup(resource.attributes or tuple(names))
-        sources.append(Source(name, (SourceProfile((group,), resource.share),), everybody))
+    everybody, held = np.zeros(n, dtype=np.intp), {name: resources[name] for name in sorted(holds)}
+    groups = {name: (AttributeGroup(resource.attributes or tuple(names)),) for name, resource in held.items()}
+    sources = (Source(name, (SourceProfile(groups[name], held[name].share),), everybody) for name in held)
     return Knowledge(tuple(names), tuple(sources))
 
 
@@ -341,13 +299,9 @@ def check_has_resource(section: WeightedSection, where: str) -> None:
     InputError
         If it does neither; the message names the key below `where`.
     """
-    if section.needs_resources and not (section.holds or section.buys):
-        raise InputError(
-            "the adversary has no resource to attack with",
-            where=f"{where}.holds",
-            found=[],
-            expected="at least one resource in holds or buys",
-        )
+    has_none = section.needs_resources and not (section.holds or section.buys)
+    problem, expected = "the adversary has no resource to attack with", "at least one resource in holds or buys"
+    refuse_first((has_none, problem, f"{where}.holds", [], expected))
 
 
 def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -> None:
@@ -358,8 +312,8 @@ def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -
     InputError
         If it attacks sequentially; the message names the key below `where`.
     """
-    if section.is_inaccurate and isinstance(adversary, SequentialAdversary):
-        raise InputError("accuracy is not supported for sequential attacks", where=f"{where}.accuracy")
+    is_wrong = section.is_inaccurate and isinstance(adversary, SequentialAdversary)
+    refuse_first((is_wrong, "accuracy is not supported for sequential attacks", f"{where}.accuracy", None, None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,21 +345,14 @@ def settings_of(kind: Any, study: Study[Any]) -> Callable[[str, int, int], Setti
         If the kind has no decision maker, economics or adversary, or an adversary has the key ``holds`` or ``buys``.
     """
     scenario, agents = study.scenario, kind.agents_of(study.scenario)
-    if not kind.decides or not all(hasattr(scenario, name) for name in ("economics", "adversary")):
-        raise InputError(
-            "this kind of scenario does not support rounds of agents",
-            source=study.loaded.path,
-            where="game",
-            found=kind.name,
-        )
-    for name, section in types_of(scenario).items():
-        if section.needs_resources:
-            raise InputError(
-                "this kind of scenario has no resources",
-                source=study.loaded.path,
-                where=f"{section_of(scenario, name)}.{'buys' if section.buys else 'holds'}",
-                expected="no keys holds and buys",
-            )
+    has_sections = all(hasattr(scenario, name) for name in ("economics", "adversary"))
+    no_rounds = "this kind of scenario does not support rounds of agents"
+    no_resources, expected = "this kind of scenario has no resources", "no keys holds and buys"
+    with locating(study.loaded.path):
+        refuse_first((not (kind.decides and has_sections), no_rounds, "game", kind.name, None))
+        for name, section in types_of(scenario).items():
+            where = f"{section_of(scenario, name)}.{'buys' if section.buys else 'holds'}"
+            refuse_first((section.needs_resources, no_resources, where, None, expected))
 
     def setting(policy: str, replication: int, draw: int) -> Setting:
         played, world = kind.policy(policy), study.world(replication)

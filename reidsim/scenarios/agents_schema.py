@@ -148,10 +148,10 @@ class AgentsSection(Section):
     @model_validator(mode="after")
     def _consistent(self) -> AgentsSection:
         is_wrong = self.mode == "expectation" and self.draws > 1
-        self.refuse(is_wrong, 'all draws are equal with mode "expectation"', "draws", "1")
+        self.refuse_if(is_wrong, 'all draws are equal with mode "expectation"', "draws", "1")
         absent = listed(self.learning.prior_absent) if self.learning is not None and self.together != "all" else ""
         problem = "prior_absent has no effect if an adversary attacks in every round"
-        self.refuse(absent, problem, "learning.prior_absent", 'together = "all"', found=absent)
+        self.refuse_if(absent, problem, "learning.prior_absent", 'together = "all"', found=absent)
         return self
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from reidsim.adversaries.planners.base import planners
@@ -106,31 +107,24 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
         If the scenario's own adversary, or one whose recipe is in the options, cannot play.
     """
     own: AdversarySection = study.scenario.adversary
-    recipe, path = options.knowledge or own.knowledge, options.stages or own.stages
+    world, rate = study.world(draw), {"rate": options.attack_rate}
 
-    def against(**changes: object) -> Games:
-        world = study_against(study, **changes).world(draw)
-        return world.truth, world.belief
+    def against(planner: str = "one-shot", knowledge: Any = None, stages: Any = None, **changes: object) -> Games:
+        recipes = {"knowledge": knowledge, "stages": stages, "parameters": {}}
+        games = study_against(study, planner=planner, **recipes, **PERFECT, **changes).world(draw)
+        return games.truth, games.belief
 
-    def plain(planner: str) -> Callable[[], Games]:
-        own = {"rate": options.attack_rate} if "rate" in planners[planner].keys else {}
-        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **PERFECT, **own)
-
-    def informed() -> Games:
+    def linked(key: str, recipe: str | None, problem: str) -> Games:
         if recipe is None:
-            raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
-        return against(planner="one-shot", knowledge=recipe, stages=None, parameters={}, **PERFECT)
+            raise InputError(problem, expected=f"adversary.{key}, or the option --{key}")
+        return against(**{key: recipe})
 
-    def in_stages() -> Games:
-        if path is None:
-            raise InputError(NO_STAGES, expected="adversary.stages, or the option --stages")
-        return against(planner="one-shot", knowledge=None, stages=path, parameters={}, **PERFECT)
-
-    makers: dict[str, Callable[[], Games]] = {name: plain(name) for name in planners}
-    makers |= {"multistage": in_stages, "partial-knowledge": informed}
-    linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
-    name = name_of(own, linked)
-    world = study.world(draw)
+    makers: dict[str, Callable[[], Games]] = {
+        name: partial(against, name, **(rate if "rate" in planners[name].keys else {})) for name in planners
+    }
+    makers["multistage"] = partial(linked, "stages", options.stages or own.stages, NO_STAGES)
+    makers["partial-knowledge"] = partial(linked, "knowledge", options.knowledge or own.knowledge, NO_RECIPE)
+    name = name_of(own, "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages else "")
     makers[name] = lambda: (world.truth, world.belief)
     return played_by(name, makers, options.asks_for)
 
@@ -142,11 +136,8 @@ def study_against(study: S, **changes: object) -> S:
     knowledge or stages.
     """
     own: AdversarySection = study.scenario.adversary
-    if (
-        "sequential" not in planners[str(changes.get("planner"))].keys
-        or changes.get("stages")
-        or changes.get("knowledge")
-    ):
+    is_sequential = "sequential" in planners[str(changes.get("planner"))].keys
+    if not is_sequential or changes.get("stages") or changes.get("knowledge"):
         changes["sequential"] = own.sequential.model_copy(update={"registry": None, "belief": "known"})
     return study.with_adversary(own.model_copy(update=changes))
 
@@ -193,8 +184,7 @@ def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Colle
         If the scenario's own adversary, or one in `wanted`, cannot play.
     """
     opponents, left_out = [], []
-    names = tuple(dict.fromkeys((*opponent_names(), *makers)))
-    for name in names:
+    for name in dict.fromkeys((*opponent_names(), *makers)):
         try:
             truth, belief = makers[name]()
             _reply((truth, belief))
@@ -244,26 +234,23 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
     """
     space, together = setting.space if space is None else space, setting.meeting
     assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
-    types: dict[_View, list[AdversaryType]] = {"truth": [], "belief": []}
+    views: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
+    types: dict[_View, list[AdversaryType]] = {view: [] for view in views}
     for profile in setting.profiles:
         with locating(where=f"adversaries.{profile.name}"):
             for view, each in types.items():
                 each.append(_equipped(profile, view, space))
-    losses: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
 
-    def game(of: Sequence[AdversaryType], view: _View, together: Together) -> RecordGame:
-        return _played(space, of, setting.benefit, losses[view], together)
+    def opponent(name: str, met: Together, of: Mapping[_View, Sequence[AdversaryType]], *, among_all: bool) -> Opponent:
+        truth, belief = (_played(space, of[view], setting.benefit, loss, met) for view, loss in views.items())
+        return Opponent(name, truth, belief, among_all=among_all)
 
-    opponents = []
-    for true, believed in zip(types["truth"], types["belief"], strict=True):
-        alone = (
-            game([replace(true, weight=1.0)], "truth", "one-of"),
-            game([replace(believed, weight=1.0)], "belief", "one-of"),
-        )
-        opponents.append(Opponent(true.name, *alone))
-    mix = game(types["truth"], "truth", together), game(types["belief"], "belief", together)
-    opponents.append(Opponent(TYPES, *mix, among_all=False))
-    ideas, no_average = _ideas(space, types["belief"], setting.benefit, losses["belief"], together)
+    opponents = [
+        opponent(name, "one-of", {view: [replace(each[n], weight=1.0)] for view, each in types.items()}, among_all=True)
+        for n, name in enumerate(profile.name for profile in setting.profiles)
+    ]
+    opponents.append(opponent(TYPES, together, types, among_all=False))
+    ideas, no_average = _ideas(space, types["belief"], setting.benefit, setting.believed_loss, together)
     return Opponents(tuple(opponents), left_out=(LEFT_OUT, *no_average), ideas=ideas)
 
 

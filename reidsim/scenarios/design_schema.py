@@ -128,13 +128,13 @@ class SweepSection(Section):
         where, in_turn = "one_at_a_time", self.one_at_a_time
         require_among("the key has no values in the sweep", in_turn, self.values, where=where)
         too_few = len(in_turn) == 1 or len(set(in_turn)) < len(in_turn)
-        self.refuse(too_few, "too few keys", where, "two or more distinct keys", found=list(in_turn))
+        self.refuse_if(too_few, "too few keys", where, "two or more distinct keys", found=list(in_turn))
         for group in self.together:
             is_wrong = 0 < sum(key in in_turn for key in group) < len(group)
             expected = "all keys that change together, or none of them"
-            self.refuse(is_wrong, "only some keys of a group", where, expected, found=list(group))
+            self.refuse_if(is_wrong, "only some keys of a group", where, expected, found=list(group))
         n, expected = self.n_points, f"at most {MOST_POINTS:,}"
-        self.refuse(n > MOST_POINTS, "too many points", "values", expected, found=n)
+        self.refuse_if(n > MOST_POINTS, "too many points", "values", expected, found=n)
         return self
 
     @property
@@ -185,8 +185,9 @@ class _Uncertain(Section):
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
         low, high = getattr(self, "low", None), getattr(self, "high", None)
-        is_empty, expected = None not in (low, high) and low >= high, "a value of low below the value of high"
-        self.refuse(is_empty, "empty interval", "low", expected, found=[low, high])
+        is_empty = low is not None and high is not None and low >= high
+        expected = "a value of low below the value of high"
+        self.refuse_if(is_empty, "empty interval", "low", expected, found=[low, high])
         return self
 
 
@@ -297,7 +298,7 @@ class Triangular(_Uncertain):
     @model_validator(mode="after")
     def _mode_within(self) -> Triangular:
         is_outside = not self.low <= self.mode <= self.high
-        self.refuse(is_outside, "mode outside the interval", "mode", "a number from low to high")
+        self.refuse_if(is_outside, "mode outside the interval", "mode", "a number from low to high")
         return self
 
 
@@ -348,9 +349,9 @@ class Discrete(_Uncertain):
         if weights is not None:
             problem = "the number of weights differs from the number of values"
             expected = f"{n} weights, one for each value"
-            self.refuse(len(weights) != n, problem, "weights", expected, found=len(weights))
+            self.refuse_if(len(weights) != n, problem, "weights", expected, found=len(weights))
             expected = "a weight above 0"
-            self.refuse(sum(weights) <= 0, "all weights are 0", "weights", expected, found=list(weights))
+            self.refuse_if(sum(weights) <= 0, "all weights are 0", "weights", expected, found=list(weights))
         return self
 
 
@@ -400,7 +401,7 @@ class UncertaintySection(Section):
         _check_keys(self.parameters, "parameters")
         expected = f"a power of 2 for a Sobol sequence, such as {2 ** self.samples.bit_length():,}"
         is_wrong = self.method == "sobol" and self.samples & (self.samples - 1)
-        self.refuse(is_wrong, "the number of samples is not a power of 2", "samples", expected)
+        self.refuse_if(is_wrong, "the number of samples is not a power of 2", "samples", expected)
         pairs: set[frozenset[str]] = set()
         for number, correlation in enumerate(self.correlations):
             where = f"correlations[{number}]"

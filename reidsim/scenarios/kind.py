@@ -32,7 +32,6 @@ from reidsim.scenarios.python_objects import OwnPolicy
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import (
     AnalysisTables,
-    DroppedColumns,
     Played,
     PolicyOutcome,
     Progress,
@@ -385,7 +384,7 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
 
     # Columns
 
-    def dropped_columns(self, study: Any) -> DroppedColumns:
+    def dropped_columns(self, study: Any) -> Any:
         """Return an object that plays the study without some of its quasi-identifiers.
 
         Raises

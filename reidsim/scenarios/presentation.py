@@ -11,19 +11,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.core.measures import Measure
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.report_sentences import Stored, adversaries, by_generalization, plan
+from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import AmountPoints, AnalysisTables
 from reidsim.tables import read_table
 from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence
@@ -37,40 +35,6 @@ Value = float | str | None
 # The upper bound of a slider: this multiple of the scenario's amount, but at least `_LEAST_REACH` currency units.
 _REACH = 3.0
 _LEAST_REACH = 10.0
-
-
-class Shown(Protocol):
-    """The attributes of a run's result that figures use.
-
-    See `reidsim.engine.run_result.RunResult`.
-    """
-
-    @property
-    def name(self) -> str: ...  # noqa: D102 - documented in RunResult
-    @property
-    def runs(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def records(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def analysis(self) -> AnalysisTables: ...  # noqa: D102
-    @property
-    def manifest(self) -> dict[str, Any]: ...  # noqa: D102
-    @property
-    def measures(self) -> tuple[Measure, ...]: ...  # noqa: D102
-    @property
-    def summary(self) -> pd.DataFrame: ...  # noqa: D102
-
-
-class ShownSweep(Shown, Protocol):
-    """The attributes of a batch's result that figures use.
-
-    See `reidsim.engine.batch.result.BatchResult`.
-    """
-
-    @property
-    def design(self) -> Any: ...  # noqa: D102
-    @property
-    def statistics(self) -> pd.DataFrame: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -131,7 +95,8 @@ def amount_slider(key: str, label: str, value: float) -> Slider:
 class Presentation:
     """Figures, captions, report sentences and controls of a kind.
 
-    A base class of `Kind`; each method has a default.
+    A base class of `Kind`; each method has a default. Results and stored runs (`RunResult`, `StoredRun`) are passed as
+    they are.
 
     Attributes
     ----------
@@ -152,21 +117,21 @@ class Presentation:
         path = None if file is None else Path(file).with_name("captions.toml")
         return {} if path is None or not path.is_file() else read_toml(path)
 
-    def asked(self, run: Stored) -> Iterator[Sentence]:
+    def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield report sentences on the kind, adversaries, payoffs and beliefs."""
         yield ("A study of the kind ", Code(str(run.content.get("game"))), ".")
         if "economics" in run.content:
             yield from adversaries(run, plan)
             yield from by_generalization(run, "publisher")
 
-    def figures(self, result: Shown) -> Figures | None:
+    def figures(self, result: Any) -> Figures | None:
         """Return the figures of a run that are specific to the kind, with names.
 
         The result is None if there are none. The figures of all kinds are in `reidsim.figures.by_policy`.
         """
         return self._drawn("run_figures", result)
 
-    def sweep_figures(self, result: ShownSweep) -> Figures | None:
+    def sweep_figures(self, result: Any) -> Figures | None:
         """Return the figures of a batch that are specific to the kind, with names.
 
         They replace the figures of all kinds (`reidsim.figures.sweep.sweep_figures`), which are drawn if the result is
@@ -247,8 +212,14 @@ class ManyPoints:
         """Return whether `amount_points` supports the studies of a scenario."""
         return False
 
-    def amount_points(self, study: Any) -> AmountPoints | None:
-        """Return a planner for any payoff parameters; None if not supported."""
+    def amount_points(self, study: Any) -> Any:
+        """Return a planner for any payoff parameters; None if not supported.
+
+        Linkage is computed once. The planner has the attribute ``study`` and two methods: ``plan(policy, believed)``
+        chooses strategies under the believed economics, ``play(strategies)`` takes given strategies. Both return an
+        object with ``strategies``, ``one_shot_success`` (None if the adversary is not one-shot) and
+        ``equilibrium(truth)``, the outcome under the true economics.
+        """
         return None
 
     def takes_best(self, scenario: Any, policy: str) -> bool:

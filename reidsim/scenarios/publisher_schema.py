@@ -35,7 +35,7 @@ class PoliciesSection(Section):
         InputError
             If no policy is listed, or a policy is repeated; the message names the repeated policy.
         """
-        self.refuse(not self.policies, "the list is empty", "policies", "at least one policy", found=[])
+        self.refuse_if(not self.policies, "the list is empty", "policies", "at least one policy", found=[])
         require_distinct("policy given twice", self.policies, where="policies")
 
 
@@ -71,11 +71,11 @@ class PublisherScenario(ScenarioHead):
     @model_validator(mode="after")
     def _has_adversary(self) -> PublisherScenario:
         problem, holds = "this kind of scenario has no resources", list(self.adversary.holds or ())
-        self.refuse(holds, problem, "adversary.holds", "no key holds", found=holds)
+        self.refuse_if(holds, problem, "adversary.holds", "no key holds", found=holds)
         check_adversaries(self.adversaries, self.agents)
         problem = "this kind of scenario supports several adversaries only in rounds"
         expected = "[adversary], or [adversaries] with a section agents"
-        self.refuse(self.adversaries and self.agents is None, problem, "adversaries", expected, found=None)
+        self.refuse_if(self.adversaries and self.agents is None, problem, "adversaries", expected, found=None)
         for where, section in {"adversary": self.adversary, **self.every_adversary}.items():
             by_direction, by_value = 'this direction needs game = "tables"', 'sensitive values need game = "tables"'
             gains, direction = section.gains_from, section.direction

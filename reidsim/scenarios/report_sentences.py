@@ -6,31 +6,13 @@ All kinds of scenario share these functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.wording import Code, Sentence, number_text
 
 
-class Stored(Protocol):
-    """The content of a results folder that the sentences use.
-
-    See `reidsim.reports.page.stored_run.StoredRun`.
-    """
-
-    @property
-    def content(self) -> Mapping[str, Any]: ...  # noqa: D102 - documented in StoredRun
-    @property
-    def manifest(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def n_records(self) -> int | None: ...  # noqa: D102
-    @property
-    def units(self) -> tuple[str, str]: ...  # noqa: D102
-    @property
-    def n_counted(self) -> int | None: ...  # noqa: D102
-
-
-def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iterator[Sentence]]) -> Iterator[Sentence]:
+def adversaries(run: Any, planned: Callable[[Any, Mapping[str, Any]], Iterator[Sentence]]) -> Iterator[Sentence]:
     """Yield sentences on each adversary, its attacks and its resources.
 
     `planned` yields the sentences on the attacks, given the run and the adversary's section as plain data, with the
@@ -57,7 +39,7 @@ def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iter
         yield from planned(run, section(run.content, "adversary"))
 
 
-def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+def plan(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     """Yield sentences on an adversary's attack, gain, cost and background knowledge."""
     gain, cost = gain_and_cost(run, adversary)
     if adversary.get("planner") == "fmdp":
@@ -98,7 +80,7 @@ def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield ("The adversary's knowledge of people is limited to the recipe ", Code(known), ".")
 
 
-def gain_and_cost(run: Stored, adversary: Mapping[str, Any]) -> tuple[str, str]:
+def gain_and_cost(run: Any, adversary: Mapping[str, Any]) -> tuple[str, str]:
     """Return an adversary's gain and cost as text.
 
     If the adversary has no own value, the value of the section ``economics`` is returned.
@@ -107,7 +89,7 @@ def gain_and_cost(run: Stored, adversary: Mapping[str, Any]) -> tuple[str, str]:
     return gain, number_text(adversary.get("cost", section(run.content, "economics").get("cost")))
 
 
-def _gain(run: Stored) -> str:
+def _gain(run: Any) -> str:
     """Return the adversary's gain from section ``economics`` as text.
 
     It is a number (the loss if no gain is set), or a phrase if the gain follows a loss that varies between
@@ -120,7 +102,7 @@ def _gain(run: Stored) -> str:
     return f"an amount equal to the loss at each point ({stated} in the scenario itself)"
 
 
-def by_generalization(run: Stored, defender: str) -> Iterator[Sentence]:
+def by_generalization(run: Any, defender: str) -> Iterator[Sentence]:
     """Yield sentences on the benefit, the loss and the decision maker's beliefs."""
     economics = section(run.content, "economics")
     yield (
@@ -130,7 +112,7 @@ def by_generalization(run: Stored, defender: str) -> Iterator[Sentence]:
     yield from beliefs(run, defender)
 
 
-def beliefs(run: Stored, defender: str) -> Iterator[Sentence]:
+def beliefs(run: Any, defender: str) -> Iterator[Sentence]:
     """Yield sentences on the decision maker's beliefs that differ from the truth."""
     believed = dict(section(run.content, "beliefs"))
     if believed.pop("lists", "members") == "coverage":

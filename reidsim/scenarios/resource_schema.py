@@ -89,9 +89,9 @@ class DrawnResourceSection(Section):
         for key, kinds in _KINDS_WITH.items():
             if key in self.model_fields_set:
                 problem, expected = "the key needs a list drawn from the people", 'such as "broker-file"'
-                self.refuse(self.kind is None, problem, key, f"this key only with `kind`, {expected}", found=None)
+                self.refuse_if(self.kind is None, problem, key, f"this key only with `kind`, {expected}", found=None)
                 has_none = kinds and self.kind not in kinds
-                self.refuse(has_none, f"not supported with kind {self.kind!r}", key, f"kind {listed(kinds)}")
+                self.refuse_if(has_none, f"not supported with kind {self.kind!r}", key, f"kind {listed(kinds)}")
         return self
 
 

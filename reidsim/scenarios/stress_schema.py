@@ -53,7 +53,7 @@ class SensitivitySection(Section):
     def _power_of_two(self) -> SensitivitySection:
         below = 1 << (self.samples.bit_length() - 1)
         is_wrong = self.method == "sobol" and self.samples != below
-        self.refuse(is_wrong, "the number of samples is not a power of 2", "samples", f"{below} or {2 * below}")
+        self.refuse_if(is_wrong, "the number of samples is not a power of 2", "samples", f"{below} or {2 * below}")
         return self
 
 
@@ -177,7 +177,7 @@ class PolicyMapSection(Section):
 
     @model_validator(mode="after")
     def _two_keys(self) -> PolicyMapSection:
-        self.refuse(self.x.key == self.y.key, "both axes are the same parameter", "y.key")
+        self.refuse_if(self.x.key == self.y.key, "both axes are the same parameter", "y.key")
         self.as_sweep()
         return self
 

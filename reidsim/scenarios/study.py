@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,13 @@ import pandas as pd
 from reidsim.populations.population import Population
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Game
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.games.record_game import Choice
     from reidsim.populations.population import Counts
-    from reidsim.releases.strategy_space import Floats, Strategies
 
 # Called with the name of the current step, the number of units done, and the number of all units.
 Progress = Callable[[str, int, int], None]
@@ -269,71 +268,3 @@ class Played:
     warnings: tuple[str, ...]
     by: tuple[str, ...] = ("policy",)
     measured: tuple[str, ...] = ()
-
-
-class Plan(Protocol):
-    """The strategy of each row of a game, chosen under some payoff parameters."""
-
-    @property
-    def strategies(self) -> Strategies:
-        """Strategy of each row, shape (n_rows,); -1 if the record is withheld."""
-        ...
-
-    @property
-    def one_shot_success(self) -> Floats | None:
-        """Success probability of a one-shot attack on each row, shape (n_rows,).
-
-        None if the adversary is not one-shot.
-        """
-        ...
-
-    def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
-        """Return the outcome of the strategies under the true payoff parameters.
-
-        These may differ from the parameters under which the strategies were chosen.
-        """
-        ...
-
-
-class DroppedColumns(Protocol):
-    """Evaluation of a study's policies without some of its quasi-identifiers.
-
-    Attributes
-    ----------
-    names : tuple of str
-        All quasi-identifiers.
-    policies : tuple of str
-        Policies that can be played without some quasi-identifiers.
-    """
-
-    names: tuple[str, ...]
-    policies: tuple[str, ...]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings for readers of the outcomes."""
-        ...
-
-    def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
-        """Return the equilibrium of each policy if only some columns are released.
-
-        `kept` are the quasi-identifiers that are released.
-        """
-        ...
-
-
-class AmountPoints(Protocol):
-    """Planner of a study's policies under any payoff parameters.
-
-    Linkage is computed once. `study` is the study with the scenario's own parameters.
-    """
-
-    study: Any
-
-    def plan(self, policy: str, believed: EconomicsSection) -> Plan:
-        """Return the plan of a policy under the believed economics."""
-        ...
-
-    def play(self, strategies: Strategies) -> Plan:
-        """Return the plan with the given strategies, shape (n_rows,)."""
-        ...

@@ -25,7 +25,7 @@ from reidsim.scenarios.design_schema import Discrete, UncertaintySection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.stress_schema import Criterion, DiscoverySection, PolicyMapSection
-from reidsim.scenarios.study import AmountPoints, Plan, Study
+from reidsim.scenarios.study import Study
 
 Floats = NDArray[np.float64]
 PAYOFF = PUBLISHER_PAYOFF.column
@@ -372,14 +372,14 @@ def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
 # first safe record is attacked. With one-shot attacks, this is the safe record with the highest success probability.
 
 
-def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: EconomicsSection) -> pd.DataFrame:
+def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsSection) -> pd.DataFrame:
     """Return each policy's smallest error about cost or gain that exposes a record.
 
     The record is one that the publisher considers safe.
 
     Parameters
     ----------
-    points : AmountPoints
+    points : object
     policies : tuple of str
     believed : EconomicsSection
         Payoff parameters under which the publisher plans.
@@ -406,7 +406,7 @@ def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: E
     return pd.DataFrame(rows, columns=list(GUARANTEE_COLUMNS))
 
 
-def _of_one_shot(plan: Plan, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
+def _of_one_shot(plan: Any, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain against one-shot attacks."""
     success, gain, cost = np.asarray(plan.one_shot_success), believed.adversary_gain, believed.cost
     safe = ~(gain * success > cost * (1 + INDIFFERENCE))
@@ -418,7 +418,7 @@ def _of_one_shot(plan: Plan, weights: Counts, believed: EconomicsSection) -> tup
     return share, min(gain * highest, cost) or np.nan, max(cost / highest, gain)
 
 
-def _by_bisection(plan: Plan, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
+def _by_bisection(plan: Any, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain, by bisection.
 
     This works against any adversary. Attacks of the adversary must increase as the cost decreases or the gain

@@ -38,7 +38,7 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
 from reidsim.scenarios.several_adversaries import WHO_COMES, names_adversaries
 from reidsim.scenarios.stress_schema import StressSection
-from reidsim.scenarios.study import AmountPoints, Plan, Progress
+from reidsim.scenarios.study import Progress
 
 Floats = NDArray[np.float64]
 _WHERE = f"uncertainty.parameters.{WHO_COMES}"
@@ -148,7 +148,7 @@ class Evaluator:
         Folder that keeps finished runs; a repeated call reads them instead of running them again.
     report : callable, optional
         Called with the progress.
-    amounts : AmountPoints, optional
+    amounts : object, optional
         Planner under any payoff parameters; default: the planner of the scenario's kind.
     """
 
@@ -159,10 +159,10 @@ class Evaluator:
     executor: Executor | None = None
     folder: Path | None = None
     report: Progress = lambda task, done, total: None
-    amounts: AmountPoints | None = None
+    amounts: Any = None
 
     @cached_property
-    def plans(self) -> AmountPoints:
+    def plans(self) -> Any:
         """The planner under any payoff parameters; only for kinds that have one."""
         kind = kind_of(self.loaded.scenario)
         points = self.amounts or kind.amount_points(kind.build(self.loaded))
@@ -256,7 +256,7 @@ class Evaluator:
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan
         return Outcomes(table, failures)
 
-    def measures(self, plan: Plan, truth: EconomicsSection, point: int) -> dict[str, float]:
+    def measures(self, plan: Any, truth: EconomicsSection, point: int) -> dict[str, float]:
         """Return the outputs of a plan under the true parameters of a point, by column.
 
         The number of the point selects the random draws, which are needed only if `people`.

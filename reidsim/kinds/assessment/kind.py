@@ -12,7 +12,7 @@ from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.report_sentences import Stored, section
+from reidsim.scenarios.report_sentences import section
 from reidsim.scenarios.study import Played, Progress
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
@@ -48,7 +48,7 @@ class AssessmentKind(Kind):
         """Return the tables of risks; see `assess_study`."""
         return assess_study(study, report)
 
-    def asked(self, run: Stored) -> Iterator[Sentence]:
+    def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield sentences on the release and on the adversaries' knowledge."""
         content = run.content
         release = section(content, "release")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,14 +14,13 @@ from matplotlib.ticker import MaxNLocator
 
 from reidsim.figures import style
 from reidsim.palette import GREY
-from reidsim.scenarios.presentation import Shown
 
 _LEVEL = "level "
 # Height of a policy's row in a heat map, inches.
 _ROW = 0.24
 
 
-def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of levels, cumulative payoffs and exposed cases."""
     periods = result.analysis.tables()["periods"]
     yield "levels", levels_by_period(periods)

@@ -27,7 +27,7 @@ from reidsim.random_streams import nested_stream
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.presentation import SharedColumns
-from reidsim.scenarios.report_sentences import Stored, adversaries, by_generalization, plan, section
+from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan, section
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
 from reidsim.wording import Code, Sentence, codes, counted, number_text
@@ -144,7 +144,7 @@ class DynamicKind(Kind):
         """Return a sentence on the decision: one generalization per table."""
         return "one generalization for the table of each period: the best response under the policy"
 
-    def asked(self, run: Stored) -> Iterator[Sentence]:
+    def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield sentences on the releases, the adversary's list and the payoffs."""
         release, names = section(run.content, "release"), codes(list(section(run.content, "attributes")))
         origin = (" of ", Code(str(release["path"]))) if "path" in release else (" drawn from the population",)

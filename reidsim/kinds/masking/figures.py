@@ -23,7 +23,6 @@ from reidsim.kinds.masking.policies import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.design_schema import SweepSection
-from reidsim.scenarios.presentation import Shown, ShownSweep
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.scenarios.swept_values import rows_along, value_labels
 from reidsim.validation import validated
@@ -47,7 +46,7 @@ _FINER, _FINEST = 40, 2_000
 _MOST_COLUMNS = 4_000
 
 
-def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of payoffs, masking, fairness and a search path."""
     runs, records = result.runs, result.records
     yield "effectiveness", effectiveness(runs, records)
@@ -63,7 +62,7 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
         yield "search-path", search_path_figure(path)
 
 
-def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of each measure along the lines of a sweep."""
     content = result.manifest["content"]
     if "sweep" in content:

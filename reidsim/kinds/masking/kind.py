@@ -45,7 +45,7 @@ from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
 from reidsim.scenarios.presentation import Control, SharedColumns, Slider
-from reidsim.scenarios.report_sentences import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
+from reidsim.scenarios.report_sentences import adversaries, beliefs, gain_and_cost, knowledge, section
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
 from reidsim.tables import read_table
 from reidsim.validation import read_toml
@@ -342,7 +342,7 @@ class MaskingKind(Kind):
 
     # Presentation
 
-    def asked(self, run: Stored) -> Iterator[Sentence]:
+    def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield sentences on the decision, the adversary and the payoff parameters."""
         attributes = codes(section(run.content, "subjects").get("attributes", ()))
         number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
@@ -470,7 +470,7 @@ def _row(study: MaskingStudy, game: MaskingGame, record: int, strategy: int) -> 
     }
 
 
-def _attack(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+def _attack(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     stages = adversary.get("stages")
     for place, stage in enumerate(stages if isinstance(stages, list) else (), start=1):
         if isinstance(stage, Mapping):

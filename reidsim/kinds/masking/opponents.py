@@ -21,7 +21,7 @@ from reidsim.kinds.masking.schema import MaskingAdversarySection
 from reidsim.kinds.masking.study import Games, MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios import cross_play_adversaries as cross_play
-from reidsim.scenarios.adversary_schema import TOGETHER, WeightedSection
+from reidsim.scenarios.adversary_schema import PERFECT, TOGETHER, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     are_equipped,
@@ -38,7 +38,6 @@ from reidsim.scenarios.agents import (
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import IdentifySection
 from reidsim.scenarios.python_objects import planner
-from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.schema import economics_of as economics_and_belief
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import World

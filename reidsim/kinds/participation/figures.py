@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,9 @@ from reidsim.core.measures import Measure, measures_among
 from reidsim.figures import style
 from reidsim.kinds.participation.analysis import ParticipationAnalysis
 from reidsim.palette import BLACK, BLUE, GREY, ORANGE
-from reidsim.scenarios.presentation import Shown, ShownSweep
 
 
-def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of best replies, equilibria and drop-outs."""
     found = result.analysis
     if not isinstance(found, ParticipationAnalysis):
@@ -30,7 +30,7 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
         yield "survival", survival_of_losses(found.survival)
 
 
-def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of participation and payoff for a one-number sweep."""
     keys = result.design.swept
     if len(keys) == 1 and is_numeric_dtype(result.runs[keys[0]]):

@@ -22,7 +22,7 @@ from reidsim.scenarios.cross_play_adversaries import OpponentOptions
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.presentation import Control, Slider, amount_slider
-from reidsim.scenarios.report_sentences import Stored, section
+from reidsim.scenarios.report_sentences import section
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
 from reidsim.wording import Code, Sentence, counted, number_text
 
@@ -119,7 +119,7 @@ class ParticipationKind(Kind):
             expected="a kind of scenario with an adversary",
         )
 
-    def asked(self, run: Stored) -> Iterator[Sentence]:
+    def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield sentences on the people, their decision and its payoffs."""
         subjects, population = section(run.content, "subjects"), section(run.content, "population")
         where = population.get("recipe") or population.get("path")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.presentation import ManyPoints
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection
-from reidsim.scenarios.study import AmountPoints
 
 
 class TablesPoints(ManyPoints):
@@ -34,7 +34,7 @@ class TablesPoints(ManyPoints):
         """Return whether the publisher's unit is the record, as `amount_points` needs."""
         return scenario.publisher.unit == "record"
 
-    def amount_points(self, study: TablesStudy) -> AmountPoints | None:
+    def amount_points(self, study: TablesStudy) -> Any:
         """Return the planner of separate records; None if the unit is the table."""
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
 
@@ -106,12 +106,12 @@ class SolvedPoints:
         self.study = study
 
     def plan(self, policy: str, believed: EconomicsSection) -> SolvedPlan:
-        """Solve the game with the believed payoff parameters; see `AmountPoints`."""
+        """Solve the game with the believed payoff parameters; see `ManyPoints.amount_points`."""
         game = self.study.planned_game(believed)
         return SolvedPlan(self.study, policy_named(policy).defender(self.study, 0).choose(game))
 
     def play(self, strategies: Strategies) -> SolvedPlan:
-        """Return a plan with the given strategies; see `AmountPoints`."""
+        """Return a plan with the given strategies; see `ManyPoints.amount_points`."""
         none = np.zeros(len(strategies), dtype=np.int64)
         return SolvedPlan(self.study, Choice(strategies, "given", none, exact=False))
 
@@ -154,7 +154,7 @@ class OneShotPoints:
         self._fixed: dict[str, OneShotPlan] = {}
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
-        """Pick the best of the undominated strategies; see `AmountPoints`."""
+        """Pick the best of the undominated strategies; see `ManyPoints.amount_points`."""
         if (rule := policy_named(policy)).is_rule:
             if policy not in self._fixed:
                 self._fixed[policy] = self.play(rule.form(self.study))
@@ -169,7 +169,7 @@ class OneShotPoints:
         return self._plan(options, chosen, exact=True)
 
     def play(self, strategies: Strategies) -> OneShotPlan:
-        """Return a plan with the given strategies; see `AmountPoints`."""
+        """Return a plan with the given strategies; see `ManyPoints.amount_points`."""
         options = fixed_options(self.study.space, self.study.truth.linker, np.maximum(strategies, 0))
         chosen = np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies)))
         return self._plan(options, chosen, exact=False)
@@ -220,7 +220,7 @@ class OneShotPlan:
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
         """Compute the adversary's best response to the release (Wan et al. 2015, Table 3).
 
-        See `reidsim.scenarios.study.Plan`.
+        See `ManyPoints.amount_points`.
         """
         gain = truth.adversary_gain
         attacked = gain * self.success > truth.cost * (1 + INDIFFERENCE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
@@ -11,7 +11,7 @@ from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.presentation import Choice, Control, Presentation, amount_slider
-from reidsim.scenarios.report_sentences import Stored, adversaries, by_generalization, plan, section
+from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan, section
 from reidsim.wording import Code, Sentence, codes, number_text
 
 
@@ -20,7 +20,7 @@ class TablesPresentation(Presentation):
 
     drawn_by = "reidsim.kinds.tables.figures.sweeps"
 
-    def asked(self, run: Stored) -> Iterator[Sentence]:
+    def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield sentences on release, group sizes, adversaries and other inputs of a run.
 
         Results of earlier versions of the package are supported.
@@ -81,7 +81,7 @@ class TablesPresentation(Presentation):
         return scenario.in_rounds
 
 
-def _shared(run: Stored, ways: str) -> Sentence:
+def _shared(run: Any, ways: str) -> Sentence:
     release = section(run.content, "release")
     origin = release.get("path") or release.get("table")
     number = f"{run.n_records:,} records" if run.n_records else "Records"
@@ -92,7 +92,7 @@ def _shared(run: Stored, ways: str) -> Sentence:
     return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
 
 
-def _inference(run: Stored) -> Iterator[Sentence]:
+def _inference(run: Any) -> Iterator[Sentence]:
     publisher = section(run.content, "publisher")
     columns = key_columns(publisher.get("sensitive"))
     several = section(spelled_out(run.content), "adversaries")
@@ -114,7 +114,7 @@ def _inference(run: Stored) -> Iterator[Sentence]:
         )
 
 
-def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:
+def _group(run: Any, default: str = "journalist") -> Iterator[Sentence]:
     if run.units[0] == "person":
         yield (
             "All records of a person share one generalization. Groups are counted in people, and a person is "

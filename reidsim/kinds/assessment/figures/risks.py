@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,6 @@ from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import once_each
-from reidsim.scenarios.presentation import Shown
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20
@@ -31,7 +31,7 @@ _SHARES = LinearSegmentedColormap.from_list("shares", [SKY_BLUE, BLUE, BLACK])
 _EDGES = np.linspace(0, 1, _BINS + 1)
 
 
-def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of risks by person, risk reductions and cohort risks."""
     tables = result.analysis.tables()
     # A map shows one release; the smallest shows the risks best.

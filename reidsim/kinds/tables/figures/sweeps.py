@@ -33,7 +33,6 @@ from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIF
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.palette import BLACK, VERMILION
 from reidsim.scenarios.people import once_each
-from reidsim.scenarios.presentation import Shown, ShownSweep
 
 _DEVIATION = columns_of((PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL))
 _THRESHOLD = ATTACK_THRESHOLD.column
@@ -45,7 +44,7 @@ _DETERRENTS = {
 }
 
 
-def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield the name and figure of each plot of a sweep.
 
     Figures of the papers are included if the sweep has their data.
@@ -173,13 +172,13 @@ def _benefit(swept: Swept) -> float:
     return 0.0 if changes else float(economics["benefit"])
 
 
-def _runtimes(result: ShownSweep, swept: Swept) -> pd.DataFrame | None:
+def _runtimes(result: Any, swept: Swept) -> pd.DataFrame | None:
     """Return median run times with and without pruning along the loss.
 
     There is one row per value, policy and ``pruned``, with the median ``seconds`` over replications. The result is None
     for sweeps of any other design.
     """
-    table = result.analysis.tables().get("runtimes", pd.DataFrame())
+    table: pd.DataFrame = result.analysis.tables().get("runtimes", pd.DataFrame())
     if (
         "nodes_evaluated" not in table
         or swept.others != ("publisher.prune",)
@@ -194,7 +193,7 @@ def _runtimes(result: ShownSweep, swept: Swept) -> pd.DataFrame | None:
 __all__ = ["run_figures", "sweep_figures"]
 
 
-def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield the name and figure of each plot of a run, in the order of the papers."""
     tables = result.analysis.tables()
     if "front" in tables:
