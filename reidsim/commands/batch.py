@@ -24,7 +24,7 @@ from reidsim.errors import InputError
 from reidsim.terminal import note
 
 if TYPE_CHECKING:
-    from reidsim.engine.batch import Executor
+    from reidsim.engine.batch.executors import Executor
     from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.schema import ScenarioHead
 
@@ -125,14 +125,14 @@ def run_several(
     By default, `folder` is the next free one in ``results/`` or, to continue a batch, the latest one of the scenario.
     See `reidsim.commands.run.run` for the other arguments. Exit with code 3 if runs failed.
     """
-    from reidsim.engine.batch.journal import telling_kept
+    from reidsim.engine.batch.folder import telling_kept
     from reidsim.engine.results import next_free_folder
 
     name, goes_on = loaded.name, resume or rerun_failed
     folder = folder or (latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
     with telling_kept(folder, f"continue with --resume -o {folder}"), waiting(f"reading {loaded.name}") as progress:
-        from reidsim.engine.batch.batch_run import run_batch_loaded
         from reidsim.engine.batch.result import BatchResult
+        from reidsim.engine.run import run_batch_loaded
         from reidsim.reports.illustration import illustrate
         from reidsim.reports.summary_table import batch_tables, summary_tables
         from reidsim.scenarios.people import counted_units

@@ -74,10 +74,9 @@ def cross_play(
     """
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
     with arguments.waiting(f"reading {scenario}"):
-        from reidsim.engine.batch.executors.choice import executor_named
-        from reidsim.engine.batch.journal import telling_kept
-        from reidsim.engine.cross_play.result import CrossPlayOptions
-        from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
+        from reidsim.engine.batch.executors import executor_named
+        from reidsim.engine.batch.folder import telling_kept
+        from reidsim.engine.cross_play.run import CrossPlayOptions, cross_play_loaded, has_several_plays
         from reidsim.games.cross_play import require_measure
         from reidsim.reports.cross_play_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
         from reidsim.reports.illustration import illustrate

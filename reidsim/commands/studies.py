@@ -53,11 +53,11 @@ def stress(
     Example: reidsim stress wan2015-stress
     """
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
-    from reidsim.engine.batch.journal import telling_kept
+    from reidsim.engine.batch.folder import telling_kept
 
     how_to_go_on = f"repeat the command with --runs {runs} to continue"
     with telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.batch.executors.choice import executor_named
+        from reidsim.engine.batch.executors import executor_named
         from reidsim.engine.stress.run import stress_loaded, with_method
         from reidsim.reports.stress_tables import stress_tables
 

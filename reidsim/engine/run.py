@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from reidsim.engine.batch import Executor
-from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.design import at_point, check_points, design_of, has_several_runs, is_batch
+from dataclasses import replace
+from typing import Unpack
+
+import pandas as pd
+
+from reidsim.engine.batch.design import (
+    at_point,
+    check_points,
+    design_of,
+    has_numbered_replications,
+    has_several_runs,
+    is_batch,
+)
+from reidsim.engine.batch.executors import Executor
+from reidsim.engine.batch.result import BatchResult, analysis_among, batch_analysis
+from reidsim.engine.batch.runner import Ended, Job, Keeping, run_job
+from reidsim.engine.batch.tasks import COMPLETE, ScenarioWork
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.run import check_stress
@@ -22,6 +36,46 @@ def run_loaded(
     if is_batch(loaded.scenario):
         return run_batch_loaded(loaded, executor, progress=progress)
     return run_once(loaded, progress=progress, explain=True)
+
+
+def run_batch_loaded(
+    loaded: Scenario[ScenarioHead], executor: Executor | None = None, **keeping: Unpack[Keeping]
+) -> RunResult:
+    """Return the result of all points and replications of a loaded scenario.
+
+    See `reidsim.run_batch`.
+    """
+    return run_job(Job(ScenarioWork, _result), loaded, executor, **keeping)
+
+
+def _result(ended: Ended) -> RunResult:
+    """Return the result of a batch, with measures and statistics."""
+    scenario, tables = ended.loaded.scenario, ended.tables
+    if has_numbered_replications(scenario) and not is_batch(scenario):
+        return _with_first_draw(ended)
+    analysis = analysis_among(tables) if ended.stored else batch_analysis(tables, ended.design)
+    common = (ended.loaded.name, tables["runs"], pd.DataFrame(), analysis, ended.manifest, ended.warnings)
+    return BatchResult(*common, design=ended.design)
+
+
+def _with_first_draw(ended: Ended) -> RunResult:
+    """Return the result of replications that a single run could draw itself.
+
+    It equals the result of that run: records and figure tables are from the first replication, which is played again.
+    If runs failed, the table of runs keeps the columns that describe the failures.
+    """
+    tables = ended.tables
+    single = run_once(ended.loaded.with_sections(replications=1), progress=ended.report)
+    runs = tables["runs"].drop(columns="run", errors="ignore")
+    if (runs["state"] == COMPLETE).all():
+        runs = runs[list(single.runs.columns)]
+    analysis = single.analysis
+    if "runtimes" in tables:
+        analysis = replace(analysis, runtimes=tables["runtimes"].drop(columns="point", errors="ignore"))
+    warnings = tuple(dict.fromkeys((*single.warnings, *ended.warnings)))
+    return replace(
+        single, runs=runs, analysis=analysis, manifest={**single.manifest, **ended.manifest}, warnings=warnings
+    )
 
 
 def describe(loaded: Scenario[ScenarioHead]) -> str:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from reidsim.core.measures import measures_among
-from reidsim.engine.cross_play import CrossPlayResult
+from reidsim.engine.cross_play.run import CrossPlayResult
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.score import ScoreResult

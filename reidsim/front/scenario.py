@@ -17,13 +17,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 import pandas as pd
 
 from reidsim.engine.attributes.run import ORDERS, AttributesResult, attributes_loaded
-from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.executors.choice import SerialExecutor, executor_named
-from reidsim.engine.cross_play import CrossPlayResult, cross_play_loaded
-from reidsim.engine.cross_play.result import CrossPlayOptions
-from reidsim.engine.cross_play.run import has_several_plays
-from reidsim.engine.run import describe, run_loaded
+from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
+from reidsim.engine.cross_play.run import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
+from reidsim.engine.run import describe, run_batch_loaded, run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import StressResult, stress_loaded, with_method
 from reidsim.engine.switch.amounts import LOSS

@@ -8,8 +8,8 @@ from textwrap import wrap
 import pandas as pd
 from rich.table import Table
 
-from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.cross_play.equilibria import BEST, MAXIMIN, MINIMAX_REGRET, WORST
+from reidsim.engine.cross_play.run import CrossPlayResult
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.terminal_table import columns_that_fit, titled_table

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.batch.result import BatchResult
-from reidsim.engine.cross_play import CrossPlayResult
+from reidsim.engine.cross_play.run import CrossPlayResult
 from reidsim.engine.results import Result, measures_in_manifest
 from reidsim.engine.rounds import AgentAnalysis
 from reidsim.engine.run_result import RunResult

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.batch.one_run import data_key
+from reidsim.engine.batch.tasks import data_key
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError

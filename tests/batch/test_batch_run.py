@@ -15,15 +15,13 @@ from child_signals import has_content, once, processes_with, stopped
 from tiers import cases
 
 import reidsim
-from reidsim.engine.batch import point_tables, read_runs
-from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.design import at_point, design_of, sweep_points
-from reidsim.engine.batch.folder import finish
-from reidsim.engine.batch.lock import only_writer
+from reidsim.engine.batch.folder import finish, only_writer, read_runs
 from reidsim.engine.batch.rerun import rerun_one
+from reidsim.engine.batch.runner import point_tables
 from reidsim.engine.batch.tasks import RunOutcome
 from reidsim.engine.release_file import sha256_of
-from reidsim.engine.run import describe
+from reidsim.engine.run import describe, run_batch_loaded
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
@@ -83,7 +81,7 @@ def test_tables_are_the_same_bytes_on_1_and_4_workers(town):
 def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
     first = reidsim.run_batch(town, overrides=changes, folder="out")
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in Path("out").rglob("*") if path.is_file()}
-    monkeypatch.setattr("reidsim.engine.batch.batch_run.run_tasks", lambda *given, **named: pytest.fail("runs again"))
+    monkeypatch.setattr("reidsim.engine.batch.runner.run_tasks", lambda *given, **named: pytest.fail("runs again"))
     for options in ({"resume": True}, {"rerun_failed": True}):
         again = reidsim.run_batch(town, overrides=changes, folder="out", **options)
         assert type(again) is type(first)
@@ -102,7 +100,7 @@ def test_an_unfinished_batch_is_resumed_only_by_the_same_command_and_damaged_lin
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("reidsim.engine.batch.batch_run.finish", stops)
+        patch.setattr("reidsim.engine.batch.folder.finish", stops)
         with pytest.raises(KeyboardInterrupt):
             reidsim.run_batch(town, overrides=SWEEP, folder="out")
     with pytest.raises(InputError, match="folder is not empty"):
@@ -222,7 +220,7 @@ def test_no_room_for_the_tables_leaves_the_journal(town, monkeypatch):
         finish(folder, fail)
 
     with monkeypatch.context() as patch:
-        patch.setattr("reidsim.engine.batch.batch_run.finish", no_room)
+        patch.setattr("reidsim.engine.batch.folder.finish", no_room)
         with pytest.raises(InputError, match=r"out: the disk is full.*with resume"):
             reidsim.run_batch(town, overrides=SWEEP, folder="out")
     assert sorted(path.name for path in Path("out").iterdir()) == ["journal.jsonl", "manifest.json"]

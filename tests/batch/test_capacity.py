@@ -9,7 +9,7 @@ import pytest
 from tiers import cases
 
 from reidsim import memory
-from reidsim.engine.batch.executors import capacity, worker
+from reidsim.engine.batch import executors, worker
 from reidsim.errors import InputError
 
 GIB = 1024**3
@@ -75,13 +75,13 @@ def test_free_memory_is_the_least_that_anybody_leaves(tmp_path, files, free):
     [(8, 64 * GIB, 8, 9), (2, 64 * GIB, 2, 5), (8, GIB, 3, 4), (8, 0, 1, 2), (8, None, 8, 9)],
 )
 def test_processes_are_limited_by_cores_and_memory(monkeypatch, cores, free, default, refused):
-    monkeypatch.setattr(capacity, "available_cores", lambda: cores)
-    monkeypatch.setattr(capacity, "free_memory", lambda: free)
-    monkeypatch.setattr(capacity, "_resident", lambda: 0)
-    assert capacity.default_workers() == default
-    capacity.require_carried(refused - 1)
+    monkeypatch.setattr(executors, "available_cores", lambda: cores)
+    monkeypatch.setattr(executors, "free_memory", lambda: free)
+    monkeypatch.setattr(executors, "_resident", lambda: 0)
+    assert executors.default_workers() == default
+    executors.require_carried(refused - 1)
     with pytest.raises(InputError, match=rf"too many processes; found {refused}; expected at most {refused - 1}"):
-        capacity.require_carried(refused)
+        executors.require_carried(refused)
 
 
 # The worker inherits the parent's standard input, which the test holds open. The closing of this input is therefore not

@@ -12,11 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.executors.choice import SerialExecutor
-from reidsim.engine.batch.executors.cluster import DaskExecutor
-from reidsim.engine.batch.executors.processes import ProcessExecutor
-from reidsim.engine.batch.journal import JOURNAL
+from reidsim.engine.batch.cluster import DaskExecutor
+from reidsim.engine.batch.executors import ProcessExecutor, SerialExecutor
+from reidsim.engine.batch.folder import JOURNAL
+from reidsim.engine.run import run_batch_loaded
 from reidsim.scenarios.load import Scenario
 
 pytestmark = pytest.mark.deep

@@ -13,9 +13,8 @@ import pytest
 from child_signals import processes_with
 
 from reidsim import interrupts
-from reidsim.engine.batch.executors.choice import AutomaticExecutor, SerialExecutor, executor_named
-from reidsim.engine.batch.executors.cluster import DaskExecutor
-from reidsim.engine.batch.executors.processes import ProcessExecutor
+from reidsim.engine.batch.cluster import DaskExecutor
+from reidsim.engine.batch.executors import AutomaticExecutor, ProcessExecutor, SerialExecutor, executor_named
 from reidsim.errors import InputError
 
 from fake_runs import NeverStarts, Square, tasks  # isort: skip
@@ -115,7 +114,7 @@ def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
 STARTER = """
 import sys
 from fake_runs import Square, tasks
-from reidsim.engine.batch.executors.choice import executor_named
+from reidsim.engine.batch.executors import executor_named
 list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=sys.argv[2]), tasks(2)))
 """
 
@@ -209,11 +208,11 @@ def test_options_that_do_not_fit(name, options, message):
 @pytest.mark.deep
 def test_workers_do_not_mind_an_interrupt_that_is_meant_for_their_starter(monkeypatch):
     """Workers are in a separate session and ignore the signal as well."""
-    from reidsim.engine.batch.executors import processes
+    from reidsim.engine.batch import executors
 
     started = []
-    start = processes.subprocess.Popen
-    monkeypatch.setattr(processes.subprocess, "Popen", lambda *a, **k: started.append(start(*a, **k)) or started[-1])
+    start = executors.subprocess.Popen
+    monkeypatch.setattr(executors.subprocess, "Popen", lambda *a, **k: started.append(start(*a, **k)) or started[-1])
     groups = ProcessExecutor(1).execute(Square(), tasks(40))
     first = next(groups)
     os.kill(started[0].pid, signal.SIGINT)

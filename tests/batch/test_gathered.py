@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.design import Design
+from reidsim.engine.batch.result import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, FAILED, RunOutcome, RunTask
 
 

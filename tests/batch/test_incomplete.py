@@ -10,7 +10,7 @@ from tiers import cases
 from typer.testing import CliRunner
 
 from reidsim.cli import app
-from reidsim.engine.batch import read_runs
+from reidsim.engine.batch.folder import read_runs
 from reidsim.errors import InputError
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"

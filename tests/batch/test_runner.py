@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.design import Design
-from reidsim.engine.batch.executors.choice import SerialExecutor
-from reidsim.engine.batch.journal import JOURNAL, damaged_lines, read_journal, read_places
-from reidsim.engine.batch.lock import only_writer
+from reidsim.engine.batch.executors import SerialExecutor
+from reidsim.engine.batch.folder import JOURNAL, damaged_lines, only_writer, read_journal, read_places
+from reidsim.engine.batch.result import batch_tables
 from reidsim.engine.batch.runner import run_tasks
 from reidsim.engine.batch.tasks import FAILED, attempt
 from reidsim.engine.results import write_parquet
@@ -197,7 +196,7 @@ def test_a_folder_has_one_writer(tmp_path):
 
 @pytest.mark.deep
 def test_the_lock_ends_with_the_process_that_holds_it(tmp_path):
-    code = "import sys, time; from pathlib import Path; from reidsim.engine.batch.lock import only_writer\n"
+    code = "import sys, time; from pathlib import Path; from reidsim.engine.batch.folder import only_writer\n"
     code += f"with only_writer(Path({str(tmp_path)!r})): print('held', flush=True); time.sleep(3600)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"

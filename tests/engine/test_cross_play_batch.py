@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
-from reidsim.engine.batch import read_runs
 from reidsim.engine.batch.design import Design
+from reidsim.engine.batch.folder import read_runs
 from reidsim.engine.batch.rerun import rerun_one
 from reidsim.engine.cross_play.equilibria import worst_cases_table
 from reidsim.errors import InputError
@@ -142,7 +142,7 @@ def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
 def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
 
     folder, done = tmp_path / "played", []
-    from reidsim.engine.cross_play import single_play
+    from reidsim.engine.cross_play import run as single_play
 
     play = single_play.CrossPlayWork.__call__
 

@@ -11,8 +11,8 @@ from small_scenario import expected_measures, releases, strategies_by_the_paper,
 from tiers import examples
 
 from reidsim.engine.batch.design import Design, content_of_run
-from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
+from reidsim.engine.batch.tasks import ScenarioWork
 from reidsim.scenarios.load import Scenario
 
 AVERAGES = (

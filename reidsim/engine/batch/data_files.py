@@ -80,30 +80,28 @@ class DataFiles:
         now = dict(self.hashes)
         for name in self.hashes:
             stamp = _stamp(self._paths[name])
-            if stamp == self._stamps[name]:
-                continue
-            try:
-                now[name] = sha256_of(self._paths[name])
-            except InputError:
+            if stamp != self._stamps[name]:
                 del now[name]
-            self._stamps[name] = stamp
+                with contextlib.suppress(InputError):
+                    now[name] = sha256_of(self._paths[name])
+                self._stamps[name] = stamp
         require_unchanged(self.hashes, now, source)
 
 
 def _paths(loaded: Scenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:
     """Return the path of each file that the runs of a batch read, by name."""
-    folder = loaded.folder.absolute()
-    found: dict[str, list[Path]] = {}
+    found = _Files(loaded.folder.absolute())
     for name in _UNNAMED:
-        _note(bundled_folder("populations") / "figures" / name, folder, found)
-    _follow({"recipe": list(_UNNAMED_RECIPES)}, folder, folder, found)
-    _follow(at_point(loaded, design.values(0)).content, folder, folder, found)
-    _follow(options or {}, folder, folder, found)
-    for key in design.points.columns:
-        # A swept value can be a file name, the name of a recipe, or a section with such names.
-        others = {repr(value): value for value in design.points[key] if isinstance(value, str | dict | list | tuple)}
-        _follow({key: list(others.values())}, folder, folder, found)
-    return {name: found[name][0] for name in sorted(found)}
+        found.note(bundled_folder("populations") / "figures" / name)
+    # A swept value can be a file name, the name of a recipe, or a section with such names.
+    swept = {
+        key: [*{repr(value): value for value in column if isinstance(value, str | dict | list | tuple)}.values()]
+        for key, column in design.points.items()
+    }
+    first = at_point(loaded, design.values(0)).content
+    for content in ({"recipe": list(_UNNAMED_RECIPES)}, first, options or {}, swept):
+        found.follow(content, found.home)
+    return {name: found.paths[name][0] for name in sorted(found.paths)}
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
@@ -129,11 +127,10 @@ def files_named(loaded: Scenario[ScenarioHead], values: Iterable[tuple[str, Any]
     values : iterable of tuple
         Pairs of key path and value, in addition to the scenario's own.
     """
-    folder = loaded.folder.absolute()
-    found: dict[str, list[Path]] = {}
+    found = _Files(loaded.folder.absolute())
     for content in (loaded.content, *({key: value} for key, value in values)):
-        _follow(content, folder, folder, found)
-    own = [paths for name, paths in found.items() if not name.startswith(BUNDLED)]
+        found.follow(content, found.home)
+    own = [paths for name, paths in found.paths.items() if not name.startswith(BUNDLED)]
     return sorted({Path(os.path.abspath(path)) for paths in own for path in paths})
 
 
@@ -160,48 +157,77 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
     InputError
         If a file of `before` changed or is missing; the message names the files.
     """
-    changed = changed_files(before, now)
-    if changed:
+    if changed := changed_files(before, now):
         names = listed(name if name in now else f"{name} (missing)" for name in changed)
-        raise InputError(
-            f"data files changed since the batch began: {names}",
-            source=source,
-            expected="the same data for all runs of a batch",
-            hint="restore the files, or begin a new batch",
-        )
+        problem, expected = "data files changed since the batch began", "the same data for all runs of a batch"
+        hint = "restore the files, or begin a new batch"
+        raise InputError(f"{problem}: {names}", source=source, expected=expected, hint=hint)
 
 
-def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], key: str = "") -> None:
-    """Add every file named in `content` to `found`.
-
-    Files named in recipes are added recursively.
+class _Files:
+    """Files named in the content of a scenario and, recursively, of its recipes.
 
     Parameters
     ----------
-    content : object
-        Content of a scenario or recipe, as plain data.
-    base : Path
-        Folder to which relative paths in the content refer.
     home : Path
-        Folder of the scenario; file names are relative to it.
-    found : dict
-        Paths of each file, by file name; changed in place.
-    key : str
-        Key path of the content; only texts under some keys can be names of recipes.
+        Folder of the scenario; names of files are relative to it.
+
+    Attributes
+    ----------
+    paths : dict of str to list of Path
+        Paths of each file, by file name.
     """
-    if isinstance(content, Mapping):
-        for path in _census_files(content, base):
-            _note(path, home, found)
-        for name, value in content.items():
-            _follow(value, base, home, found, f"{key}.{name}")
-    elif isinstance(content, list | tuple):
-        for value in content:
-            _follow(value, base, home, found, key)
-    elif isinstance(content, str | Path) and str(content):
-        for path in _meant(str(content), base, key):
-            if _note(path, home, found) and path.suffix == ".toml":
-                with contextlib.suppress(InputError):
-                    _follow(read_toml(path), path.parent, home, found)
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.paths = home, dict[str, list[Path]]()
+
+    def follow(self, content: Any, base: Path, key: str = "") -> None:
+        """Add every existing file named in plain data.
+
+        Parameters
+        ----------
+        content : object
+            Content of a scenario or recipe.
+        base : Path
+            Folder to which relative paths in the content refer.
+        key : str
+            Key path of the content; only texts under some keys can be names of recipes.
+        """
+        if isinstance(content, Mapping):
+            if {"folder", "state"} <= content.keys():
+                # A recipe of census files, which names only their folder and state.
+                folder = data_file(str(content["folder"]), base, "populations")
+                for part in ("geo", *(f"000{segment}" for segment in SEGMENTS.values())):
+                    self.note(folder / f"{content['state']}{part}2010.sf1")
+            for name, value in content.items():
+                self.follow(value, base, f"{key}.{name}")
+        elif isinstance(content, list | tuple):
+            for value in content:
+                self.follow(value, base, key)
+        elif isinstance(content, str | Path) and str(content):
+            for path in _meant(str(content), base, key):
+                if self.note(path) and path.suffix == ".toml":
+                    with contextlib.suppress(InputError):
+                        self.follow(read_toml(path), path.parent)
+
+    def note(self, path: Path) -> bool:
+        """Add the path of an existing file; return whether the file is new."""
+        try:
+            if not path.is_file():
+                return False
+            true, home = path.resolve(), self.home.resolve()
+            folders = {f"{BUNDLED}{among}/": bundled_folder(among).resolve() for among in ("scenarios", "populations")}
+        except (OSError, ValueError):
+            # The text is not a valid path; for example, it is too long.
+            return False
+        names = (
+            f"{start}{true.relative_to(folder).as_posix()}"
+            for start, folder in {**folders, "": home}.items()
+            if true.is_relative_to(folder)
+        )
+        paths = self.paths.setdefault(next(names, true.as_posix()), [])
+        paths.append(path)
+        return len(paths) == 1
 
 
 def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
@@ -218,41 +244,3 @@ def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
     if _NAMES_OF_RECIPES & set(key.split(".")):
         for among in _RECIPE_FOLDERS:
             yield bundled_folder(among) / f"{text}.toml"
-
-
-def _census_files(recipe: Mapping[str, Any], base: Path) -> list[Path]:
-    """Return the census files of a recipe, which names only their folder and state.
-
-    The list is empty for other recipes.
-    """
-    if not {"folder", "state"} <= recipe.keys():
-        return []
-    folder = data_file(str(recipe["folder"]), base, "populations")
-    parts = ["geo", *(f"000{segment}" for segment in SEGMENTS.values())]
-    return [folder / f"{recipe['state']}{part}2010.sf1" for part in parts]
-
-
-def _note(path: Path, home: Path, found: dict[str, list[Path]]) -> bool:
-    """Add the path of an existing file to `found`, by file name.
-
-    Return whether the file is new there.
-    """
-    try:
-        if not path.is_file():
-            return False
-        name = _name(path.resolve(), home)
-    except (OSError, ValueError):
-        # The text is not a valid path; for example, it is too long.
-        return False
-    is_new = name not in found
-    found.setdefault(name, []).append(path)
-    return is_new
-
-
-def _name(path: Path, home: Path) -> str:
-    for among in ("scenarios", "populations"):
-        bundled = bundled_folder(among).resolve()
-        if path.is_relative_to(bundled):
-            return f"{BUNDLED}{among}/{path.relative_to(bundled).as_posix()}"
-    home = home.resolve()
-    return path.relative_to(home).as_posix() if path.is_relative_to(home) else path.as_posix()

@@ -1,40 +1,53 @@
-"""The results folder of a batch.
+"""The results folder of a batch: its lock, journal, manifest and tables.
 
 The folder gets a manifest when the batch begins, and the tables at the end. In between, finished runs can be read from
-its journal.
+its journal, which has one line of JSON per run. A line is on disk before the batch continues. SQLite would not do: its
+files have no checksums, so that a changed byte could change a table.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
-from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.data_files import require_unchanged
 from reidsim.engine.batch.design import content_of_run, design_of
-from reidsim.engine.batch.journal import JOURNAL, keeps_runs, not_kept, read_places
-from reidsim.engine.batch.runner import tasks_of
-from reidsim.engine.batch.tasks import code_version, error_line
+from reidsim.engine.batch.result import batch_tables
+from reidsim.engine.batch.tasks import RunOutcome, RunTask, code_version, error_line, tasks_of
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import keep_private, require_no_links, require_sound, scenario_hash, sync, write_json
 from reidsim.errors import InputError
 from reidsim.file_sizes import require_parquet_fits
+from reidsim.interrupts import tell_kept
 from reidsim.scenarios.load import Scenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
 
 MANIFEST = "manifest.json"
+JOURNAL = "journal.jsonl"
+_LOCK = ".lock"
+# Opening a symbolic link would empty its target, so links are not followed.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+# Error numbers for a full disk, an exceeded quota and a file that exceeds the size limit.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Text before the checksum at the end of a line of the journal.
+_CHECK = b',"check":"'
+# Parts of an outcome in a line of the journal, besides its task and seconds.
+_OUTCOME = ("state", "error", "warnings", "tables")
 RUNNING = "running"
-COMPLETE = "complete"
 INCOMPLETE = "incomplete"
 _RUN_AGAIN = "run the batch again with another folder"
 # Manifest entries that must be unchanged to resume a batch, with their descriptions in the error message.
@@ -48,7 +61,234 @@ _IDENTITY = {
 _OPTIONS = ("cross_play",)
 
 
-class _DesignPart(BaseModel):
+@contextlib.contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Lock a folder for the duration of the block.
+
+    Raises
+    ------
+    InputError
+        If another process, or another batch of this process, holds the lock, or the folder cannot be written.
+    """
+    path = folder / _LOCK
+    descriptor = _hold(path)
+    try:
+        # The process ID is written for the error message of other processes.
+        with contextlib.suppress(OSError):
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        # Remove the file before the lock is released; otherwise another process could lock a removed file.
+        with contextlib.suppress(OSError):
+            path.unlink()
+        os.close(descriptor)
+
+
+def _hold(path: Path) -> int:
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", source=path.parent) from None
+        try:
+            _lock(descriptor)
+        except OSError:
+            writer = _writer(path)
+            os.close(descriptor)
+            hint = f"wait until process {writer} ends" if writer else None
+            raise InputError("another batch is writing to the folder", source=path.parent, hint=hint) from None
+        # The former holder may have removed the file between opening and locking.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        os.close(descriptor)
+
+
+def _writer(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        # Lock a byte far beyond the content (Windows), so that the content stays readable.
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextlib.contextmanager
+def journal(path: Path, data: str = "") -> Iterator[Callable[[Iterable[RunOutcome]], None]]:
+    """Open the journal of a batch; yield a function that writes outcomes and waits until they are on disk.
+
+    An empty file is removed at the end. An incomplete last line is removed when the file is opened again. A line that
+    is damaged in another way remains in the file but is not read, so that its run is repeated.
+
+    Parameters
+    ----------
+    path : Path
+    data : str
+        Hash of the data that the runs read; written into each line.
+
+    Raises
+    ------
+    InputError
+        If the disk is full or the file cannot be written; complete lines stay.
+    """
+    try:
+        # Unbuffered, so that closing the file after an error does not write again.
+        file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
+        file.truncate(path.read_bytes().rfind(b"\n") + 1)
+    except OSError as error:
+        raise not_kept(path, error) from None
+
+    def append(outcomes: Iterable[RunOutcome]) -> None:
+        lines = b"".join(_line(outcome, data) for outcome in outcomes)
+        end, written = file.seek(0, os.SEEK_END), 0
+        try:
+            while written < len(lines):
+                written += file.write(memoryview(lines)[written:])
+            os.fsync(file.fileno())
+        except OSError as error:
+            # Remove an incomplete line now to free its space; it would be dropped later anyway.
+            os.ftruncate(file.fileno(), end + lines.rfind(b"\n", 0, written) + 1)
+            raise not_kept(path, error) from None
+
+    try:
+        yield append
+    finally:
+        file.close()
+        with contextlib.suppress(OSError):
+            if not path.stat().st_size:
+                path.unlink()
+
+
+def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> list[RunOutcome]:
+    """Return the last outcome of each run in a journal whose key is in `tasks`.
+
+    `tasks` are tasks by key. Damaged lines are skipped. The journal may be read while it is being written: an
+    incomplete last line is skipped, too. A missing journal has no outcomes.
+    """
+    last = {entry["run"]: entry for entry in _entries(path) if entry is not None and entry["run"] in tasks}
+    return [_outcome(tasks[key], entry) for key, entry in last.items()]
+
+
+def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
+    """Return the outcomes in a journal of the points and replications of `tasks`.
+
+    They are matched by point and replication, not by key, because they may come from another version of the program.
+    Tasks with equal keys are run and written once, so their outcome applies to all of them. Tasks without an outcome
+    are left out.
+    """
+    by_place = {(task.point, task.replication): task for task in tasks}
+    alike: dict[str, list[RunTask]] = {}
+    for task in by_place.values():
+        alike.setdefault(task.key, []).append(task)
+    found: dict[tuple[int, int], RunOutcome] = {}
+    last = {entry["run"]: entry for entry in _entries(path) if entry is not None}
+    # If there are several outcomes of a run, an outcome with the key of its task takes precedence, then the last one.
+    for key, entry in sorted(last.items(), key=lambda word: word[0] in alike):
+        done = by_place.get((entry["point"], entry["replication"]))
+        for task in [] if done is None else alike[done.key]:
+            found[task.point, task.replication] = _outcome(replace(task, key=key), entry)
+    return [*found.values()]
+
+
+def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
+    """Return whether all readable runs of a journal belong to a batch.
+
+    There must be at least one run; runs belong if their key is in `keys` and their data hash is `data`.
+    """
+    entries = [entry for entry in _entries(path) if entry is not None]
+    return bool(entries) and all(entry["run"] in keys and entry["data"] == data for entry in entries)
+
+
+def keeps_runs(folder: Path) -> bool:
+    """Return whether a folder has a journal that is not empty."""
+    journal = folder / JOURNAL
+    return journal.is_file() and journal.stat().st_size > 0
+
+
+@contextlib.contextmanager
+def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
+    """If the block fails, add to its message that finished runs are kept.
+
+    The message also says how to continue the batch.
+    """
+    try:
+        yield
+    except BaseException:
+        if folder is not None and keeps_runs(folder):
+            tell_kept(f"finished runs are kept in {folder}: {how_to_go_on}")
+        raise
+
+
+def not_kept(path: Path, error: OSError) -> InputError:
+    """Return the error to raise if a batch's folder cannot be written.
+
+    The journal of the batch is at `path`.
+    """
+    if error.errno in _NO_ROOM:
+        if keeps_runs(path.parent):
+            hint = "free disk space and repeat the command (for a batch, with --resume); finished runs are kept"
+        else:
+            hint = "free disk space and begin again; no run has finished yet"
+        return InputError("the disk is full", source=path.parent, hint=hint)
+    return InputError(f"cannot be written: {error.strerror or error}", source=path)
+
+
+def _outcome(task: RunTask, entry: Mapping[str, Any]) -> RunOutcome:
+    found = {name: entry[name] for name in (*_OUTCOME, "seconds")}
+    return RunOutcome(task, **{**found, "warnings": tuple(entry["warnings"])})
+
+
+def _line(outcome: RunOutcome, data: str) -> bytes:
+    task, seconds = outcome.task, round(outcome.seconds, 6)
+    place = {"run": task.key, "point": task.point, "replication": task.replication}
+    entry = {**place, **{name: getattr(outcome, name) for name in _OUTCOME}, "seconds": seconds, "data": data}
+    # A checksum at the end of the line, so that a line with a changed byte is detected and not read.
+    text = json.dumps(entry, separators=(",", ":")).encode()[:-1]
+    return text + _CHECK + _checksum(text) + b"\n"
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def damaged_lines(path: Path) -> int:
+    """Return the number of damaged lines of a journal.
+
+    An incomplete last line does not count.
+    """
+    return sum(entry is None for entry in _entries(path))
+
+
+def _entries(path: Path) -> Iterator[dict[str, Any] | None]:
+    """Yield the content of each complete line, or None if its checksum is wrong."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                text, found, check = line.rstrip(b"\n").rpartition(_CHECK)
+                yield json.loads(text + b"}") if found and check == _checksum(text) else None
+
+
+def _checksum(text: bytes) -> bytes:
+    return b'%08x"}' % zlib.crc32(text)
+
+
+class _Design(BaseModel):
     files: dict[str, str] = {}
 
 
@@ -58,7 +298,7 @@ class _Manifest(BaseModel):
     scenario: str
     scenario_file: str
     content: dict[str, Any]
-    design: _DesignPart
+    design: _Design
     state: str
     tables: dict[str, str] = {}
     warnings: list[Any] = []
@@ -211,20 +451,15 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
         if key == "scenario_hash" and _other_seed_alone(found, manifest):
             key, what = "seed", _IDENTITY["seed"]
         if found.get(key) != manifest.get(key):
-            raise InputError(
-                f"the folder holds a batch with {what}",
-                source=folder,
-                found=found.get(key),
-                expected=str(manifest.get(key)),
-            )
-    if found.get("code_version") != code_version():
-        raise InputError(
-            "the batch was begun with another version of the program",
-            source=folder,
-            found=found.get("code_version"),
-            expected=code_version(),
-        )
+            raise _another(f"the folder holds a batch with {what}", folder, found.get(key), manifest.get(key))
+    began = found.get("code_version")
+    if began != code_version():
+        raise _another("the batch was begun with another version of the program", folder, began, code_version())
     return str(found["state"])
+
+
+def _another(problem: str, folder: Path, found: object, expected: object) -> InputError:
+    return InputError(problem, source=folder, found=found, expected=str(expected))
 
 
 def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:

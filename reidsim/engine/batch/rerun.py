@@ -10,14 +10,20 @@ from typing import Any
 import pandas as pd
 
 from reidsim.core.measures import Measure
-from reidsim.engine.batch.batch_tables import batch_tables
 from reidsim.engine.batch.data_files import DataFiles, changed_files
 from reidsim.engine.batch.design import at_point, content_of_run, design_of, has_numbered_replications
 from reidsim.engine.batch.folder import read_manifest, read_runs, scenario_of
-from reidsim.engine.batch.one_run import GROUP_COLUMNS, ScenarioWork
-from reidsim.engine.batch.runner import tasks_of
+from reidsim.engine.batch.result import batch_tables
 from reidsim.engine.batch.statistics import ERROR
-from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, code_version
+from reidsim.engine.batch.tasks import (
+    COMPLETE,
+    GROUP_COLUMNS,
+    RunOutcome,
+    RunTask,
+    ScenarioWork,
+    code_version,
+    tasks_of,
+)
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed

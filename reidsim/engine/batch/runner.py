@@ -1,63 +1,235 @@
-"""Run the tasks of a batch that are not in the journal of its folder yet.
+"""Run the tasks of a batch, in memory or in a folder that keeps every finished run.
 
-Each outcome is written to the journal at once. Points can also be run in memory, without a folder.
+Each outcome is written to the journal of the folder at once; tasks that the journal holds are not run again.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypedDict, TypeVar
 
 import pandas as pd
 
-from reidsim.engine.batch.batch_tables import batch_tables
+from reidsim.engine.batch import folder as store
 from reidsim.engine.batch.data_files import DataFiles
-from reidsim.engine.batch.design import Design, check_points, content_of_run, has_numbered_replications
-from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.executors.choice import AutomaticExecutor
-from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
-from reidsim.engine.batch.lock import only_writer
-from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, Work, run_keys
-from reidsim.engine.results import make_folder, removing_unused
+from reidsim.engine.batch.design import Design, check_points, content_of_run, design_of, makers_of
+from reidsim.engine.batch.executors import AutomaticExecutor, Executor
+from reidsim.engine.batch.result import batch_tables, batch_warnings
+from reidsim.engine.batch.tasks import COMPLETE, NOT_COMPLETE, RunOutcome, RunTask, ScenarioWork, Work, tasks_of
+from reidsim.engine.results import (
+    Clock,
+    Illustrator,
+    Result,
+    make_folder,
+    make_manifest,
+    removing_unused,
+    require_free,
+    require_no_links,
+)
 from reidsim.errors import InputError
-from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
+from reidsim.wording import counted
 
 _LOGGER = logging.getLogger(__name__)
 
+R = TypeVar("R", bound=Result)
 
-def tasks_of(loaded: Scenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:
-    """Return the tasks of a batch, sorted so that neighbours can share a study.
 
-    Tasks are sorted by replication, then by the values of keys other than payoff parameters, then by point.
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """A batch in which every run has an outcome.
 
     Parameters
     ----------
     loaded : Scenario
     design : Design
-    content : dict
-        Scenario of a single run without the values of a point, as plain data; see `content_of_run`.
+    tables : mapping of str to DataFrame
+        Tables from `batch_tables`; if `stored`, all tables of the folder, including statistics.
+    manifest : dict
+    warnings : tuple of str
+    report : callable
+        Called with the progress of the remaining work.
+    stored : bool
+        Whether the folder already held the complete batch, so that no run was done.
     """
-    seed = loaded.scenario.seed
-    numbered = has_numbered_replications(loaded.scenario)
-    seeds = [seed if numbered else replication_seed(seed, number) for number in range(design.replications)]
-    values = [design.values(point) for point in range(len(design.points))]
-    key_of, alike = run_keys(content), design.alike(kind_of(loaded.scenario).amount_keys).tolist()
-    runs = itertools.product(range(design.replications), range(len(values)))
-    return [
-        RunTask(key_of(values[point], number, seeds[number]), point, number, seeds[number], values[point])
-        for number, point in sorted(runs, key=lambda run: (run[0], alike[run[1]], run[1]))
-    ]
+
+    loaded: Scenario[ScenarioHead]
+    design: Design
+    tables: Mapping[str, pd.DataFrame]
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+    report: Progress
+    stored: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Job(Generic[R]):
+    """The work of each run of a batch, and the result of the batch.
+
+    Parameters
+    ----------
+    work : callable
+        Returns the callable that does one run, given the scenario.
+    result : callable
+        Returns the result of the batch.
+    table : str
+        Name of the table of runs in results folders.
+    options : dict
+        Command-line options, as plain data by command name; part of the manifest and of the key of every run.
+    """
+
+    work: Callable[[Scenario[ScenarioHead]], ScenarioWork]
+    result: Callable[[Ended], R]
+    table: str = "runs"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Keeping(TypedDict, total=False):
+    """Arguments of `run_job` that concern its folder, progress and figures."""
+
+    folder: Path | None
+    resume: bool
+    rerun_failed: bool
+    progress: Progress | None
+    illustrate: Illustrator | None
+
+
+def run_job(
+    job: Job[R],
+    loaded: Scenario[ScenarioHead],
+    executor: Executor | None = None,
+    *,
+    folder: Path | None = None,
+    resume: bool = False,
+    rerun_failed: bool = False,
+    progress: Progress | None = None,
+    illustrate: Illustrator | None = None,
+) -> R:
+    """Run a job at every point and replication of a scenario; return its result.
+
+    See `reidsim.run_batch` for the arguments. If `folder` already holds the complete batch, nothing is run again.
+    `illustrate` draws the figures into the folder.
+
+    Raises
+    ------
+    InputError
+        If a point is invalid, a file cannot be used or changes during the batch, or the folder is in use, holds another
+        batch or cannot be written. A failed run is no error: it is part of the result.
+    """
+    report = progress or (lambda task, done, total: None)
+    clock, design = Clock(), design_of(loaded)
+    check_points(loaded, design)
+    makers = makers_of(loaded, design)
+    work = job.work(replace(loaded, path=loaded.path.absolute()))
+    tasks = tasks_of(loaded, design, {**content_of_run(loaded), **job.options})
+    report(f"reading {loaded.name}", 0, 1)
+    files = DataFiles(loaded, design, job.options)
+    manifest = make_manifest(
+        loaded,
+        {},
+        {
+            "data_hash": work.fingerprint(tasks[0]),
+            "scenario_file": str(loaded.path.absolute()),
+            "design": {
+                "points": len(design.points),
+                "replications": design.replications,
+                "samples": design.samples,
+                "swept": list(design.swept),
+                "runs": design.n_runs,
+                "files": files.hashes,
+            },
+            **({"parts": makers} if makers else {}),
+            **job.options,
+        },
+    )
+    clock.lap("build")
+    ended = Ended(loaded, design, {}, manifest, (), report)
+    with contextlib.ExitStack() as held:
+        damaged = 0
+        if folder is not None:
+            # If the manifest is damaged, the journal alone identifies the batch.
+            are_same = partial(store.is_journal_of, folder / store.JOURNAL, {task.key for task in tasks}, files.digest)
+            stored = held.enter_context(_opened(folder, manifest, are_same, go_on=resume or rerun_failed))
+            if stored is not None:
+                tables = store.read_stored_tables(folder, stored, job.table)
+                report("running", design.n_runs, design.n_runs)
+                said = tuple(stored.get("warnings", ()))
+                return job.result(replace(ended, tables=tables, manifest=stored, warnings=said, stored=True))
+            damaged = store.damaged_lines(folder / store.JOURNAL)
+        outcomes = run_tasks(
+            work,
+            tasks,
+            executor or AutomaticExecutor(),
+            progress=report,
+            folder=folder,
+            again=NOT_COMPLETE if rerun_failed else (),
+            require_unchanged=lambda: files.require_unchanged(folder or loaded.path),
+            data=files.digest,
+        )
+        clock.lap("runs")
+        states = Counter(outcome.state for outcome in outcomes)
+        manifest |= {
+            "state": COMPLETE if states[COMPLETE] == len(outcomes) else store.INCOMPLETE,
+            "run_states": {state: states[state] for state in (COMPLETE, *NOT_COMPLETE)},
+            "timings_seconds": {name: round(seconds, 3) for name, seconds in clock.laps.items()},
+            "seconds_of_runs": round(sum(outcome.seconds for outcome in outcomes), 3),
+        }
+        tables = batch_tables(loaded.name, design, outcomes)
+        warnings = batch_warnings(outcomes, design, tables["runs"])
+        if damaged:
+            lines = f"{counted(damaged, 'line')} of {store.JOURNAL}"
+            warnings += (f"{lines} could not be read; the runs of these lines were repeated",)
+        result = job.result(replace(ended, tables=tables, manifest=manifest, warnings=warnings))
+        # The job may have read the data files again for its result.
+        files.require_unchanged(folder or loaded.path)
+        if folder is not None:
+            report("writing", 0, 1)
+            store.finish(folder, lambda into: result.write_tables(into, illustrate))
+            if result.manifest["state"] == COMPLETE:
+                # The tables hold the same data.
+                with contextlib.suppress(OSError):
+                    (folder / store.JOURNAL).unlink()
+    return result
+
+
+@contextlib.contextmanager
+def _opened(
+    folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool], *, go_on: bool
+) -> Iterator[dict[str, Any] | None]:
+    """Lock the folder of a new or resumed batch (`go_on`), and write its manifest.
+
+    Yields the stored manifest if the batch is already complete, so that the folder needs no change; otherwise None. If
+    the block fails, a new folder in which no run has finished is removed. `are_same` is passed to `require_same`.
+    """
+    if go_on and not folder.is_dir():
+        raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
+    with contextlib.ExitStack() as held:
+        if not go_on:
+            require_free(folder)
+            held.enter_context(removing_unused(folder))
+            make_folder(folder)
+        require_no_links(folder)
+        held.enter_context(store.only_writer(folder))
+        if go_on and store.require_same(folder, manifest, are_same) == COMPLETE and not store.keeps_runs(folder):
+            yield store.read_manifest(folder)
+            return
+        try:
+            store.begin(folder, manifest)
+            yield None
+        except BaseException:
+            if not go_on and not store.keeps_runs(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def run_tasks(
@@ -105,22 +277,21 @@ def run_tasks(
     by_key, again = {task.key: task for task in tasks}, set(again)
     done: dict[str, RunOutcome] = {}
     with contextlib.ExitStack() as stack:
-        journal = None
+        write = None
         if folder is not None:
-            kept = read_journal(folder / JOURNAL, by_key)
+            kept = store.read_journal(folder / store.JOURNAL, by_key)
             done |= {outcome.task.key: outcome for outcome in kept if outcome.state not in again}
-            journal = stack.enter_context(Journal(folder / JOURNAL, data))
+            write = stack.enter_context(store.journal(folder / store.JOURNAL, data))
         report = progress or (lambda task, done, total: None)
         report("running", len(done), len(by_key))
         missing = [task for key, task in by_key.items() if key not in done]
         for group in stack.enter_context(closing(executor.execute(work, missing))):
             require_unchanged()
-            if journal is not None:
-                journal.append(group)
+            if write is not None:
+                write(group)
             for outcome in group:
-                done[outcome.task.key] = outcome
-                level = logging.INFO if outcome.state == COMPLETE else logging.WARNING
-                task = outcome.task
+                task, level = outcome.task, logging.INFO if outcome.state == COMPLETE else logging.WARNING
+                done[task.key] = outcome
                 _LOGGER.log(level, "point %d, replication %d: %s", task.point, task.replication, outcome.state)
             report("running", len(done), len(by_key))
     return [replace(done[task.key], task=task) for task in tasks]
@@ -189,7 +360,7 @@ def point_tables(
         if folder is not None:
             stack.enter_context(removing_unused(folder))
             make_folder(folder)
-            stack.enter_context(only_writer(folder))
+            stack.enter_context(store.only_writer(folder))
         outcomes = run_tasks(
             work or ScenarioWork(loaded),
             tasks,

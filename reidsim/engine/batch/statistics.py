@@ -20,8 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.engine.batch.design import Design, scenario_columns
-from reidsim.engine.batch.one_run import GROUP_COLUMNS
-from reidsim.engine.batch.tasks import COMPLETE
+from reidsim.engine.batch.tasks import COMPLETE, GROUP_COLUMNS
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95

@@ -1,18 +1,36 @@
-"""One run of a batch as a task for a worker, and its outcome."""
+"""One run of a batch as a task for a worker, and its outcome as plain tables.
+
+Tasks, outcomes and the callables that do runs can be pickled, so that runs can be done in any process.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import pandas as pd
+
+from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
+from reidsim.engine.distributions import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
+from reidsim.engine.single_run import check_once, run_once
+from reidsim.errors import locating
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.reidentified import measures_table
 from reidsim.interrupts import caused
+from reidsim.random_streams import replication_seed
+from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Study, equilibria_of
 
 # Columns of tables, by name of the table, as plain data for one line of the journal.
 Tables = dict[str, dict[str, list[Any]]]
@@ -21,6 +39,7 @@ COMPLETE = "complete"
 FAILED = "failed"
 TIMEOUT = "timeout"
 KILLED = "killed"
+NOT_COMPLETE = (FAILED, TIMEOUT, KILLED)
 
 # Folders of the package whose code does not affect results.
 _FACES = ("commands", "figures", "reports", "web")
@@ -33,7 +52,7 @@ class RunTask:
     Parameters
     ----------
     key : str
-        Hash of everything that determines the outcome; see `run_keys`. Runs with equal keys, also in different batches,
+        Hash of everything that determines the outcome; see `tasks_of`. Runs with equal keys, also in different batches,
         have equal outcomes.
     point, replication : int
         Numbers of the point and of the replication, from 0.
@@ -81,24 +100,6 @@ class RunOutcome:
 Work = Callable[[RunTask], tuple[Tables, tuple[str, ...]]]
 
 
-class CheckedWork(Protocol):
-    """A callable that does runs, and can check the input of a run beforehand."""
-
-    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        """Run a task and return its tables and warnings."""
-        ...
-
-    def fingerprint(self, task: RunTask) -> str | None:
-        """Check that a task can be run; return a hash of its data, if known.
-
-        Raises
-        ------
-        InputError
-            If a file cannot be used.
-        """
-        ...
-
-
 def attempt(work: Work, task: RunTask) -> RunOutcome:
     """Run a task and return its outcome.
 
@@ -120,28 +121,35 @@ def error_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, int], str]:
-    """Return a function that computes the key of a run.
+def tasks_of(loaded: Scenario[ScenarioHead], design: Design, content: Mapping[str, Any]) -> list[RunTask]:
+    """Return the tasks of a batch, sorted so that neighbours can share a study.
 
-    Its arguments are values, replication and seed. The key is a hash, in 16 hexadecimal digits, of everything that
-    determines the outcome.
+    Tasks are sorted by replication, then by the values of keys other than payoff parameters, then by point. The key of
+    a task is a hash of its point, replication and seed, of `content` and of the program.
 
     Parameters
     ----------
+    loaded : Scenario
+    design : Design
     content : mapping
-        The scenario of a single run; see `content_of_run`. The order of its keys affects the hash, because the order of
-        attributes can change outcomes. The order of key paths in a point's values has no effect; the order within a
-        value has.
+        Scenario of a single run without the values of a point, as plain data; see `content_of_run`. The order of its
+        keys affects the hash, because the order of attributes can change outcomes. The order of key paths in a point's
+        values has no effect; the order within a value has.
     """
+    seed, replications = loaded.scenario.seed, range(design.replications)
+    numbered = has_numbered_replications(loaded.scenario)
+    seeds = [seed if numbered else replication_seed(seed, number) for number in replications]
+    values = [design.values(point) for point in range(len(design.points))]
+    alike = design.alike(kind_of(loaded.scenario).amount_keys).tolist()
     of_all = hashlib.sha256(f"[{json.dumps(content, default=str)}, ".encode())
 
-    def key(values: Mapping[str, Any], replication: int, seed: int) -> str:
-        parts = [dict(sorted(values.items())), replication, seed, code_version()]
-        of_run = of_all.copy()
+    def task(number: int, point: int) -> RunTask:
+        parts, of_run = [dict(sorted(values[point].items())), number, seeds[number], code_version()], of_all.copy()
         of_run.update(json.dumps(parts, default=str)[1:].encode())
-        return of_run.hexdigest()[:16]
+        return RunTask(of_run.hexdigest()[:16], point, number, seeds[number], values[point])
 
-    return key
+    runs = itertools.product(replications, range(len(values)))
+    return [task(*run) for run in sorted(runs, key=lambda run: (run[0], alike[run[1]], run[1]))]
 
 
 @functools.cache
@@ -158,3 +166,160 @@ def code_version() -> str:
             digest.update(f"{place.as_posix()}\n".encode())
             digest.update(path.read_bytes())
     return f"reidsim {version('reidsim')} {digest.hexdigest()[:12]}, numpy {version('numpy')}"
+
+
+# Columns that identify the rows of a run (each game has some of them); other columns are measures.
+GROUP_COLUMNS = ("policy", "records", "knowledge", "sample", "defender", "plans_against", "adversary")
+# Columns of a table of runs that identify the run or its state.
+_IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
+
+
+# Number of cached studies per thread. Tasks are ordered so that neighbours share a study; more studies take memory.
+_KEPT_STUDIES = 2
+
+
+class Studies(threading.local):
+    """A cache, for each thread, of the last two studies it built, by data key."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Study[Any]] = {}
+
+    def __reduce__(self) -> tuple[type[Studies], tuple[()]]:
+        """Pickle as an empty cache, because studies are large."""
+        return Studies, ()
+
+    def get(self, loaded: Scenario[ScenarioHead]) -> Study[Any]:
+        """Return the study of a scenario.
+
+        Reuse a cached study with the same data and set its payoff parameters.
+
+        Raises
+        ------
+        InputError
+            If a file, value or hierarchy cannot be used.
+        """
+        key = data_key(loaded)
+        study = self.kept.pop(key, None)
+        if study is None:
+            kind, last = kind_of(loaded.scenario), next(reversed(self.kept.values()), None)
+            same = last is not None and kind_of(last.scenario) is kind
+            study = kind.build_after(loaded, last) if same else kind.build(loaded)
+        self.kept[key] = study
+        if len(self.kept) > _KEPT_STUDIES:
+            del self.kept[next(iter(self.kept))]
+        return study.with_loaded(loaded)
+
+
+def data_key(loaded: Scenario[ScenarioHead]) -> str:
+    """Return a text that identifies the data of a scenario's study.
+
+    Scenarios with equal keys differ only in values on which no data depend, such as payoff parameters and beliefs; they
+    can share a study.
+    """
+    # Keys are not sorted, because the order of attributes determines the columns of the lattice.
+    return json.dumps(kind_of(loaded.scenario).data_content(loaded), default=str)
+
+
+@dataclass(frozen=True)
+class ScenarioWork:
+    """A callable that does runs of one scenario.
+
+    Parameters
+    ----------
+    loaded : Scenario
+        The scenario without the values of a point.
+    studies : Studies
+        Cache of studies between runs.
+    """
+
+    loaded: Scenario[ScenarioHead]
+    studies: Studies = field(default_factory=Studies, repr=False, compare=False)
+
+    def study_at(self, task: RunTask) -> Study[Any]:
+        """Return the study at the point of a task."""
+        return self.studies.get(at_point(self.loaded, task.values, task.seed))
+
+    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
+        """Run a task and return its tables and warnings."""
+        kind = kind_of(self.loaded.scenario)
+        if not kind.decides or kind.in_rounds(self.loaded.scenario):
+            return _run_any(at_point(self.loaded, task.values, task.seed))
+        with locating(self.loaded.path):
+            study = self.study_at(task)
+            draw = task.replication if kind.numbers_draws else 0
+            outcomes = kind.play(study, draw, timed=True)
+            tables = run_tables(study, draw, equilibria_of(outcomes))
+            if len(runtimes := kind.runtimes(outcomes)):
+                tables["runtimes"] = columns_of_table(runtimes)
+            return tables, tuple(kind.warnings(study, draw, outcomes))
+
+    def fingerprint(self, task: RunTask) -> str | None:
+        """Check that all files of a task's run can be used; return a hash of the data.
+
+        The result is None for scenarios without a decision maker.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be used.
+        """
+        if not kind_of(self.loaded.scenario).decides:
+            check_once(at_point(self.loaded, task.values, task.seed))
+            return None
+        return self.study_at(task).fingerprint
+
+
+# Names of the tables by round of scenarios with agents.
+ROUND_TABLES = ("rounds", "adversaries", "through")
+
+
+def _run_any(loaded: Scenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+    result = run_once(loaded)
+    runs, analysis = result.runs, result.analysis.tables()
+    if "knowledge" in runs:
+        # An assessment has several releases per run, identified by size and sample number.
+        runs = runs.rename(columns={"replication": "sample"})
+    rounds = {name: analysis[name] for name in ROUND_TABLES if name in analysis}
+    tables = {"runs": runs, "distributions": distributions_of_result(result), **rounds}
+    return {
+        name: columns_of_table(table.drop(columns=[column for column in _IDENTITY if column in table]))
+        for name, table in tables.items()
+        if len(table)
+    }, result.warnings
+
+
+def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Any]:
+    """Return the measures of policies, and quantiles of outcomes over records.
+
+    The result holds plain columns of the tables ``runs`` (one row per policy) and ``distributions`` (one row per policy
+    and outcome).
+    """
+    kind = kind_of(study.scenario)
+    found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
+    measures = [
+        kind.summarise(study, draw, equilibria),
+        measures_table(found),
+        kind.further_measures(study, equilibria),
+    ]
+    policies = pd.Index([*equilibria], name="policy")
+    runs: dict[str, list[Any]] = {"policy": [*equilibria]}
+    for table in measures:
+        runs |= columns_of_table(table if table.index.equals(policies) else table.reindex(policies))
+    by_record = quantiles_of_records({policy: each.expand(rows) for policy, each in equilibria.items()})
+    distributions = [*by_record, *quantiles_of_people(found)]
+    names = ("policy", "measure", *LEVELS)
+    return {"runs": runs, "distributions": {name: [row[name] for row in distributions] for name in names}}
+
+
+def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return a table as plain columns.
+
+    Missing text becomes None, missing numbers stay NaN.
+    """
+    plain = {}
+    for name, column in table.items():
+        plain[str(name)] = column.tolist()
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            missing = column.isna().tolist()
+            plain[str(name)] = [None if no else value for value, no in zip(plain[str(name)], missing, strict=True)]
+    return plain

@@ -8,7 +8,7 @@ believed and 12 s informed, as runs of the batch engine 45 s. All other points a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from reidsim.core.measures import Measure, columns_of
 from reidsim.engine.batch.design import Design, at_point, draw_of, scenarios_at
 from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.one_run import Studies, run_tables
 from reidsim.engine.batch.runner import point_tables
-from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.engine.cross_play.result import CrossPlayOptions
-from reidsim.engine.cross_play.single_play import Table, table_of
+from reidsim.engine.batch.tasks import RunTask, ScenarioWork, Tables, run_tables
+from reidsim.engine.cross_play.run import CrossPlayOptions, Table, table_of
 from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.planning import Planning, believed_values, planned_amounts
 from reidsim.errors import InputError, listed, locating, not_among, require_among
@@ -226,11 +224,8 @@ class Evaluator:
         if named:
             check_opponents(self.loaded, points[WHO_COMES].unique().tolist())
         if named or planned:
-            plans = {"policies": list(self.policies), "informed": informed, "planned": planned, "named": named}
-            own = {
-                "work": StressWork(self.loaded, self.policies, informed, planned, named),
-                "options": {"stress": plans},
-            }
+            plans = {"policies": self.policies, "informed": informed, "planned": planned, "named": named}
+            own = {"work": StressWork(self.loaded, **plans), "options": {"stress": plans}}  # type: ignore[arg-type]
         if not informed:
             points = points.assign(**believed_values(scenario, keys))
         tables = point_tables(
@@ -290,14 +285,12 @@ def _with_risk_quantile(tables: Mapping[str, pd.DataFrame], column: str | None) 
     return tables["runs"].merge(found, on=["point", "replication", "policy"], how="left")
 
 
-@dataclass(frozen=True)
-class StressWork:
+@dataclass(frozen=True, kw_only=True)
+class StressWork(ScenarioWork):
     """A callable that plays policies with plans that a plain run would not make.
 
     Parameters
     ----------
-    loaded : Scenario
-        The scenario without the values of a point.
     policies : tuple of str
     informed : bool
         Whether policies plan against the named adversary; if False, against the scenario's own adversary. Policies that
@@ -308,12 +301,10 @@ class StressWork:
         Whether tasks name the adversary that policies meet.
     """
 
-    loaded: Scenario[ScenarioHead]
     policies: tuple[str, ...]
     informed: bool
     planned: dict[str, Any]
     named: bool
-    _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Run a task and return its tables and warnings."""
@@ -322,7 +313,7 @@ class StressWork:
         loaded, planned = (at_point(self.loaded, {**values, **own}, task.seed) for own in ({}, self.planned))
         kind, draw = kind_of(loaded.scenario), draw_of(loaded.scenario, task.replication)
         with locating(loaded.path):
-            study, plans = self._studies.get(loaded), self._studies.get(planned)
+            study, plans = self.studies.get(loaded), self.studies.get(planned)
             if comes is None:
                 truth = study.world(draw).truth
                 choices = {policy: found.choice for policy, found in kind.play(plans, draw, self.policies).items()}

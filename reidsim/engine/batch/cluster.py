@@ -13,14 +13,13 @@ import os
 import pickle
 import socket
 from collections import Counter, deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from reidsim.engine.batch.data_files import files_named
-from reidsim.engine.batch.executors import Pace, one_thread
-from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.executors import ONE_THREAD, Groups, Pace, default_workers, one_thread
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.engine.release_file import sha256_of
 from reidsim.errors import InputError, listed
@@ -33,7 +32,6 @@ _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 # A run is reported as killed after workers have died this often while it ran alone; one death may have another cause.
 _DEATHS_ALONE = 2
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Packages that log every failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
 # Settings of a cluster started here: a worker gets one chunk at a time, runs of a dead worker are rescheduled by this
@@ -43,7 +41,7 @@ _OWN_CLUSTER = {
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.deploy.lost-worker-timeout": "10 minutes",
     # Omits dask's default MALLOC_TRIM_THRESHOLD_, under which every large array is allocated from the system anew.
-    "distributed.nanny.pre-spawn-environ": dict.fromkeys(_ONE_THREAD, "1"),
+    "distributed.nanny.pre-spawn-environ": dict.fromkeys(ONE_THREAD[:3], "1"),
 }
 
 
@@ -67,7 +65,7 @@ class DaskExecutor:
         self._scheduler = scheduler
         self._workers = workers
 
-    def execute(self, work: Any, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
+    def execute(self, work: Any, tasks: Sequence[RunTask]) -> Groups:
         """Run every task; see `Executor`.
 
         Raises
@@ -78,12 +76,14 @@ class DaskExecutor:
         """
         if not tasks:
             return
-        with self._client(work) as client:
+        connect = self._started if self._scheduler is None else self._connected
+        with connect() as client:
             files: dict[str, str] = {}
             if self._scheduler is not None and hasattr(work, "loaded"):
                 # The working folder of workers may differ, so relative paths would not be found.
                 work = replace(work, loaded=replace(work.loaded, path=work.loaded.path.absolute()))
-                files = _hashes(work, tasks)
+                values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()}
+                files = {str(path): sha256_of(path) for path in files_named(work.loaded, values.values())}
             sent = _Sent(client, pickle.dumps((pickle.dumps(work), files, code_version())), tasks)
             finished = _distributed().as_completed(sent.more(), loop=client.loop)
             try:
@@ -96,29 +96,31 @@ class DaskExecutor:
                     client.cancel(list(sent.chunks), force=True)
 
     @contextlib.contextmanager
-    def _client(self, work: Work) -> Iterator[Any]:
+    def _connected(self) -> Iterator[Any]:
+        """Yield a client of an existing scheduler."""
+        distributed, address = _distributed(), str(self._scheduler)
+        try:
+            _require_listener(address)
+            client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            problem = f"the dask scheduler cannot be reached: {error}".splitlines()[0]
+            expected = "the address of a scheduler, such as tcp://10.0.0.1:8786"
+            raise _refused(problem, found=address, expected=expected) from None
+        with _without_logs(), client:
+            yield client
+
+    @contextlib.contextmanager
+    def _started(self) -> Iterator[Any]:
+        """Yield a client of a new cluster on this computer, which ends with the block."""
         distributed = _distributed()
         with contextlib.ExitStack() as started:
-            if self._scheduler is not None:
-                try:
-                    _require_listener(self._scheduler)
-                    client = distributed.Client(self._scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
-                except (OSError, ValueError, TypeError) as error:
-                    problem = f"the dask scheduler cannot be reached: {error}".splitlines()[0]
-                    expected = "the address of a scheduler, such as tcp://10.0.0.1:8786"
-                    where, found = "scheduler", self._scheduler
-                    raise InputError(problem, where=where, found=found, expected=expected) from None
-                started.enter_context(_without_logs())
-                yield started.enter_context(client)
-                return
-            workers = self._workers or default_workers()
             started.enter_context(importlib.import_module("dask").config.set(_OWN_CLUSTER))
             try:
                 # Fail at once if there is no loopback interface; dask would try for 30 seconds.
                 with socket.create_server((_LOOPBACK, 0)) as listener:
                     socket.create_connection(listener.getsockname(), timeout=_CONNECT_SECONDS).close()
                 cluster = distributed.LocalCluster(
-                    n_workers=workers,
+                    n_workers=self._workers or default_workers(),
                     threads_per_worker=1,
                     processes=True,
                     dashboard_address=f"{_LOOPBACK}:0",
@@ -133,13 +135,8 @@ class DaskExecutor:
             yield client
 
 
-def _hashes(work: Any, tasks: Sequence[RunTask]) -> dict[str, str]:
-    """Return the SHA-256 of each file that tasks read, by absolute path.
-
-    Bundled files are omitted.
-    """
-    values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()}
-    return {str(path): sha256_of(path) for path in files_named(work.loaded, values.values())}
+def _refused(problem: str, **more: Any) -> InputError:
+    return InputError(problem, where="scheduler", **more)
 
 
 @contextlib.contextmanager
@@ -214,18 +211,14 @@ class _Sent:
             self._suspects.extend(chunk)
             return []
         except ModuleNotFoundError as error:
-            problem = f"the cluster lacks a module of the program: {error}"
             expected = "the same version of reidsim on every computer with workers"
-            raise InputError(problem, where="scheduler", expected=expected) from None
+            raise _refused(f"the cluster lacks a module of the program: {error}", expected=expected) from None
         except InputError:
             raise
         except Exception as error:
             # Errors of runs are part of their outcomes, so this error means that the scheduler was lost or restarted.
-            problem, hint = (
-                f"the dask cluster was lost: {type(error).__name__}",
-                "continue with --resume; finished runs",
-            )
-            raise InputError(problem, where="scheduler", hint=f"{hint} are kept") from error
+            problem, hint = f"the dask cluster was lost: {type(error).__name__}", "continue with --resume"
+            raise _refused(problem, hint=f"{hint}; finished runs are kept") from error
         self._pace.note(outcomes)
         return outcomes
 
@@ -255,9 +248,9 @@ def _cores(client: Any) -> int:
     try:
         client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
-        found, expected = client.scheduler.address, f"a worker within {_FIRST_WORKER_SECONDS} s"
-        problem = "the dask scheduler has no workers"
-        raise InputError(problem, where="scheduler", found=found, expected=expected) from None
+        expected = f"a worker within {_FIRST_WORKER_SECONDS} s"
+        problem, found = "the dask scheduler has no workers", client.scheduler.address
+        raise _refused(problem, found=found, expected=expected) from None
     threads: dict[str, int] = client.nthreads()
     return max(sum(threads.values()), 1)
 
@@ -279,9 +272,11 @@ def _loaded(sent: bytes) -> Work:
     """
     pickled, files, version = pickle.loads(sent)  # noqa: S301 - sent by the process that runs the batch
     if code_version() != version:
-        problem = "a dask worker has another version of reidsim"
-        raise InputError(problem, where="scheduler", found=code_version(), expected=version)
-    _require_files(files)
+        raise _refused("a dask worker has another version of reidsim", found=code_version(), expected=version)
+    others = [path for path, content in files.items() if not os.path.isfile(path) or sha256_of(Path(path)) != content]
+    if others:
+        problem = f"a dask worker lacks files or has different files: {listed(others)}"
+        raise _refused(problem, expected="a folder that all computers share")
     work: Any = pickle.loads(pickled)  # noqa: S301
     if hasattr(work, "loaded"):
         try:
@@ -289,10 +284,3 @@ def _loaded(sent: bytes) -> Work:
         except InputError as error:
             raise error.but(problem=f"a dask worker lacks a component: {error.problem}") from None
     return work  # type: ignore[no-any-return]
-
-
-def _require_files(files: Mapping[str, str]) -> None:
-    others = [path for path, content in files.items() if not os.path.isfile(path) or sha256_of(Path(path)) != content]
-    if others:
-        problem = f"a dask worker lacks files or has different files: {listed(others)}"
-        raise InputError(problem, where="scheduler", expected="a folder that all computers share")

@@ -1,0 +1,423 @@
+"""Executors of the runs of a batch.
+
+Runs are done in this process, in several processes of this computer, or on a cluster (see `cluster`). An executor runs
+tasks in any order. It yields outcomes in groups as they become available; the caller writes each group to disk at once.
+The default executor starts worker processes only if they save time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
+
+from reidsim.engine.batch import worker
+from reidsim.engine.batch.tasks import COMPLETE, KILLED, TIMEOUT, RunOutcome, RunTask, Work, attempt
+from reidsim.errors import InputError, refuse_first, require_among
+from reidsim.interrupts import came, stop_if_interrupted
+from reidsim.memory import free_memory
+
+EXECUTORS = ("auto", "serial", "processes", "dask")
+# Target interval, in seconds, between groups of outcomes (each is one write to disk), and the target duration of a
+# chunk of tasks for a worker.
+HAND_OVER_SECONDS = 0.25
+# Maximum number of runs in a chunk, because a worker may keep the outcomes in memory until the chunk is finished.
+_MOST_RUNS = 1_000
+# Minimum expected remaining time, in seconds, for starting processes; below it, starting them and reading the data in
+# each costs more time than it saves.
+WORTH_SECONDS = 5.0
+# Memory of a worker after it has imported the package and compiled its functions.
+_WORKER_BYTES = 300 * 1024**2
+# This number of processes is always allowed: it is harmless on a computer with fewer cores, and allows comparisons
+# between numbers of processes.
+_ALWAYS = 4
+# A run is reported as killed after its process has died this often; a single death may have another cause.
+_DEATHS = 2
+# The batch fails after this many processes in a row have died before they were ready.
+_FAILED_STARTS = 3
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+Groups = Generator[list[RunOutcome], None, None]
+
+
+class Executor(Protocol):
+    """Protocol of executors, which do the runs of a batch."""
+
+    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
+        """Run every task once; yield groups of outcomes in the order in which runs finish.
+
+        Closing the generator early ends all worker processes.
+        """
+
+
+def executor_named(
+    name: str = "auto", *, workers: int | None = None, scheduler: str | None = None, timeout: float | None = None
+) -> Executor:
+    """Return the executor with a given name.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXECUTORS`.
+    workers : int, optional
+        Number of processes; default: as many as cores and free memory allow.
+    scheduler : str, optional
+        Address of a dask cluster's scheduler; default: start a cluster on this computer.
+    timeout : float, optional
+        Seconds after which a run is stopped; needs separate processes, which executor ``auto`` then always starts.
+
+    Raises
+    ------
+    InputError
+        If there is no such executor, it does not support an option, or cores or memory do not suffice for `workers`.
+    """
+    from reidsim.engine.batch.cluster import DaskExecutor
+
+    require_among("unknown executor", (name,), EXECUTORS, where="executor")
+    if workers is not None:
+        refuse_first((workers < 1, "number of processes out of range", "workers", workers, "1 or more"))
+        require_carried(workers)
+    unlimited, single = timeout is None, scheduler is not None or name == "serial"
+    alone = "the number of processes cannot be set for this executor"
+    several = "executor auto or processes, or executor dask without a scheduler"
+    stranger, endless = "a scheduler needs executor dask", "this executor does not support a time limit"
+    seconds, stops = "a number of seconds above 0", name in ("auto", "processes")
+    refuse_first(
+        (timeout is not None and not timeout > 0, "time limit out of range", "timeout", timeout, seconds),
+        (scheduler is not None and name != "dask", stranger, "scheduler", scheduler, "executor dask"),
+        (workers is not None and single, alone, "workers", None, several),
+        # Only a separate process can stop a run.
+        (not unlimited and not stops, endless, "timeout", name, "executor processes"),
+    )
+    if name == "serial":
+        return SerialExecutor()
+    if name == "dask":
+        return DaskExecutor(scheduler, workers)
+    return AutomaticExecutor(workers) if name == "auto" and unlimited else ProcessExecutor(workers, timeout)
+
+
+# The number of worker processes that fit this computer's cores and free memory.
+
+
+def available_cores() -> int:
+    """Return the number of processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(len(os.sched_getaffinity(0)), 1)
+    return os.cpu_count() or 1
+
+
+def default_workers() -> int:
+    """Return the default number of processes: the number of cores, or less if memory is short."""
+    return max(1, min(available_cores(), _fitting()))
+
+
+def require_carried(workers: int) -> None:
+    """Check that cores and free memory suffice for a number of processes.
+
+    Up to four processes are allowed on a computer with fewer cores, if memory suffices.
+
+    Raises
+    ------
+    InputError
+        If there are too many processes.
+    """
+    cores, fitting = available_cores(), _fitting()
+    most, problem = max(cores, _ALWAYS), "too many processes"
+    refuse_first(
+        (workers > most, problem, "workers", workers, f"at most {most}: this computer has {cores} cores"),
+        (workers > fitting, problem, "workers", workers, f"at most {fitting}, which fit into free memory"),
+    )
+
+
+def _fitting() -> int:
+    """Return the number of workers that fit into free memory.
+
+    A worker needs about as much memory as this process, which has read the data.
+    """
+    free = free_memory()
+    return available_cores() if free is None else max(1, free // max(_WORKER_BYTES, _resident()))
+
+
+def _resident() -> int:
+    """Return the resident memory of this process in bytes; 0 if the operating system does not report it."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class Pace:
+    """The mean duration of finished runs, which determines the next chunk."""
+
+    def __init__(self) -> None:
+        self._seconds, self._ended = 0.0, 0
+
+    def note(self, outcomes: Sequence[RunOutcome]) -> None:
+        """Add the durations of finished runs."""
+        self._seconds += sum(outcome.seconds for outcome in outcomes)
+        self._ended += len(outcomes)
+
+    def chunk(self, left: deque[RunTask], workers: int) -> list[RunTask]:
+        """Remove and return the next chunk of tasks.
+
+        A chunk is about `HAND_OVER_SECONDS` of work, less near the end: at most 1/(2 `workers`) of the remaining tasks,
+        so that every worker stays busy, but at least one. Before the first outcome, it is one task.
+        """
+        size = 1
+        if self._ended:
+            quick = math.ceil(HAND_OVER_SECONDS / max(self._seconds / self._ended, 1e-6))
+            size = max(1, min(quick, _MOST_RUNS, len(left) // (2 * workers)))
+        return [left.popleft() for _ in range(min(size, len(left)))]
+
+
+def one_thread() -> contextlib.AbstractContextManager[object]:
+    """Return a context that limits linear algebra to one thread.
+
+    Sums then do not depend on the number of cores, and parallel runs do not compete for cores.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    limits: contextlib.AbstractContextManager[object] = threadpool_limits(1)
+    return limits
+
+
+class SerialExecutor:
+    """Executor that does all runs in this process, one after the other."""
+
+    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
+        """Run every task in the given order; see `Executor`."""
+        yield from _one_by_one(work, tasks, lambda outcome: True)
+
+
+class AutomaticExecutor:
+    """Executor that starts in this process and switches to several processes.
+
+    It switches if the remaining runs are expected to take more than `WORTH_SECONDS`.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Maximum number of processes; default: as many as cores and free memory allow.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers
+
+    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
+        """Run every task; see `Executor`."""
+        done, workers = 0, self._workers or default_workers()
+
+        def goes_on(outcome: RunOutcome) -> bool:
+            nonlocal done
+            done += 1
+            left = len(tasks) - done
+            # The first run also reads files and compiles, so its duration is not multiplied by the number of runs.
+            expected = left * outcome.seconds if done > 1 else outcome.seconds
+            return workers == 1 or left < 2 or expected < WORTH_SECONDS
+
+        yield from _one_by_one(work, tasks, goes_on)
+        if done < len(tasks):
+            yield from ProcessExecutor(workers).execute(work, tasks[done:])
+
+
+def _one_by_one(work: Work, tasks: Sequence[RunTask], goes_on: Callable[[RunOutcome], bool]) -> Groups:
+    """Run tasks in this process until `goes_on` returns False for an outcome.
+
+    Yield groups of outcomes, in the order of tasks, about every `HAND_OVER_SECONDS`.
+    """
+    group: list[RunOutcome] = []
+    since = time.monotonic()
+    with one_thread():
+        try:
+            for task in tasks:
+                outcome = attempt(work, task)
+                if outcome.state == COMPLETE or not came():
+                    group.append(outcome)
+                # A library may have caught the interrupt, or turned it into an error of the run.
+                stop_if_interrupted()
+                if not goes_on(group[-1]):
+                    break
+                if time.monotonic() - since >= HAND_OVER_SECONDS:
+                    ended, group = group, []
+                    yield ended
+                    since = time.monotonic()
+        except KeyboardInterrupt:
+            # Yield the outcomes of the runs before the error, so that they are kept.
+            if group:
+                yield group
+            raise
+        if group:
+            yield group
+
+
+class ProcessExecutor:
+    """Executor that does runs in several processes of this computer.
+
+    A process does one run at a time and returns each outcome at once. If it dies, its current run is tried once more,
+    then reported as ``killed``; all other runs continue. Pools of other packages do not support this: a pool of
+    `concurrent.futures` fails completely if one process dies, and a pool of pebble hangs if processes die during their
+    start.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Number of processes; default: as many as cores and free memory allow.
+    timeout : float, optional
+        Seconds after which a run is stopped and reported as ``timeout``.
+    """
+
+    def __init__(self, workers: int | None = None, timeout: float | None = None) -> None:
+        self._workers, self._timeout = workers, timeout
+
+    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
+        """Run every task; see `Executor`.
+
+        Raises
+        ------
+        InputError
+            If no process can be started.
+        """
+        pool = _Pool(work, tasks, self._workers or default_workers(), self._timeout)
+        try:
+            while pool.unfinished:
+                if group := pool.next_group():
+                    yield group
+        finally:
+            for process in [*pool.workers]:
+                pool.remove(process)
+
+
+class _Worker:
+    """A worker process and its current tasks."""
+
+    def __init__(self, work: bytes, events: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
+        self.chunk: deque[RunTask] = deque()
+        self.is_ready, self.since, self._events = False, math.inf, events
+        paths = [path or os.getcwd() for path in sys.path]
+        self.process = subprocess.Popen(  # noqa: S603 - starts this program
+            [sys.executable, "-P", worker.__file__, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(paths)},
+            # In its own session, a worker does not receive Ctrl-C; this process receives it and ends the workers.
+            start_new_session=True,
+        )
+        self._inbox, self._outbox = cast("IO[bytes]", self.process.stdin), cast("IO[bytes]", self.process.stdout)
+        threading.Thread(target=self._listen, daemon=True).start()
+        self._write(work)
+
+    def give(self, chunk: Sequence[RunTask]) -> None:
+        """Send tasks to an idle process."""
+        self.chunk, self.since = deque(chunk), time.monotonic()
+        self._write(pickle.dumps(list(chunk)))
+
+    def kill(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self._inbox, self._outbox):
+            # Closing the pipe flushes buffered input, which raises OSError because the process is dead.
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def exit_reason(self) -> str:
+        """Return a phrase that describes how the process ended, for error messages."""
+        code = self.process.wait()
+        return f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
+
+    def _write(self, message: bytes) -> None:
+        # The listening thread handles a broken pipe.
+        with contextlib.suppress(OSError):
+            self._inbox.write(message)
+            self._inbox.flush()
+
+    def _listen(self) -> None:
+        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+            while True:
+                self._events.put((self, pickle.load(self._outbox)))  # noqa: S301 - sent by a process started here
+        self._events.put((self, None))
+
+
+class _Pool:
+    """The processes of one batch and the remaining tasks."""
+
+    def __init__(self, work: Work, tasks: Sequence[RunTask], size: int, timeout: float | None) -> None:
+        self._work, self._left, self._timeout = pickle.dumps(work), deque(tasks), timeout
+        self._events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
+        self._deaths, self._pace, self._failed_starts = Counter[str](), Pace(), 0
+        self._size, self.unfinished = min(size, len(tasks)), len(tasks)
+        self.workers: set[_Worker] = set()
+
+    def next_group(self) -> list[RunOutcome]:
+        """Wait a moment for the processes; return the outcomes that arrived."""
+        while len(self.workers) < min(self._size, self.unfinished):
+            self.workers.add(_Worker(self._work, self._events))
+        group: list[RunOutcome] = []
+        until = time.monotonic() + HAND_OVER_SECONDS
+        while (wait := until - time.monotonic()) > 0 and len(group) < self.unfinished:
+            for idle in self.workers:
+                if idle.is_ready and not idle.chunk and self._left:
+                    idle.give(self._pace.chunk(self._left, self._size))
+            with contextlib.suppress(queue.Empty):
+                group += self._handle(*self._events.get(timeout=wait))
+            if self._timeout is not None:
+                late = [w for w in self.workers if w.chunk and time.monotonic() - w.since > self._timeout]
+                error = f"the run took more than {self._timeout:g} s"
+                group += [RunOutcome(self._stop(w), TIMEOUT, error=error, seconds=self._timeout) for w in late]
+        self.unfinished -= len(group)
+        return group
+
+    def remove(self, process: _Worker) -> None:
+        """End a process and remove it from the pool."""
+        self.workers.discard(process)
+        process.kill()
+
+    def _handle(self, process: _Worker, message: Any) -> list[RunOutcome]:
+        if process not in self.workers:
+            return []  # removed by this pool, which has already handled its tasks
+        if message is None:
+            return self._died(process)
+        if message == worker.READY:
+            process.is_ready, self._failed_starts = True, 0
+            return []
+        process.chunk.popleft()
+        process.since = time.monotonic()
+        self._pace.note([message])
+        return [message]
+
+    def _died(self, process: _Worker) -> list[RunOutcome]:
+        self._failed_starts += not process.is_ready
+        others = self.workers - {process}
+        if self._failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in others):
+            raise InputError("worker processes do not start", expected="executor serial", hint=process.exit_reason())
+        if not process.chunk:
+            self.remove(process)
+            return []
+        culprit, reason = self._stop(process), process.exit_reason()
+        self._deaths[culprit.key] += 1
+        if self._deaths[culprit.key] < _DEATHS:
+            self._left.appendleft(culprit)
+            return []
+        return [RunOutcome(culprit, KILLED, error=f"the process that executed the run {reason}, twice")]
+
+    def _stop(self, process: _Worker) -> RunTask:
+        """End a process and return its current task.
+
+        Its waiting tasks are put back into the queue.
+        """
+        self.remove(process)
+        culprit = process.chunk.popleft()
+        self._left.extendleft(reversed(process.chunk))
+        return culprit
