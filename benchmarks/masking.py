@@ -28,9 +28,8 @@ from figures import figure, grown
 from memory import peak_mib
 from needs import require_file
 
-from reidsim.adversaries.multistage.attack import two_stage_attack
+from reidsim.adversaries.multistage.attack import InferSurname, two_stage_attack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.stages import InferSurname
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame

@@ -30,8 +30,8 @@ from reidsim.errors import naming_arguments
 if TYPE_CHECKING:
     from reidsim.adversaries.factored_mdp import Action as Action
     from reidsim.adversaries.factored_mdp import FactoredMDP as FactoredMDP
+    from reidsim.adversaries.factored_mdp import FactoredMDPAdversary as FactoredMDPAdversary
     from reidsim.adversaries.one_shot import OneShotAdversary as OneShotAdversary
-    from reidsim.adversaries.planned_attack import FactoredMDPAdversary as FactoredMDPAdversary
     from reidsim.adversaries.response import Response as Response
     from reidsim.adversaries.sequential.attack import SequentialAttack as SequentialAttack
     from reidsim.adversaries.sequential.planning import BinomialBelief as BinomialBelief
@@ -104,7 +104,7 @@ _THINGS = {
     "BinomialBelief": "reidsim.adversaries.sequential.planning",
     "FactoredMDP": "reidsim.adversaries.factored_mdp",
     "Action": "reidsim.adversaries.factored_mdp",
-    "FactoredMDPAdversary": "reidsim.adversaries.planned_attack",
+    "FactoredMDPAdversary": "reidsim.adversaries.factored_mdp",
     "Response": "reidsim.adversaries.response",
     "Choice": "reidsim.games.record_game",
     "RunResult": "reidsim.engine.run_result",

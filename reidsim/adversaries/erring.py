@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from reidsim.adversaries.attempt import Attempt, Weighing
-from reidsim.adversaries.information import declared_information
-from reidsim.adversaries.multistage.attack import PlannedResponse, StagedAttempt
 from reidsim.adversaries.rationality import ProspectTheory, logit_choice
-from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
+from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, Response, Weighing, declared_information
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Rows
 
@@ -36,35 +33,16 @@ class ErringAdversary:
         lambda, 0 or more, per currency unit or per unit of prospect value. Default: decisions without noise.
     prospect : ProspectTheory, optional
         Valuation of prospects. Default: expected payoffs.
-
-    Raises
-    ------
-    InputError
-        If the adversary has no `weigh` method, or the precision is out of range.
     """
 
-    adversary: Adversary
+    adversary: Weighing
     precision: float | None = None
     prospect: ProspectTheory | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.adversary, Weighing):
-            raise InputError(
-                "an adversary without an expected payoff of an attack cannot make errors",
-                found=type(self.adversary).__name__,
-                expected="an adversary with a method weigh(linkage, rows)",
-            )
-        if self.precision is not None and not 0 <= self.precision < np.inf:
-            raise InputError("precision out of range", found=self.precision, expected="0 or more, finite")
 
     @property
     def decides_on(self) -> frozenset[str]:
         """Linkage fields on which the decision depends, as without errors."""
         return declared_information(self.adversary)
-
-    def of(self, adversary: Adversary) -> ErringAdversary:
-        """Return an adversary with the same errors and another plan."""
-        return replace(self, adversary=adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`.
@@ -78,7 +56,6 @@ class ErringAdversary:
         InputError
             If prospects are used with an attack that is not a single attempt.
         """
-        assert isinstance(self.adversary, Weighing)  # noqa: S101 # checked when it was made
         attempt = self.adversary.weigh(linkage, rows)
         worth, pays = attempt.worth, attempt.pays
         if self.prospect is not None:
@@ -93,7 +70,7 @@ class ErringAdversary:
         # An attack with zero worth and zero believed success probability is never made, not even by mistake.
         attacks = (chance > _NEVER) & ((worth != 0) | (attempt.believed_success > 0))
         chance = np.where(attacks, chance, 0.0)
-        reply = Response(
+        return Response(
             attacks=attacks,
             success=attempt.success,
             believed_success=attempt.believed_success,
@@ -102,7 +79,6 @@ class ErringAdversary:
             frequency=None if self.precision is None else np.where(attacks, chance, 1.0),
             pays=None if self.precision is None else pays,
             gain=attempt.gain,
+            plan=attempt.plan,
+            used=attempt.used,
         )
-        if isinstance(attempt, StagedAttempt):
-            return PlannedResponse(**vars(reply), plan=attempt.plan, used=attempt.used)
-        return reply

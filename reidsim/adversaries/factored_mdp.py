@@ -35,7 +35,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from math import fsum, inf, isfinite
+from math import fsum, isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -45,10 +45,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 
-from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.errors import InputError
-
-__all__ = ["Action", "FactoredMDP", "Followed", "Method", "Solution", "State"]
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, PlannedAttempt, Response, whole_candidates
+from reidsim.errors import InputError, not_among, refuse_first, require_among
+from reidsim.releases.strategy_space import Rows
 
 Method = Literal["backward-induction", "linear-program", "two-level"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -133,17 +132,15 @@ class FactoredMDP:
         start: Mapping[str, Hashable] | None = None,
     ) -> None:
         domains = {name: tuple(domain) for name, domain in variables.items()}
-        if not 0 < discount <= 1:
-            raise InputError("value out of range", where="discount", found=discount, expected="above 0, at most 1")
-        if not actions:
-            raise InputError("no action", where="actions", expected="at least one action")
-        self._steps: int | None = None
+        negative = horizon is not None and not (isinstance(horizon, int) and horizon >= 1)
+        reserved = horizon is not None and _STEPS_LEFT in domains
+        refuse_first(
+            (not 0 < discount <= 1, "value out of range", "discount", discount, "above 0, at most 1"),
+            (not actions, "no action", "actions", None, "at least one action"),
+            (negative, "value out of range", "horizon", horizon, "a whole number of 1 or more"),
+            (reserved, "variable name reserved for the horizon", "variables", _STEPS_LEFT, None),
+        )
         if horizon is not None:
-            if not (isinstance(horizon, int) and horizon >= 1):
-                expected = "a whole number of 1 or more"
-                raise InputError("value out of range", where="horizon", found=horizon, expected=expected)
-            if _STEPS_LEFT in domains:
-                raise InputError("variable name reserved for the horizon", where="variables", found=_STEPS_LEFT)
             domains[_STEPS_LEFT] = tuple(range(horizon, -1, -1))
         for name, domain in domains.items():
             if not domain or len(set(domain)) < len(domain):
@@ -156,7 +153,7 @@ class FactoredMDP:
         self._canonical = {name: {value: value for value in domain} for name, domain in domains.items()}
         self._rewards = [_Function(term, self._position, f"rewards[{at}]") for at, term in enumerate(rewards)]
         self._terminal = _Function(False if terminal is None else terminal, self._position, "terminal")
-        self._actions = {name: _Network(name, action, self) for name, action in actions.items()}
+        self._actions = {name: _Network(f"actions.{name}", action, self) for name, action in actions.items()}
         self.start: State = self.state(**(start or {}))
 
     def state(self, **values: Hashable) -> State:
@@ -169,12 +166,10 @@ class FactoredMDP:
         InputError
             If a name or a value is unknown.
         """
-        for name, value in values.items():
-            if name not in self.variables:
-                expected = f"one of {', '.join(self.variables)}"
-                raise InputError("unknown variable", where="state", found=name, expected=expected)
-            self._checked(name, value, "state")
-        return tuple(self._canonical[name][values.get(name, domain[0])] for name, domain in self.variables.items())
+        require_among("unknown variable", values, self.variables, where="state")
+        return tuple(
+            self._checked(name, values.get(name, domain[0]), "state") for name, domain in self.variables.items()
+        )
 
     def is_terminal(self, state: State) -> bool:
         """Return whether the process is over in a state."""
@@ -198,8 +193,7 @@ class FactoredMDP:
 
     def reward(self, action: str, state: State) -> float:
         """Return R(x, a), the reward of an action in a state."""
-        total = sum(float(term.at(state)) for term in self._rewards)
-        total += sum(float(term.at(state)) for term in self._actions[action].rewards)
+        total = sum(float(term.at(state)) for term in (*self._rewards, *self._actions[action].rewards))
         if not isfinite(total):
             raise InputError("reward is not finite", where=f"actions.{action}", found=self.named(state))
         return total
@@ -253,23 +247,24 @@ class FactoredMDP:
             If the method cannot solve the process, or the process has too many states.
         """
         if method not in METHODS:
-            raise InputError("unknown method", where="method", found=method, expected=f"one of {', '.join(METHODS)}")
+            raise not_among("unknown method", method, METHODS, where="method")
         first = tuple([self.start] if starts is None else starts)
         table = _expanded(self, first, known or {})
+        if table.returns and (method == "backward-induction" or self.discount == 1):
+            needs = "method linear-program or two-level, or a horizon"
+            endless = "the process can return to a state, so it has no finite value without discounting"
+            refuse_first(
+                (method != "backward-induction", endless, "discount", 1.0, "a discount below 1, or a horizon"),
+                (True, "backward induction needs a process that never returns to a state", "method", method, needs),
+            )
         if method == "backward-induction":
-            values, choices = _backward_induction(table)
+            values = table.iterated()
+            choices = table.greedy(values)
         else:
-            if table.discount == 1 and table.order is None:
-                raise InputError(
-                    "the process can return to a state, so it has no finite value without discounting",
-                    where="discount",
-                    found=1.0,
-                    expected="a discount below 1, or a horizon",
-                )
             values = table.fixed.copy()
-            for members in _clusters(table) if method == "two-level" else []:
+            for members in _clusters(table, len(set(first))) if method == "two-level" else []:
                 _solve_program(table, members, values)
-            _solve_program(table, np.isnan(values), values)
+            _solve_program(table, np.flatnonzero(np.isnan(values)), values)
             values, choices = _refined(table, values)
         policy = {table.states[table.state_of[choice]]: table.actions[choice] for choice in choices}
         return Solution(self, method, first, dict(zip(table.states, values.tolist(), strict=True)), policy)
@@ -322,11 +317,8 @@ class FactoredMDP:
             weight *= self.discount
             if not present:
                 return Followed(fsum(earned), dict(visits), dict(uses))
-        raise InputError(
-            "the policy never reaches a terminal state",
-            where="policy",
-            expected="a policy that reaches a terminal state",
-        )
+        problem, expected = "the policy never reaches a terminal state", "a policy that reaches a terminal state"
+        raise InputError(problem, where="policy", expected=expected)
 
     def probability(self, event: Callable[..., Any], policy: Mapping[State, str], start: State | None = None) -> float:
         """Return the probability that an event ever occurs under a policy (Eq. 5).
@@ -337,10 +329,12 @@ class FactoredMDP:
         followed = self.follow(policy, start, until=event)
         return fsum(share for state, share in followed.visits.items() if happens.at(state))
 
-    def _checked(self, name: str, value: Any, where: str) -> None:
+    def _checked(self, name: str, value: Any, where: str) -> Hashable:
+        """Return the value of a variable's domain that is equal to `value`."""
         if value not in self._canonical[name]:
             expected = f"a value of the domain, such as {self.variables[name][0]!r}"
             raise InputError(f"value outside the domain of {name}", where=where, found=value, expected=expected)
+        return self._canonical[name][value]
 
 
 @dataclass(frozen=True)
@@ -422,75 +416,75 @@ class Solution:
 
 
 class _Function:
-    """A constant or a function, with the variables on which it depends."""
+    """A constant or a function, with the positions of the variables on which it depends.
 
-    def __init__(self, term: Term, position: Mapping[str, int], where: str, *, primed: bool = False) -> None:
+    Results are cached by the values of these variables; `then` converts each result once.
+    """
+
+    def __init__(
+        self, term: Term, position: Mapping[str, int], where: str, then: Callable[[Any], Any] | None = None
+    ) -> None:
+        self.where, self._call, self._then = where, term if callable(term) else lambda: term, then
+        self._kept: dict[State, Any] = {}
         self.parents: list[str] = []
-        parameters = _parameters(term, where) if callable(term) else {}
+        try:
+            parameters = inspect.signature(self._call).parameters
+        except (TypeError, ValueError):
+            problem, expected = "the parameters of the function cannot be read", "a function with named parameters"
+            raise InputError(problem, where=where, found=term, expected=expected) from None
         for name, parameter in parameters.items():
-            known = name in position or (primed and name.removeprefix(_NEXT) in position)
-            if known and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            if name in position and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
                 self.parents.append(name)
-            elif known or parameter.default is parameter.empty:
+            elif name in position or parameter.default is parameter.empty:
                 raise InputError(
                     "a parameter of the function is not a variable",
                     where=where,
                     found=name,
                     expected=f"an ordinary parameter with the name of a variable: {', '.join(position)}",
                 )
-        self.call: Callable[..., Any] = term if callable(term) else lambda: term
-        self.where = where
-        self._at = [position.get(name, -1) for name in self.parents]
-        self._kept: dict[State, Any] = {}
-
-    def of(self, given: State) -> Any:
-        """Return the value, given the parents' values; cached by combination."""
-        if given not in self._kept:
-            named = dict(zip(self.parents, given, strict=True))
-            try:
-                self._kept[given] = self.call(**named)
-            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                if isinstance(error, InputError):
-                    raise
-                problem = f"function failed: {type(error).__name__}: {error}"
-                raise InputError(problem, where=self.where, found=named) from error
-        return self._kept[given]
+        self._at = [position[name] for name in self.parents]
 
     def at(self, state: State) -> Any:
         """Return the value in a state."""
-        return self.of(tuple(state[at] for at in self._at))
+        given = tuple([state[at] for at in self._at])
+        if given not in self._kept:
+            named = dict(zip(self.parents, given, strict=True))
+            result = _called(self._call, self.where, named, **named)
+            self._kept[given] = result if self._then is None else self._then(result)
+        return self._kept[given]
 
 
-def _parameters(term: Callable[..., Any], where: str) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a function, by name."""
+def _called(function: Callable[..., Any], where: str, found: object, /, *values: Any, **named: Any) -> Any:
+    """Call a user's function; its errors become an `InputError`."""
     try:
-        return inspect.signature(term).parameters
-    except (TypeError, ValueError):
-        expected = "a function with named parameters"
-        raise InputError(
-            "the parameters of the function cannot be read", where=where, found=term, expected=expected
-        ) from None
+        return function(*values, **named)
+    except InputError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        problem = f"function failed: {type(error).__name__}: {error}"
+        raise InputError(problem, where=where, found=found) from error
 
 
 class _Network:
     """The dynamic Bayesian network of an action, with its rewards and condition."""
 
-    def __init__(self, name: str, action: Action, process: FactoredMDP) -> None:
-        where, position = f"actions.{name}", process._position
+    def __init__(self, where: str, action: Action, process: FactoredMDP) -> None:
+        position, n = process._position, len(process._position)
         rewards = action.reward if isinstance(action.reward, (list, tuple)) else [action.reward]
         self.rewards = [_Function(term, position, f"{where}.reward") for term in rewards]
         self.allowed = _Function(True if action.allowed is None else action.allowed, position, f"{where}.allowed")
-        changes = dict(action.changes)
+        changes, where = dict(action.changes), f"{where}.changes"
         if process.horizon is not None:
             changes[_STEPS_LEFT] = lambda steps_left: steps_left - 1
-        unknown = [variable for variable in changes if variable not in position]
-        if unknown:
-            expected = f"one of {', '.join(position)}"
-            raise InputError("unknown variable", where=f"{where}.changes", found=unknown[0], expected=expected)
-        nodes = {
-            variable: _Function(term, position, f"{where}.changes.{variable}", primed=True)
-            for variable, term in changes.items()
-        }
+        require_among("unknown variable", changes, position, where=where)
+        # Positions in the concatenation of present and next state.
+        both = position | {_NEXT + name: n + at for name, at in position.items() if _NEXT + name not in position}
+
+        def node(variable: str, term: Term) -> _Function:
+            place = f"{where}.{variable}"
+            return _Function(term, both, place, lambda found: _distribution(process, variable, found, place))
+
+        nodes = {variable: node(variable, term) for variable, term in changes.items()}
         # A variable that depends on the next value of another variable must be computed after it.
         before = {
             variable: {parent.removeprefix(_NEXT) for parent in node.parents if parent not in position} & set(nodes)
@@ -499,60 +493,29 @@ class _Network:
         try:
             order = list(TopologicalSorter(before).static_order())
         except CycleError as error:
-            raise InputError(
-                "next values depend on each other in a cycle", where=f"{where}.changes", found=error.args[1]
-            ) from None
-        self._nodes = [(variable, position[variable], nodes[variable]) for variable in order]
-        # Position of each parent in the concatenation of present and next state.
-        n = len(position)
-        self._parents = [
-            [position[name] if name in position else n + position[name.removeprefix(_NEXT)] for name in node.parents]
-            for _, _, node in self._nodes
-        ]
-        self._process = process
-        self._distributions: list[dict[State, list[tuple[Hashable, float]]]] = [{} for _ in order]
+            problem = "next values depend on each other in a cycle"
+            raise InputError(problem, where=where, found=error.args[1]) from None
+        self._nodes = [(n + position[variable], nodes[variable]) for variable in order]
 
     def successors(self, state: State) -> dict[State, float]:
-        branches: list[tuple[list[Hashable], float]] = [([*state, *state], 1.0)]
-        n = len(state)
-        for number, (_, at, _) in enumerate(self._nodes):
-            grown = []
-            for both, probability in branches:
-                shares = self._distribution(number, tuple(both[parent] for parent in self._parents[number]))
-                for value, share in shares:
-                    after = both if len(shares) == 1 else both.copy()
-                    after[n + at] = value
-                    grown.append((after, probability * share))
-            branches = grown
-        following: dict[State, float] = {}
-        for both, probability in branches:
-            after_state = tuple(both[n:])
-            following[after_state] = following.get(after_state, 0.0) + probability
-        return following
+        branches = {(*state, *state): 1.0}
+        for at, node in self._nodes:
+            branches = {
+                (*both[:at], value, *both[at + 1 :]): probability * share
+                for both, probability in branches.items()
+                for value, share in node.at(both)
+            }
+        return {both[len(state) :]: probability for both, probability in branches.items()}
 
-    def _distribution(self, number: int, parents: State) -> list[tuple[Hashable, float]]:
-        """Return the possible next values of a variable and their probabilities.
 
-        Each combination of the parents' values is checked once.
-        """
-        kept = self._distributions[number]
-        if parents not in kept:
-            variable, _, node = self._nodes[number]
-            found = node.of(parents)
-            shares = dict(found) if isinstance(found, Mapping) else {found: 1.0}
-            for value in shares:
-                self._process._checked(variable, value, node.where)
-            total = fsum(shares.values())
-            if not (all(share >= 0 for share in shares.values()) and abs(total - 1) <= _ROUNDING):
-                raise InputError(
-                    "not a probability distribution",
-                    where=node.where,
-                    found=shares,
-                    expected="probabilities of 0 or more that sum to 1",
-                )
-            canonical = self._process._canonical[variable]
-            kept[parents] = [(canonical[value], float(share)) for value, share in shares.items() if share > 0]
-        return kept[parents]
+def _distribution(process: FactoredMDP, variable: str, found: Any, where: str) -> list[tuple[Hashable, float]]:
+    """Return the possible next values of a variable and their probabilities."""
+    shares = dict(found) if isinstance(found, Mapping) else {found: 1.0}
+    values = [process._checked(variable, value, where) for value in shares]
+    if not (all(share >= 0 for share in shares.values()) and abs(fsum(shares.values()) - 1) <= _ROUNDING):
+        expected = "probabilities of 0 or more that sum to 1"
+        raise InputError("not a probability distribution", where=where, found=shares, expected=expected)
+    return [(value, float(share)) for value, share in zip(values, shares.values(), strict=True) if share > 0]
 
 
 @dataclass(frozen=True)
@@ -607,16 +570,19 @@ class _Table:
         )
         return csr_array(choices @ self.transition)
 
-    @cached_property
-    def order(self) -> list[int] | None:
-        """Numbers of the states, each after its successors; None if there is a cycle."""
-        graph = self.graph
-        indices, ends = graph.indices.tolist(), graph.indptr.tolist()
-        following = {at: indices[ends[at] : ends[at + 1]] for at in range(len(self.states))}
-        try:
-            return list(TopologicalSorter(following).static_order())
-        except CycleError:
-            return None
+    @property
+    def returns(self) -> bool:
+        """Whether the process can return to a state."""
+        n_components, _ = connected_components(self.graph, connection="strong")
+        return bool(n_components < len(self.states) or self.graph.diagonal().any())
+
+    def iterated(self) -> Floats:
+        """Return the value of each state by value iteration, which ends if the process never returns to a state."""
+        values, better = np.full(len(self.fixed), np.nan), np.nan_to_num(self.fixed)
+        while not np.array_equal(values, better):
+            values, better = better, better.copy()
+            better[self.state_of[self.first]] = np.maximum.reduceat(self.choice_values(values), self.first)
+        return values
 
     def choice_values(self, values: Floats) -> Floats:
         """Return the value of each choice, given the values of all states."""
@@ -667,91 +633,57 @@ def _expanded(process: FactoredMDP, starts: Sequence[State], known: Mapping[Stat
     return _Table(states, np.array(fixed), chosen, actions, np.array(reward), transition, process.discount)
 
 
-def _backward_induction(table: _Table) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the value of each state, and the best choice of each state with choices."""
-    if table.order is None:
-        raise InputError(
-            "backward induction needs a process that never returns to a state",
-            where="method",
-            found="backward-induction",
-            expected="method linear-program or two-level, or a horizon",
-        )
-    values = table.fixed.tolist()
-    columns, shares = table.transition.indices.tolist(), table.transition.data.tolist()
-    ends, reward = table.transition.indptr.tolist(), table.reward.tolist()
-    bounds = np.searchsorted(table.state_of, np.arange(len(values) + 1)).tolist()
-    chosen = []
-    for state in table.order:
-        best, choice = -inf, -1
-        for row in range(bounds[state], bounds[state + 1]):
-            later = sum(shares[at] * values[columns[at]] for at in range(ends[row], ends[row + 1]))
-            worth = reward[row] + table.discount * later
-            if choice < 0 or worth > best + INDIFFERENCE * table.scale:
-                best, choice = worth, row
-        if choice >= 0:
-            values[state] = best
-            chosen.append(choice)
-    return np.array(values), np.sort(np.array(chosen, dtype=np.intp))
-
-
-def _clusters(table: _Table) -> list[NDArray[np.bool_]]:
-    """Return the sink clusters of a process.
+def _clusters(table: _Table, n_starts: int) -> list[NDArray[np.intp]]:
+    """Return the numbers of the states of each sink cluster of a process.
 
     A sink cluster is a set of states that no transition leaves, except to states with a fixed value. States are added
     to the top level in the order in which they are reached, step by step, until the other states split into two
     clusters or more. In the paper's attack, the clusters are the groups that access can reveal: X_g never changes
     afterwards.
     """
-    free = np.isnan(table.fixed)
-    following = table.graph
-    top = np.zeros(len(free), dtype=np.bool_)
-    frontier = free & ~np.asarray(following.sum(axis=0) > 0).ravel()
-    frontier[0] = free[0]
+    free, following = np.isnan(table.fixed), table.graph
+    top, frontier = np.zeros(len(free), dtype=np.bool_), free & (np.arange(len(free)) < n_starts)
     while frontier.any():
         top |= frontier
-        below = free & ~top
-        numbers = np.flatnonzero(below)
-        _, label = connected_components(following[numbers][:, numbers], directed=True, connection="weak")
-        to_top = np.asarray(following[:, np.flatnonzero(top)].sum(axis=1) > 0).ravel()
+        numbers = np.flatnonzero(free & ~top)
+        below = following[numbers]
+        _, label = connected_components(below[:, numbers], connection="weak")
         # A component from which the top level can be reached belongs to it.
-        apart = [numbers[label == one] for one in range(label.max(initial=-1) + 1)]
-        apart = [members for members in apart if not to_top[members].any()]
-        if len(apart) > 1:
-            return [np.isin(np.arange(len(free)), members) for members in apart]
-        frontier = below & (np.asarray(following[np.flatnonzero(frontier)].sum(axis=0)).ravel() > 0)
+        to_top = np.asarray(below[:, np.flatnonzero(top)].sum(axis=1)).ravel() > 0
+        clusters = [numbers[label == one] for one in np.setdiff1d(label, label[to_top])]
+        if len(clusters) > 1:
+            return clusters
+        frontier = free & ~top & (np.asarray(following[np.flatnonzero(frontier)].sum(axis=0)).ravel() > 0)
     return []
 
 
-def _solve_program(table: _Table, members: NDArray[np.bool_], values: Floats) -> None:
-    """Compute the values of the states in `members` by a linear program, in place.
+def _solve_program(table: _Table, members: NDArray[np.intp], values: Floats) -> None:
+    """Compute the values of the states with the numbers `members` by a linear program, in place.
 
     The values of all other successors of these states must be known. The program minimizes the sum of V(x) subject to
     V(x) - gamma sum_x' P(x' | x, a) V(x') >= R(x, a) over states x and actions a.
     """
-    rows = np.flatnonzero(members[table.state_of])
+    rows = np.flatnonzero(np.isin(table.state_of, members))
     if not len(rows):
         return
-    own = csr_array((np.ones(len(rows)), (np.arange(len(rows)), table.state_of[rows])), shape=(len(rows), len(members)))
     transition = table.transition[rows]
-    left = csr_array((own - table.discount * transition)[:, np.flatnonzero(members)])
-    right = table.reward[rows] + table.discount * (transition @ np.where(members, 0.0, values))
+    own = csr_array((np.ones(len(rows)), (np.arange(len(rows)), table.state_of[rows])), shape=transition.shape)
+    others = values.copy()
+    others[members] = 0.0
+    right = table.reward[rows] + table.discount * (transition @ others)
     # Amounts are scaled to about 1, so that the solver's absolute tolerances act as relative ones.
     unit = float(np.abs(right).max()) or 1.0
     result = scipy.optimize.linprog(
-        np.ones(left.shape[1]),
-        A_ub=-left,
+        np.ones(len(members)),
+        A_ub=(table.discount * transition - own)[:, members],
         b_ub=-right / unit,
         bounds=(None, None),
         method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if result.status != 0:
-        raise InputError(
-            "the linear program was not solved",
-            where="method",
-            found=result.message,
-            expected="another method, or amounts of similar size",
-        )
+        problem, expected = "the linear program was not solved", "another method, or amounts of similar size"
+        raise InputError(problem, where="method", found=result.message, expected=expected)
     values[members] = unit * result.x
 
 
@@ -761,10 +693,10 @@ def _refined(table: _Table, solved: Floats) -> tuple[Floats, NDArray[np.intp]]:
     A plan is evaluated exactly by solving V = R + gamma P V. It is improved until no action is better. This takes one
     or two evaluations, because the linear program's plan is optimal up to the solver's tolerance.
     """
-    values, choices = solved, table.greedy(solved) if len(table.first) else np.zeros(0, dtype=np.intp)
+    values, choices = solved, table.greedy(solved)
     free = np.flatnonzero(np.isnan(table.fixed))
     for _ in range(len(free)):
-        constants = np.where(np.isnan(table.fixed), 0.0, table.fixed)
+        constants = np.nan_to_num(table.fixed)
         own = table.transition[choices]
         right = table.reward[choices] + table.discount * (own @ constants)
         system = eye_array(len(free), format="csr") - table.discount * own[:, free]
@@ -775,3 +707,125 @@ def _refined(table: _Table, solved: Floats) -> tuple[Floats, NDArray[np.intp]]:
             break
         choices = better
     return values, choices
+
+
+class FactoredMDPAdversary:
+    """Adversary who attacks each record by a user-defined `FactoredMDP`.
+
+    The adversary plans with the believed group size. It attacks if the optimal policy starts with an action other than
+    the first one, which means no attack. The outcome is computed with the true group size: the adversary follows its
+    plan, and takes the first action if the plan contains no possible action. A record is not attacked if its believed
+    group size is 0 or only one action is allowed at the start. Each group size is solved once.
+
+    Parameters
+    ----------
+    attack : function of int
+        Returns the process for a group size. The group size is 0 if the adversary believes in a match but there is
+        none. The start of the process must not depend on the group size.
+    success : function
+        Returns whether the right person was found, given variables of the process.
+    gain : float
+        Payoff of a success less payoff of a failure, in currency units per record.
+    exploit : str or iterable of str
+        Actions that act against one person each; their expected number is reported.
+    method : {"backward-induction", "linear-program", "two-level"}
+        Solution method; see `FactoredMDP.solve`.
+    """
+
+    decides_on = frozenset({"believed_group_sizes"})
+
+    def __init__(
+        self,
+        attack: Callable[[int], FactoredMDP],
+        *,
+        success: Callable[..., Any],
+        gain: float,
+        exploit: str | Iterable[str] = "exploit",
+        method: Method = "backward-induction",
+    ) -> None:
+        if not isfinite(gain):
+            raise InputError("value out of range", where="gain", found=gain, expected="a finite amount")
+        self.attack = attack
+        self.success = success
+        self.gain = float(gain)
+        self.exploit = (exploit,) if isinstance(exploit, str) else tuple(exploit)
+        self.method: Method = method
+        self._solutions: dict[int, Solution] = {}
+        self._outcomes: dict[tuple[int, int], tuple[float, ...]] = {}
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to each record; see `Adversary`."""
+        return self.weigh(linkage, rows).made()
+
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
+        """Return the attack on each record with its expected payoff; see `Weighing`."""
+        sizes = (whole_candidates(linkage.believed_group_sizes), whole_candidates(linkage.group_sizes))
+        pairs, position = np.unique(np.stack(sizes), axis=1, return_inverse=True)
+        outcomes = np.array([self._outcome(int(believed), int(true)) for believed, true in pairs.T]).reshape(-1, 6)
+        pays, worth, believed_success, success, payoff, exploits = outcomes[position.ravel()].T
+        return PlannedAttempt(
+            success=success,
+            believed_success=believed_success,
+            worth=worth,
+            payoff=payoff,
+            pays=pays > 0,
+            exploits=exploits,
+            gain=self.gain,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for copying and pickling, without solutions.
+
+        Solutions can contain unnamed functions, which cannot be pickled.
+        """
+        return {**vars(self), "_solutions": {}, "_outcomes": {}}
+
+    def plan(self, group_size: int) -> Solution:
+        """Return the optimal policy and its values for a group size.
+
+        Raises
+        ------
+        InputError
+            If `attack` fails or does not return a `FactoredMDP`, or the process cannot be solved.
+        """
+        if group_size not in self._solutions:
+            self._solutions[group_size] = self._process(group_size).solve(self.method)
+        return self._solutions[group_size]
+
+    def _process(self, group_size: int) -> FactoredMDP:
+        process = _called(self.attack, "attack", group_size, group_size)
+        if not isinstance(process, FactoredMDP):
+            raise InputError("the attack is not a process", where="attack", found=process, expected="a FactoredMDP")
+        return process
+
+    def _outcome(self, believed: int, true: int) -> tuple[float, ...]:
+        """Return the outcome of an attack, given the believed and the true group size.
+
+        The six numbers are: whether the attack is profitable; the believed payoff of the best first action that is an
+        attack, less the payoff of no attack; believed and true success probability; true payoff; and true expected
+        number of exploits. All are 0 if no attack is possible.
+        """
+        if believed == 0:
+            return (0.0,) * 6
+        if (believed, true) not in self._outcomes:
+            plan = self.plan(believed)
+            start, (nothing, *others) = plan.starts[0], plan.process.allowed(plan.starts[0])
+            if not others:
+                return (0.0,) * 6
+            best = max(others, key=plan.action_value)
+            # The plan of an attack is needed also if the attack is unprofitable: an adversary who errs may make it.
+            policy = plan.policy | {start: best}
+            pays = plan.policy[start] != nothing
+            worth = plan.action_value(best) - plan.action_value(nothing)
+            process = plan.process
+            if true != believed:
+                process = self._process(true)
+                if process.start not in policy:
+                    found, expected = process.named(process.start), "a start state independent of the group size"
+                    problem = "the start state depends on the group size"
+                    raise InputError(problem, where="attack", found=found, expected=expected)
+            hoped, success = (each.probability(self.success, policy) for each in (plan.process, process))
+            followed = process.follow(policy)
+            exploits = sum(followed.uses.get(name, 0.0) for name in self.exploit)
+            self._outcomes[believed, true] = (float(pays), worth, hoped, success, followed.value, exploits)
+        return self._outcomes[believed, true]

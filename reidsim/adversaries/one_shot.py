@@ -1,18 +1,19 @@
-"""The one-shot adversary of Wan et al. 2015, who attacks if gain exceeds cost."""
+"""The planner ``one-shot``: an adversary who attacks if gain exceeds cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from reidsim.adversaries.attempt import Attempt, check_amounts, of_rows
-from reidsim.adversaries.response import Linkage, Response
+from reidsim.adversaries.planners import CAPABILITIES, Planner, planners
+from reidsim.adversaries.response import Attempt, Linkage, Response, check_amounts, of_rows
 from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows
 
 
+@planners.register("one-shot")
 @dataclass(frozen=True)
-class OneShotAdversary:
+class OneShotAdversary(Planner):
     """Adversary who makes one attempt per record if it is profitable.
 
     It attacks if the expected gain exceeds the cost, and does not attack if indifferent (Wan et al. 2015, Table 3).
@@ -32,6 +33,8 @@ class OneShotAdversary:
         If a gain or cost is negative.
     """
 
+    label = "the one-shot adversary"
+    provides = CAPABILITIES
     decides_on: ClassVar[frozenset[str]] = frozenset({"believed_group_sizes"})
 
     gain: float | Floats
@@ -43,10 +46,8 @@ class OneShotAdversary:
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return the attempt at each record with its expected payoff; see `Weighing`."""
-        success = self.risk.success_probability(linkage.group_sizes)
-        if linkage.believed_group_sizes is linkage.group_sizes:
-            believed = success
-        else:
+        believed = success = self.risk.success_probability(linkage.group_sizes)
+        if linkage.believed_group_sizes is not linkage.group_sizes:
             believed = self.risk.success_probability(linkage.believed_group_sizes)
         return Attempt(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
 

@@ -1,4 +1,7 @@
-"""Departures from maximization of the expected payoff: noise and prospect theory."""
+"""Departures from maximization of the expected payoff: noise and prospect theory.
+
+The precision of noisy decisions can be fitted to observed attacks.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import check_fields
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
 # Below this exponent, the weighting function of Tversky and Kahneman (1992) is not increasing: a likelier success could
 # get a smaller weight.
 LEAST_WEIGHTING = 0.28
+# Quantile of the standard normal distribution for a two-sided 95 % interval.
+_NORMAL_95 = 1.959963984540054
+# Relative tolerance of the root search, close to the resolution of float64.
+_TOLERANCE = 1e-15
 
 
 @dataclass(frozen=True)
@@ -49,14 +58,11 @@ class ProspectTheory:
     loss_aversion: float = 2.25
 
     def __post_init__(self) -> None:
-        for name in ("gain_weighting", "loss_weighting"):
-            if not LEAST_WEIGHTING <= (given := getattr(self, name)) <= 1:
-                raise InputError("exponent out of range", where=name, found=given, expected=f"{LEAST_WEIGHTING} to 1")
-        for name in ("gain_curvature", "loss_curvature"):
-            if not 0 < (given := getattr(self, name)) <= 1:
-                raise InputError("exponent out of range", where=name, found=given, expected="above 0, at most 1")
-        if not 0 < self.loss_aversion < np.inf:
-            raise InputError("loss aversion out of range", found=self.loss_aversion, expected="above 0, finite")
+        problem, expected = "exponent out of range", f"{LEAST_WEIGHTING} to 1"
+        check_fields(self, "gain_weighting loss_weighting", lambda x: LEAST_WEIGHTING <= x <= 1, problem, expected)
+        check_fields(self, "gain_curvature loss_curvature", lambda x: 0 < x <= 1, problem, "above 0, at most 1")
+        problem = "loss aversion out of range"
+        check_fields(self, "loss_aversion", lambda x: 0 < x < np.inf, problem, "above 0, finite")
 
     def worth(self, chance: Floats, gain: float | Floats, price: float | Floats) -> Floats:
         """Return the value of an attempt, in units of prospect value.
@@ -71,13 +77,8 @@ class ProspectTheory:
             Gain from a success and cost of the attempt, in currency units per record.
         """
         hit = np.asarray(gain - price, dtype=np.float64)
-        of_hit = np.where(
-            hit >= 0,
-            np.maximum(hit, 0.0) ** self.gain_curvature,
-            -self.loss_aversion * np.maximum(-hit, 0.0) ** self.loss_curvature,
-        )
-        missed = weighted(1.0 - chance, self.loss_weighting)
-        of_miss = -self.loss_aversion * np.asarray(price, dtype=np.float64) ** self.loss_curvature
+        of_hit = np.where(hit >= 0, np.maximum(hit, 0.0) ** self.gain_curvature, -self.of_price(np.maximum(-hit, 0.0)))
+        missed, of_miss = weighted(1.0 - chance, self.loss_weighting), -self.of_price(price)
         return np.where(hit >= 0, weighted(chance, self.gain_weighting), 1.0 - missed) * of_hit + missed * of_miss
 
     def of_price(self, price: float | Floats) -> Floats:
@@ -114,3 +115,93 @@ def logistic(index: NDArray[np.floating[Any]]) -> Floats:
     # Separate expressions for the two signs: exp of a large positive number would overflow.
     decay = np.exp(-np.abs(index))
     return np.asarray(np.where(index >= 0, 1.0, decay) / (1.0 + decay), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class PrecisionFit:
+    """Fitted precision of logit decisions.
+
+    Parameters
+    ----------
+    precision : float
+        Estimate of lambda, per unit of worth.
+    standard_error : float
+        Standard error from the Fisher information; NaN if the precision is 0, the boundary of the parameter space.
+    low, high : float
+        95 % interval by the normal approximation, cut at 0; NaN without a standard error.
+    log_likelihood : float
+        Log-likelihood of the decisions at the fitted precision.
+    decisions : int
+        Number of observed decisions.
+    against : int
+        Number of decisions against the payoff: unprofitable attacks made, and profitable attacks not made.
+    """
+
+    precision: float
+    standard_error: float
+    low: float
+    high: float
+    log_likelihood: float
+    decisions: int
+    against: int
+
+
+def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit:
+    """Return the maximum-likelihood estimate of the precision.
+
+    The log-likelihood is the sum of ``-log(1 + exp(-lambda m))``, where m is the payoff of the observed decision less
+    the payoff of the other decision. It is concave in lambda. Its maximum is above 0 if the decisions follow the payoff
+    overall (the sum of all m is above 0) but not always (some m is below 0). If the decisions follow the payoff no
+    better than coin tosses overall, the maximum is at 0.
+
+    Parameters
+    ----------
+    worth : ndarray of float64, shape (n,)
+        Expected payoff of attacking, as the adversary believes; the payoff of not attacking is 0.
+    attacked : ndarray of bool, shape (n,)
+        Whether the adversary attacked.
+
+    Returns
+    -------
+    PrecisionFit
+
+    Raises
+    ------
+    InputError
+        If all payoffs are 0, or if no decision is against the payoff, so that the likelihood has no maximum.
+    """
+    margin = np.where(attacked, worth, -worth)
+    against = int((margin < 0).sum())
+    if not (worth != 0).any():
+        raise InputError(
+            "no precision can be estimated from these decisions",
+            found=f"{len(worth)} decisions",
+            expected="decisions with a positive or negative payoff",
+        )
+    if not against:
+        raise InputError(
+            "every decision follows the payoff, so the likelihood has no maximum",
+            found=f"{len(worth)} decisions without an error",
+            expected='some decisions against the payoff, or rationality = "perfect"',
+        )
+    precision = 0.0
+    if margin.sum() > 0:
+        # The slope of the log-likelihood decreases from above 0.
+        def slope(precision: float) -> float:
+            return float((margin * logit_choice(-margin, precision)).sum())
+
+        low, high = 0.0, 1.0 / float(np.abs(margin).max())
+        while slope(high) > 0:
+            low, high = high, 2.0 * high
+        precision = float(scipy.optimize.brentq(slope, low, high, xtol=high * _TOLERANCE, rtol=_TOLERANCE))
+    chance = logit_choice(worth, precision)
+    error = float(1.0 / np.sqrt((worth**2 * chance * (1.0 - chance)).sum())) if precision > 0 else np.nan
+    return PrecisionFit(
+        precision,
+        error,
+        max(precision - _NORMAL_95 * error, 0.0) if precision > 0 else np.nan,
+        precision + _NORMAL_95 * error,
+        float(-np.logaddexp(0.0, -precision * margin).sum()),
+        len(worth),
+        against,
+    )

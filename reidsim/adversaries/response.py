@@ -1,16 +1,17 @@
-"""Linkage results and adversaries' replies to released records."""
+"""Linkage results, adversaries' attempts at records, and their replies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from math import fsum, prod
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.errors import InputError
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows
 
@@ -73,19 +74,26 @@ class Linkage:
     candidates: ListedCandidates | None = field(default=None, kw_only=True)
     among: NDArray[np.bool_] | None = field(default=None, kw_only=True)
 
-    def inaccurate(self, accuracy: float, expected: float) -> Linkage:
+    def inaccurate(self, accuracy: float, expected: float) -> Self:
         """Return the linkage through a resource with wrong entries.
 
         The group sizes become effective group sizes: a uniform guess among that many people succeeds as often as the
-        adversary does. Match probabilities and candidates are not kept.
+        adversary does. Match probabilities and candidates are not kept, because they ignore wrong entries.
 
         Parameters
         ----------
         accuracy, expected : float
             True share of correct entries, and share that the adversary expects; both above 0.
         """
-        true, believed = np.asarray(self.group_sizes / accuracy), np.asarray(self.believed_group_sizes / expected)
-        return Linkage(true, believed, by_chance=True)
+        return replace(
+            self,
+            group_sizes=np.asarray(self.group_sizes / accuracy),
+            believed_group_sizes=np.asarray(self.believed_group_sizes / expected),
+            match_probability=None,
+            by_chance=True,
+            candidates=None,
+            among=None,
+        )
 
     def as_believed(self) -> Self:
         """Return the linkage as if the adversary's beliefs were true.
@@ -93,6 +101,58 @@ class Linkage:
         It serves players who know no more than the adversary.
         """
         return replace(self, group_sizes=self.believed_group_sizes, among=None)
+
+
+@dataclass(frozen=True)
+class PlanLinkage(Linkage):
+    """Linkage under each plan, that is, under each set of inference stages.
+
+    Group sizes are the group sizes of the plan without inference. An unavailable plan has success and believed success
+    0.
+
+    Parameters
+    ----------
+    plans : tuple of tuple of int
+        Inference stages of each plan, as positions in `MultistageAttack.inferences`. Plans with fewer stages come
+        first, then plans with earlier stages; plan 0 has none.
+    plan_believed, plan_success : ndarray of float64, shape (n_plans, n)
+        Success probability, as the adversary believes and in truth.
+    prices : ndarray of float64, shape (n_plans,)
+        Price of the stages of each plan, in currency units per record.
+    """
+
+    plans: tuple[tuple[int, ...], ...] = field(kw_only=True)
+    plan_believed: Floats = field(kw_only=True)
+    plan_success: Floats = field(kw_only=True)
+    prices: Floats = field(kw_only=True)
+
+    def inaccurate(self, accuracy: float, expected: float) -> Self:
+        """Return the linkage through a resource with wrong entries, for every plan.
+
+        The resource of the last stage has the wrong entries, so the success probability of every plan changes. See
+        `Linkage.inaccurate` for the parameters.
+        """
+        believed, success = self.plan_believed * expected, self.plan_success * accuracy
+        return replace(super().inaccurate(accuracy, expected), plan_believed=believed, plan_success=success)
+
+    def as_believed(self) -> Self:
+        """Return the linkage as if the adversary's beliefs were true, for every plan."""
+        return replace(super().as_believed(), plan_success=self.plan_believed)
+
+    def best_plan(self, gain: float | Floats) -> NDArray[np.int64]:
+        """Return the position of each record's plan with the highest believed payoff, (n,).
+
+        The payoff is the payoff of a single attempt with a `gain` in currency units per record. Among equal payoffs,
+        the first plan is used.
+        """
+        plan = np.zeros(self.plan_believed.shape[1], dtype=np.int64)
+        best = gain * self.plan_believed[0] - self.prices[0]
+        for number in range(1, len(self.prices)):
+            worth = gain * self.plan_believed[number] - self.prices[number]
+            better = worth > best + INDIFFERENCE * gain
+            best = np.where(better, worth, best)
+            plan[better] = number
+        return plan
 
 
 @dataclass(frozen=True)
@@ -151,6 +211,9 @@ class Response:
     gain : float or ndarray of float64, optional
         Payoff of a success less payoff of a failure, in currency units per record. Without it, only the expected
         payoff is known, not its distribution.
+    plan, used : ndarray of int64, optional
+        Position in the linkage of the plan that a multi-stage attack uses, and its inference stages as bits: the sum of
+        2**k over its stages k.
     """
 
     attacks: NDArray[np.bool_]
@@ -161,6 +224,8 @@ class Response:
     frequency: Floats | None = field(default=None, kw_only=True)
     pays: NDArray[np.bool_] | None = field(default=None, kw_only=True)
     gain: float | Floats | None = field(default=None, kw_only=True)
+    plan: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    used: NDArray[np.int64] | None = field(default=None, kw_only=True)
 
     @property
     def invited(self) -> NDArray[np.bool_]:
@@ -208,6 +273,16 @@ def one_over(chance: Floats) -> Floats:
     return np.asarray(np.divide(1.0, chance, out=np.full(np.shape(chance), np.inf), where=chance > 0))
 
 
+def whole_candidates(sizes: Counts) -> NDArray[np.int64]:
+    """Return group sizes rounded up to whole candidates.
+
+    An infinite group size gives 0, because no person can be re-identified.
+    """
+    finite = np.isfinite(sizes)
+    # 1 / (1 / 3) can exceed 3 by rounding and must not become 4.
+    return np.where(finite, np.ceil(np.where(finite, sizes, 0.0) * (1 - INDIFFERENCE)), 0).astype(np.int64)
+
+
 class Adversary(Protocol):
     """A planner, which replies to many released records in one call."""
 
@@ -222,3 +297,155 @@ class Adversary(Protocol):
             Indices of these records, for adversaries whose gain or cost differs by record. Default: all records.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt per record, which succeeds or fails; arrays of shape (n,).
+
+    Parameters
+    ----------
+    success, believed_success : ndarray of float64
+        Success probability, in truth and as the adversary believes.
+    gain, price : float or ndarray of float64
+        Gain from a success, and cost of the attempt, in currency units per record.
+    plan, used : ndarray of int64, optional
+        Plan of a multi-stage attack; see `Response`.
+    """
+
+    success: Floats
+    believed_success: Floats
+    gain: float | Floats
+    price: float | Floats
+    plan: NDArray[np.int64] | None = None
+    used: NDArray[np.int64] | None = None
+
+    @property
+    def pays(self) -> NDArray[np.bool_]:
+        """Whether the adversary expects a positive payoff; False if indifferent."""
+        return np.asarray(self.gain * self.believed_success > self.price * (1 + INDIFFERENCE))
+
+    @property
+    def worth(self) -> Floats:
+        """Expected payoff as the adversary believes, in currency units per record."""
+        return np.asarray(self.gain * self.believed_success - self.price)
+
+    @property
+    def payoff(self) -> Floats:
+        """True expected payoff, in currency units per record."""
+        return np.asarray(self.gain * self.success - self.price)
+
+    @property
+    def exploits(self) -> Floats:
+        """Number of exploits (people the adversary acts against): one per record."""
+        return np.ones(len(self.success))
+
+    def made(self, attacks: NDArray[np.bool_]) -> Response:
+        """Return the reply of an adversary who makes the attempts in `attacks`, (n,)."""
+        return Response(
+            attacks=attacks,
+            success=self.success,
+            believed_success=self.believed_success,
+            adversary_payoff=np.where(attacks, self.payoff, 0.0),
+            exploits=attacks.astype(np.float64),
+            gain=self.gain,
+            plan=self.plan,
+            used=self.used,
+        )
+
+
+@dataclass(frozen=True)
+class PlannedAttempt:
+    """An attack in steps that follows a plan once begun; arrays of shape (n,).
+
+    Parameters
+    ----------
+    success, believed_success : ndarray of float64
+        Success probability of the attack, in truth and as the adversary believes.
+    worth, payoff : ndarray of float64
+        Expected payoff as the adversary believes, and in truth, in currency units per record.
+    pays : ndarray of bool
+        Whether the adversary expects a positive payoff; False if indifferent.
+    exploits : ndarray of float64
+        Expected number of exploits (people the adversary acts against).
+    gain : float
+        Gain from a success, in currency units per record.
+    """
+
+    success: Floats
+    believed_success: Floats
+    worth: Floats
+    payoff: Floats
+    pays: NDArray[np.bool_]
+    exploits: Floats
+    gain: float
+    plan: ClassVar[None] = None
+    used: ClassVar[None] = None
+
+    def made(self) -> Response:
+        """Return the reply of an adversary who makes the profitable attacks."""
+        amounts = (self.success, self.believed_success, self.payoff, self.exploits)
+        return Response(self.pays, *(np.where(self.pays, amount, 0.0) for amount in amounts), gain=self.gain)
+
+
+@runtime_checkable
+class Weighing(Adversary, Protocol):
+    """An adversary who decides by the expected payoff of an attack."""
+
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt | PlannedAttempt:
+        """Return the attack on each record with its expected payoff.
+
+        The result includes unprofitable attacks. Parameters are the parameters of `Adversary.respond`.
+        """
+        ...
+
+
+# Fields with true quantities, which the adversary cannot know; only the outcome of an attack depends on them.
+TRUTH = frozenset({"group_sizes", "plan_success", "among"})
+# `by_chance` only describes how to read other fields.
+KNOWABLE = frozenset(item.name for item in fields(PlanLinkage)) - TRUTH - {"by_chance"}
+
+
+def declared_information(adversary: Adversary) -> frozenset[str]:
+    """Return the linkage fields on which an adversary's decision to attack depends.
+
+    An adversary can declare them as `decides_on`. Without a declaration, these are all fields that it can know.
+
+    Raises
+    ------
+    InputError
+        If the adversary declares a field with a true quantity, or an unknown field.
+    """
+    declared = frozenset(getattr(adversary, "decides_on", KNOWABLE))
+    for wrong in sorted(declared - KNOWABLE):
+        raise InputError(
+            "an adversary cannot base its decision on this field",
+            where=f"{type(adversary).__name__}.decides_on",
+            found=wrong,
+            expected=f"fields among {', '.join(sorted(KNOWABLE))}",
+        )
+    return declared
+
+
+def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
+    """Raise InputError if a gain or cost is negative."""
+    for name, amount in (("gain", gain), ("cost", cost)):
+        lowest = np.min(amount)
+        if not lowest >= 0:
+            raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
+
+
+def check_fields(owner: object, names: str, holds: Callable[[Any], bool], problem: str, expected: str) -> None:
+    """Raise InputError for the first of the fields `names` for which `holds` is false.
+
+    The names are separated by spaces.
+    """
+    for name in names.split():
+        value = getattr(owner, name)
+        if not holds(value):
+            raise InputError(problem, where=name, found=value, expected=expected)
+
+
+def of_rows(amount: float | Floats, rows: Rows | slice | None) -> float | Floats:
+    """Return the amounts of the records in `rows`; a single amount is returned as is."""
+    return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]

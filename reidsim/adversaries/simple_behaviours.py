@@ -1,4 +1,4 @@
-"""Baseline adversaries without planning: attack always, never or at random."""
+"""Baseline planners, which compute no payoffs: ``always``, ``never`` and ``random``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,50 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reidsim.adversaries.attempt import Attempt, check_amounts, of_rows
-from reidsim.adversaries.multistage.attack import PlanLinkage
-from reidsim.adversaries.response import Linkage, Response
+from reidsim.adversaries.planners import CAPABILITIES, EXPECTED_PAYOFF, GAINS, SINGLE_ATTEMPT, Planner, planners
+from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, check_amounts, of_rows
 from reidsim.linkage.number_checks import check_share
 from reidsim.linkage.risk import chance_of_guess
 from reidsim.releases.strategy_space import Floats, Rows
 
 
 @dataclass(frozen=True)
-class AlwaysAttacks:
+class _Baseline(Planner):
+    """Adversary who attacks each record with a probability that does not depend on the release."""
+
+    provides = CAPABILITIES - {EXPECTED_PAYOFF, SINGLE_ATTEMPT}
+    decides_on: ClassVar[frozenset[str]] = frozenset()
+    rate = 1.0
+
+    gain: float | Floats
+    cost: float | Floats
+
+    def __post_init__(self) -> None:
+        check_amounts(self.gain, self.cost)
+        check_share("rate", self.rate)
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to each record; see `Adversary`."""
+        if isinstance(linkage, PlanLinkage):
+            # The first plan has no inference stage; its success probability accounts for people outside the registry.
+            success, believed = linkage.plan_success[0], linkage.plan_believed[0]
+        else:
+            success, believed = chance_of_guess(linkage.group_sizes), chance_of_guess(linkage.believed_group_sizes)
+        attempt = Attempt(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
+        made = attempt.made(np.full(len(success), self.rate > 0))
+        if self.rate in (0.0, 1.0):
+            return made
+        return replace(
+            made,
+            adversary_payoff=self.rate * made.adversary_payoff,
+            exploits=self.rate * made.exploits,
+            frequency=np.full(len(success), self.rate),
+        )
+
+
+@planners.register("always")
+class AlwaysAttacks(_Baseline):
     """Adversary who attacks every record once, whether or not it is profitable.
 
     The adversary links on the released values only, without inference stages, and guesses like the one-shot adversary.
@@ -33,21 +65,12 @@ class AlwaysAttacks:
         If a gain or cost is negative.
     """
 
-    decides_on: ClassVar[frozenset[str]] = frozenset()
-
-    gain: float | Floats
-    cost: float | Floats
-
-    def __post_init__(self) -> None:
-        check_amounts(self.gain, self.cost)
-
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`."""
-        return _attempts(self, linkage, rows, np.ones(len(linkage.group_sizes), dtype=np.bool_))
+    label = "the adversary who attacks every record"
 
 
+@planners.register("never")
 @dataclass(frozen=True)
-class NeverAttacks:
+class NeverAttacks(_Baseline):
     """Adversary who attacks no record.
 
     Parameters
@@ -56,18 +79,17 @@ class NeverAttacks:
         Gain from a success and cost of an attempt, in currency units per record; they have no effect on the payoff.
     """
 
-    decides_on: ClassVar[frozenset[str]] = frozenset()
+    label = "the adversary who attacks no record"
+    provides = _Baseline.provides - {GAINS}
+    rate = 0.0
 
     gain: float | Floats = 0.0
     cost: float | Floats = 0.0
 
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`."""
-        return _attempts(self, linkage, rows, np.zeros(len(linkage.group_sizes), dtype=np.bool_))
 
-
+@planners.register("random")
 @dataclass(frozen=True)
-class RandomAttacks:
+class RandomAttacks(_Baseline):
     """Adversary who attacks each record with a fixed probability.
 
     The probability does not depend on the release. The reply is the expected one: the mean of `AlwaysAttacks` and
@@ -86,38 +108,7 @@ class RandomAttacks:
         If a gain or cost is negative, or the rate is not in [0, 1].
     """
 
-    decides_on: ClassVar[frozenset[str]] = frozenset()
+    label = "the adversary who attacks at random"
+    keys = ("rate",)
 
-    gain: float | Floats
-    cost: float | Floats
     rate: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_amounts(self.gain, self.cost)
-        check_share("rate", self.rate)
-
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`."""
-        n = len(linkage.group_sizes)
-        expected = _attempts(self, linkage, rows, np.full(n, self.rate > 0))
-        return replace(
-            expected,
-            adversary_payoff=self.rate * expected.adversary_payoff,
-            exploits=self.rate * expected.exploits,
-            frequency=np.full(n, self.rate) if self.rate > 0 else None,
-        )
-
-
-def _attempts(
-    adversary: AlwaysAttacks | NeverAttacks | RandomAttacks,
-    linkage: Linkage,
-    rows: Rows | None,
-    attacks: NDArray[np.bool_],
-) -> Response:
-    """Return the reply of an adversary who attacks the records in `attacks`, (n,)."""
-    if isinstance(linkage, PlanLinkage):
-        # The first plan has no inference stage; its success probability accounts for people outside the registry.
-        success, believed = linkage.plan_success[0], linkage.plan_believed[0]
-    else:
-        success, believed = chance_of_guess(linkage.group_sizes), chance_of_guess(linkage.believed_group_sizes)
-    return Attempt(success, believed, of_rows(adversary.gain, rows), of_rows(adversary.cost, rows)).made(attacks)

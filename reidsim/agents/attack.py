@@ -10,7 +10,6 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
@@ -45,7 +44,7 @@ class Replies:
     invited : ndarray of bool
         Whether an attack is profitable as the adversary believes; differs from `attacks` for an adversary who errs.
     used : ndarray of int64
-        Inference stages used before linkage, as bits; see `PlannedResponse`.
+        Inference stages used before linkage, as bits; see `Response`.
     """
 
     attacks: NDArray[np.bool_]
@@ -130,7 +129,7 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         if response.frequency is not None:
             replies.frequency[rows] = response.frequency
             response = of_attacked(response)
-        if isinstance(response, PlannedResponse):
+        if response.used is not None:
             replies.used[rows] = response.used
         replies.attacks[rows], replies.invited[rows] = response.attacks, response.invited
         replies.success[rows], replies.payoff[rows] = response.success, response.adversary_payoff

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.attempt import Attempt
-from reidsim.adversaries.precision_fit import PrecisionFit, fitted_precision
-from reidsim.adversaries.rationality import ProspectTheory
+from reidsim.adversaries.rationality import PrecisionFit, ProspectTheory, fitted_precision
+from reidsim.adversaries.response import Attempt
 from reidsim.errors import locating, refuse_rows
 from reidsim.tables import numbers, read_table, require_columns, text_table
 

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.information import declared_information
-from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.adversaries.response import INDIFFERENCE, declared_information
 from reidsim.core.measures import columns_of
 from reidsim.errors import InputError, not_among, require_among, require_distinct
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame

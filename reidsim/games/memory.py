@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
@@ -205,19 +204,18 @@ class RememberingAdversary:
         replies = [(places, self.adversary.respond(linked, cells)) for places, cells, linked in linkage.parts]
         if len(replies) == 1:
             return replies[0][1]
-        planned = all(isinstance(reply, PlannedResponse) for _, reply in replies)
-        kind = PlannedResponse if planned else Response
-        return kind(**{item.name: _of_all(replies, item.name) for item in fields(kind)})
+        return Response(**{item.name: _of_all(replies, item.name) for item in fields(Response)})
 
 
 def _of_all(replies: Sequence[tuple[Rows, Response]], name: str) -> Any:
     """Join a field of all replies into a single array.
 
-    Return None if no reply has the field or, for the gain, if any reply lacks it.
+    Return None if no reply has the field or, for the gain and the plan, if any reply lacks it.
     """
     given = [getattr(reply, name) for _, reply in replies]
     # The variation of payoffs is known only if every reply has a gain.
-    if all(each is None for each in given) or (name == "gain" and any(each is None for each in given)):
+    lacks = any if name in ("gain", "plan", "used") else all
+    if lacks(each is None for each in given):
         return None
     kinds = {"attacks": np.bool_, "pays": np.bool_, "plan": np.int64, "used": np.int64}
     values: NDArray[Any] = np.zeros(sum(len(places) for places, _ in replies), dtype=kinds.get(name, np.float64))

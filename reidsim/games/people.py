@@ -14,10 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.information import declared_information
-from reidsim.adversaries.multistage.attack import PlanLinkage
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import Adversary, Linkage, Response, arrays_of, one_over
+from reidsim.adversaries.response import (
+    Adversary,
+    Linkage,
+    PlanLinkage,
+    Response,
+    arrays_of,
+    declared_information,
+    one_over,
+)
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.games.record_game import Linker
 from reidsim.linkage.people import RowSets, best_entries, smallest_groups

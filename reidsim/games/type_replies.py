@@ -58,7 +58,8 @@ def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
         record.
     """
     if isinstance(adversary, ErringAdversary):
-        return adversary.of(repriced(adversary.adversary, gain, cost))
+        changed: Any = repriced(adversary.adversary, gain, cost)
+        return replace(adversary, adversary=changed)
     if isinstance(adversary, SequentialAdversary):
         if np.ndim(gain) or np.ndim(cost):
             raise InputError("a sequential attack needs the same gain and the same cost for all records")

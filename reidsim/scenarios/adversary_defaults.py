@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reidsim.adversaries.planners.base import EXPECTED_PAYOFF, planners_without
+from reidsim.adversaries.planners import EXPECTED_PAYOFF, planners_without
 from reidsim.errors import InputError
 from reidsim.overrides import merged
 

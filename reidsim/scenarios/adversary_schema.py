@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.adversaries.attempt import Weighing
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.factored_mdp import Method
-from reidsim.adversaries.planners.base import (
+from reidsim.adversaries.planners import (
     EXPECTED_PAYOFF,
     INFERENCES,
     SINGLE_ATTEMPT,
@@ -21,7 +20,7 @@ from reidsim.adversaries.planners.base import (
     provided_by,
 )
 from reidsim.adversaries.rationality import LEAST_WEIGHTING, ProspectTheory
-from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.response import Adversary, Weighing
 from reidsim.core.registry import require_provided
 from reidsim.errors import InputError, require_distinct
 from reidsim.linkage.sensitive_values import GainsFrom

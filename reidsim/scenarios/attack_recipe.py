@@ -121,7 +121,7 @@ def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) ->
         Loci from which a surname is inferred; if empty, the loci of the section. Ignored for other stages.
     """
     # Imported here because reading a scenario does not need these modules.
-    from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
+    from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname
     from reidsim.linkage.surname_inference.tmrca import Ancestry
 
     if isinstance(section, IdentifySection):
@@ -288,4 +288,4 @@ def load_attack_recipe(path: Path) -> AttackRecipe:
 
 
 if TYPE_CHECKING:
-    from reidsim.adversaries.multistage.stages import Stage
+    from reidsim.adversaries.multistage.attack import Stage

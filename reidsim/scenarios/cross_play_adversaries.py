@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from reidsim.adversaries.planners.base import planners
+from reidsim.adversaries.planners import planners
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.errors import InputError, locating

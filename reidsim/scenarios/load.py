@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, Self, TypeVar
 
-from reidsim.adversaries.planners.base import planners
+from reidsim.adversaries.planners import planners
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating, refuse_first
 from reidsim.overrides import merged, override, validated_after, value_if_any

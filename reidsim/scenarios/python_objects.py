@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.planners.base import Amount, Register, planners
+from reidsim.adversaries.planners import Amount, Register, planners
 from reidsim.adversaries.response import Adversary
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.adversaries.planners.base import EXPECTED_PAYOFF, GAINS, planners_without
+from reidsim.adversaries.planners import EXPECTED_PAYOFF, GAINS, planners_without
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_defaults import as_written, spelled_out
 from reidsim.scenarios.amounts import Money, Seed, Text

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from contract_worlds import COST, GAIN, PLAYERS
+from contract_worlds import PLAYERS
 from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +19,6 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.rationality import ProspectTheory, weighted
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 
 NO_DISTORTION = ProspectTheory(1.0, 1.0, 1.0, 1.0, 1.0)
@@ -193,8 +192,6 @@ def test_prospects_without_distortion_are_expected_payoffs(name):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: ErringAdversary(AlwaysAttacks(GAIN, COST), 1.0), "cannot make errors; found 'AlwaysAttacks'"),
-        (lambda: ErringAdversary(OneShotAdversary(GAIN, COST), -1.0), "precision out of range; found -1.0"),
         (lambda: ProspectTheory(gain_weighting=0.2), "gain_weighting: exponent out of range; found 0.2"),
         (lambda: ProspectTheory(loss_weighting=1.1), "loss_weighting: exponent out of range; found 1.1"),
         (lambda: ProspectTheory(loss_aversion=math.inf), "loss aversion out of range; found inf"),

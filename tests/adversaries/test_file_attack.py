@@ -91,7 +91,6 @@ def test_a_file_is_worth_what_the_joint_program_says(a, sizes):
     worth, reidentified, exploits = joint_program(a, tuple(sizes))
     plan = plan_file(a, np.array(sizes))
     assert plan.value_after_access == pytest.approx(worth, rel=1e-11, abs=1e-9)
-    assert plan.access_threshold == a.discount * plan.value_after_access
     assert plan.value == pytest.approx(max(0, a.discount * worth - a.access_cost), rel=1e-9, abs=1e-9)
     assert plan.accesses == (plan.value > 0)
     event(f"accesses: {plan.accesses}")
@@ -129,7 +128,6 @@ def test_a_shared_access_price_moves_the_thresholds_to_the_sunk_ones(attack, alo
     sizes = np.arange(1, 81)
     assert plan_known(attack, sizes).accesses.sum() == alone - 1
     plan = plan_file(attack, sizes)
-    assert plan.size_threshold == in_file
     assert np.flatnonzero(plan.reidentified).tolist() == list(range(in_file - 1))
 
 

@@ -8,9 +8,14 @@ from masking_worlds import small_worlds
 from tiers import examples
 
 from reidsim.adversaries.multistage import two_stage
-from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
+from reidsim.adversaries.multistage.attack import (
+    Identify,
+    InferByLinkage,
+    InferSurname,
+    MultistageAttack,
+    two_stage_attack,
+)
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
 from reidsim.adversaries.multistage.two_stage import attacks_without_inference, forget_inferences, memory_for, reply_to
 from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable

@@ -7,9 +7,8 @@ from hypothesis import given
 from small_games import small_games
 from tiers import examples
 
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage
+from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, MultistageAttack
+from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 
 

@@ -12,7 +12,7 @@ from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.factored_mdp import METHODS
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.sequential.attack_process import attack_process
+from reidsim.adversaries.sequential.programs import attack_process
 
 GAIN = 100.0
 

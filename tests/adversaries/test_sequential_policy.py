@@ -13,6 +13,8 @@ from sequential_programs.paper_attack import paper_of
 from simulated_attacks import exploit_policy
 from tiers import examples
 
+from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
 from reidsim.adversaries.sequential.planning import (
@@ -311,3 +313,12 @@ def test_match_probabilities_out_of_range_are_named(bad):
         BinomialBelief(10, np.array([0.2, bad, 1.0]))
     assert caught.value.where == "match probability"
     assert caught.value.found == pytest.approx(bad, nan_ok=True)
+
+
+def test_an_adversary_who_does_not_know_groups_plans_by_match_probability_for_effective_group_sizes():
+    attack, share = SequentialAttack(gain=100.0, exploit_cost=20.0), np.array([0.02, 1.0])
+    linkage = Linkage(np.array([1.5, 4.0]), np.array([1.5, 4.0]), share, by_chance=True)
+    reply = SequentialAdversary(attack, 100).respond(linkage)
+    expected = plan_unknown(attack, np.array([2, 4]), BinomialBelief(100, share))
+    assert reply.attacks.tolist() == expected.accesses.tolist() == [True, False]
+    np.testing.assert_array_equal(reply.success, expected.reidentified)

@@ -14,7 +14,6 @@ from tiers import examples
 
 from reidsim.adversaries.factored_mdp import METHODS
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.attack_process import attack_process
 from reidsim.adversaries.sequential.exploit_values import exploit_values
 from reidsim.adversaries.sequential.planning import (
     BinomialBelief,
@@ -26,7 +25,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_unknown,
     value_after_access,
 )
-from reidsim.adversaries.sequential.programs import attack_programs
+from reidsim.adversaries.sequential.programs import attack_process, attack_programs
 from reidsim.errors import InputError
 
 PROGRAMS = ("linear-program", "two-level")

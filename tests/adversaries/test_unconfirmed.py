@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from sequential_programs.attacks import small_attacks, some
 from tiers import examples
 
-from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
+from reidsim.adversaries.sequential.exploit_values import exploit_values, unconfirmed_values
 from reidsim.adversaries.sequential.planning import plan_known
-from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, unconfirmed_values
 from reidsim.errors import InputError
 
 A = SequentialAttack(

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.response import Linkage, ListedCandidates, PlanLinkage
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.agents.accuracy import AccuracyBelief, InaccurateLinker
 
 
@@ -19,6 +21,21 @@ def test_a_guess_succeeds_as_often_as_the_entries_are_right():
     np.testing.assert_allclose(1 / linkage.group_sizes, [0.8 / 2, 0.8 / 6])
     np.testing.assert_allclose(1 / linkage.believed_group_sizes, [0.5 / 3, 0.5 / 9])
     assert linkage.by_chance
+
+
+def test_wrong_entries_of_a_drawn_list_lower_the_success_of_a_sequential_attack_by_plans():
+    """The list names one candidate, who is the right person if the entry is correct."""
+    one = np.ones(1)
+    linkage = PlanLinkage(
+        one, one, by_chance=True, candidates=ListedCandidates(np.array([1]), one), among=np.array([True]), plans=((),),
+        plan_believed=one[None], plan_success=one[None], prices=np.zeros(1),
+    )  # fmt: skip
+    adversary = SequentialAdversary(SequentialAttack(gain=100.0))
+    assert adversary.respond(linkage).success.tolist() == [1.0]
+    reply = adversary.respond(linkage.inaccurate(0.5, 0.25))
+    # The effective group sizes are 2 and, as the adversary believes, 4.
+    assert adversary.weigh(linkage.inaccurate(0.5, 0.25)).worth < adversary.weigh(linkage).worth
+    assert reply.exploits.tolist() == pytest.approx([1.5])
 
 
 @pytest.mark.parametrize(("expected", "experience"), [(0.4, 10.0), (0.7, 20.0)])

@@ -10,11 +10,9 @@ from contract_worlds import ATTACK, COST, GAIN, PLAYERS, SPACES
 from found import at_least
 from sequential_programs.paper_attack import paper_of
 
-from reidsim.adversaries.information import KNOWABLE, TRUTH, declared_information
-from reidsim.adversaries.multistage.attack import PlanLinkage
-from reidsim.adversaries.response import Linkage, Response
+from reidsim.adversaries.response import KNOWABLE, TRUTH, Linkage, PlanLinkage, Response, declared_information
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
+from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
 
@@ -30,6 +28,8 @@ def values_of(reply, field):
     The defaults: an attack has frequency 1, and records that invite an attack are profitable.
     """
     value = getattr(reply, "invited" if field == "pays" else field)
+    if field in ("plan", "used"):
+        return np.zeros(reply.attacks.shape) if value is None else value
     if field == "gain":
         return np.broadcast_to(value, reply.attacks.shape)
     return np.ones(reply.attacks.shape) if field == "frequency" and value is None else value

@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 
-from reidsim.adversaries.attempt import Weighing
-from reidsim.adversaries.planners import base
-from reidsim.adversaries.planners.base import planners
-from reidsim.adversaries.response import Linkage, Response
+from reidsim.adversaries.planners import AMOUNTS_BY_RECORD, CAPABILITIES, EXPECTED_PAYOFF, planners
+from reidsim.adversaries.response import Linkage, Response, Weighing
 from reidsim.scenarios.adversary_schema import PlannerSection, opponent_names
-
-CAPABILITIES = {base.EXPECTED_PAYOFF, base.SINGLE_ATTEMPT, base.INFERENCES, base.GAINS, base.AMOUNTS_BY_RECORD}
 
 
 @pytest.mark.parametrize("name", planners)
@@ -28,8 +24,8 @@ def test_planner_makes_an_adversary_that_keeps_its_declarations(name):
     adversary = planner.make(PlannerSection(planner=name), 300.0, 4.0)
     sizes = np.array([1, 2, 50])
     assert isinstance(adversary.respond(Linkage(sizes, sizes)), Response)
-    assert isinstance(adversary, Weighing) == (base.EXPECTED_PAYOFF in planner.provides)
-    if base.AMOUNTS_BY_RECORD in planner.provides:
+    assert isinstance(adversary, Weighing) == (EXPECTED_PAYOFF in planner.provides)
+    if AMOUNTS_BY_RECORD in planner.provides:
         by_record = planner.make(PlannerSection(planner=name), np.full(3, 300.0), np.full(3, 4.0))
         np.testing.assert_array_equal(
             by_record.respond(Linkage(sizes, sizes)).attacks, adversary.respond(Linkage(sizes, sizes)).attacks

@@ -8,15 +8,12 @@ from small_games import game_of
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
+from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname, MultistageAttack
+from reidsim.adversaries.multistage.linkage import LatticeAttackLinker, MultistageLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
+from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame

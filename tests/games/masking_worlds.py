@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from wan2021_oracle import PlainAttack, PlainGame, PlainStage, supported_weights
 
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
+from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.masking.game import MaskingGame
 from reidsim.linkage.surname_inference.tmrca import Ancestry

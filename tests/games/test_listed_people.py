@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
+from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname, MultistageAttack
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack

@@ -11,8 +11,7 @@ from masking_worlds import small_worlds
 from published_policies import solve_policy
 from tiers import cases, examples
 
-from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
-from reidsim.adversaries.multistage.stages import InferByLinkage
+from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound

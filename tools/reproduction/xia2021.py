@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.knowledge.network import Network
+from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.engine.single_run import run_once
 from reidsim.kinds.assessment.assessing import RiskAnalysis
 from reidsim.kinds.assessment.kind import ASSESSMENT

@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.sets import enumerate_sets
+from reidsim.adversaries.knowledge.groups import Knowledge, enumerate_sets
 from reidsim.adversaries.response import Linkage, one_over
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among

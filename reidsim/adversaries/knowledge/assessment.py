@@ -9,10 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.expectation import Progress, Risks, risks_of
-from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.network import Network
-from reidsim.adversaries.knowledge.sets import KnowledgeSets, count_sets, draw_sets, enumerate_sets
+from reidsim.adversaries.knowledge.expectation import Network, Progress, Risks, risks_of
+from reidsim.adversaries.knowledge.groups import Knowledge, KnowledgeSets, count_sets, draw_sets, enumerate_sets
 from reidsim.adversaries.knowledge.uniqueness import (
     KnownPopulation,
     SetUniqueness,

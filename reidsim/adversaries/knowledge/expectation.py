@@ -8,16 +8,17 @@ set below a node are skipped.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import groupby
+from typing import Literal, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.network import Network
-from reidsim.adversaries.knowledge.sets import KnowledgeSets
+from reidsim.adversaries.knowledge.groups import Floats, KnowledgeSets
 from reidsim.linkage.equivalence import (
     Elements,
     Holders,
@@ -31,10 +32,53 @@ from reidsim.linkage.equivalence import (
 )
 from reidsim.populations.domain import distinct_rows
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Progress = Callable[[int, int], None]
+RiskName = Literal["prosecutor", "journalist", "marketer"]
+
+
+@dataclass(frozen=True)
+class Network:
+    """Capabilities of the adversary, each a probability (Xia et al. 2021, Table 1).
+
+    Parameters
+    ----------
+    p_m : float
+        Probability that the person's membership in the data is disclosed.
+    p_fm : float
+        Probability that the adversary finds a disclosed membership.
+    p_cu : float
+        Probability that the adversary can confirm that a person is unique in the population.
+    p_c : float
+        Probability that the adversary can confirm that a record chosen at random is the person's.
+    """
+
+    p_m: float
+    p_fm: float
+    p_cu: float
+    p_c: float
+
+    @property
+    def coefficients(self) -> tuple[float, float, float]:
+        """Weights of prosecutor, journalist and marketer risk in the overall probability.
+
+        Given the known values, let a be the group size, u = [a = 1], and b the probability of being unique in the
+        population. The routes are independent, so the person is re-identified with probability
+        ``1 - (1 - u p_m p_fm) (1 - u b p_cu) (1 - p_c / a)``. This is ``p_c / a`` for a > 1, and ``1 - A + A b p_cu``
+        with ``A = (1 - p_m p_fm) (1 - p_c)`` for a = 1. It is therefore linear in u, u b and 1 / a, and its expectation
+        depends only on the three risks.
+        """
+        missed = (1 - self.p_m * self.p_fm) * (1 - self.p_c)
+        return 1 - missed - self.p_c, missed * self.p_cu, self.p_c
+
+    def overall(self, prosecutor: Floats, journalist: Floats, marketer: Floats) -> Floats:
+        """Return the overall probability of re-identification, given the three risks.
+
+        The arrays have equal shape.
+        """
+        p, j, m = self.coefficients
+        return np.clip(p * prosecutor + j * journalist + m * marketer, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +143,7 @@ class Risks:
         """Return the overall probability of re-identification through a network."""
         return network.overall(self.prosecutor, self.journalist, self.marketer)
 
-    def standard_error(self, risk: Literal["prosecutor", "journalist", "marketer"] | Network) -> Floats:
+    def standard_error(self, risk: RiskName | Network) -> Floats:
         """Return the standard error of each person's risk; 0 if exact.
 
         Parameters
@@ -123,12 +167,9 @@ class Risks:
                 + m**2 * (self.marketer_square - self.prosecutor)
             )
         else:
+            # The quantity behind prosecutor risk is 0 or 1, so its square is itself.
             mean = getattr(self, risk)
-            square = {
-                "prosecutor": self.prosecutor,
-                "journalist": self.journalist_square,
-                "marketer": self.marketer_square,
-            }[risk]
+            square = mean if risk == "prosecutor" else getattr(self, f"{risk}_square")
         return np.sqrt(np.maximum(square - mean**2, 0.0) / max(self.trials - 1, 1))
 
 
@@ -169,137 +210,117 @@ def risks_of(
         If a person matches no record.
     """
     chances = np.atleast_2d(np.asarray(unique, dtype=np.float64))
-    each = np.ones(elements.n_persons) if loads is None else loads.astype(np.float64)
-    tree = _Tree(elements, np.ascontiguousarray(kinds, dtype=np.int64), sets, chances, each, progress)
-    tree.visit()
-    sums = np.clip(tree.sums, 0.0, 1.0)
-    low, high = (3, 3) if len(chances) == 1 else (4, 5)
-    totals = None if sets.drawn is None else tree.totals(chances[0])
-    return Risks(sums[0], sums[3], sums[1], sums[6], sums[2], sums[low], sums[high], totals=totals)
+    n, low, high = elements.n_persons, *((0, 0) if len(chances) == 1 else (1, 2))
+    parts = _parts(elements, sets.sets)
+    place = {attribute: number for number, part in enumerate(parts) for attribute in part}
+    paths = [tuple(sorted({place[attribute] for attribute in known})) for known in sets.sets]
+    # The sets of a subtree are adjacent, so a difference of cumulative sums is the sum over a subtree.
+    order = sorted(range(sets.n_sets), key=paths.__getitem__)
+    p, b = sets.probability[:, order], chances[:, order]
+    weights = np.stack([p, p * b[0], p * b[low], p * b[high], p * b[0] ** 2])
+    n_kinds = 0 if sets.drawn is None else len(p)
+    sums = _Sums(
+        kinds=np.ascontiguousarray(kinds, dtype=np.int64),
+        loads=np.ones(n) if loads is None else loads.astype(np.float64),
+        wanted=np.zeros(n, dtype=np.bool_),
+        matches=np.zeros(n, dtype=np.int64),
+        of_persons=np.zeros((7, n)),
+        steps=np.zeros((n_kinds, sets.n_sets + 1)),
+        shares=np.zeros((n_kinds, sets.n_sets)),
+    )
+    below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
+    joined = [_joined(elements, part) for part in parts]
+    columns = [(column, np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64)) for column in joined]
+    tree = _Tree(elements, columns, [paths[number] for number in order], p, below, sums, progress)
+    if paths:
+        tree.visit(whole(elements), 0, len(paths), 0)
+    totals = None
+    if sets.drawn is not None:
+        places = np.argsort(order)
+        alone = np.cumsum(sums.steps, axis=1)[:, places]
+        totals = SetTotals(alone, alone * chances[0], alone + sums.shares[:, places])
+    alone, share, square, uniques, low_uniques, high_uniques, unique_square = np.clip(sums.of_persons, 0.0, 1.0)
+    return Risks(alone, uniques, share, unique_square, square, low_uniques, high_uniques, totals=totals)
 
 
+class _Sums(NamedTuple):
+    """Work arrays and sums of the tree.
+
+    Attributes
+    ----------
+    kinds, loads : ndarray of int64 and float64, shape (n_persons,)
+        Kind of each person, and number of persons that it represents.
+    wanted, matches : ndarray of bool and int64, shape (n_persons,)
+        Work arrays, filled with False and 0.
+    of_persons : ndarray of float64, shape (7, n_persons)
+        Sample unique; 1 / matches and its square; population unique, its low and high ends, and its square.
+    steps, shares : ndarray of float64, shape (n_kinds, n_sets + 1) and (n_kinds, n_sets)
+        By kind and set: uniques, as differences from the previous set; sum of 1 / matches over the other persons.
+        Without rows if not needed.
+    """
+
+    kinds: Integers
+    loads: Floats
+    wanted: NDArray[np.bool_]
+    matches: Integers
+    of_persons: Floats
+    steps: Floats
+    shares: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class _Tree:
-    """Depth-first traversal of all knowledge sets."""
+    """Depth-first traversal of all knowledge sets.
 
-    def __init__(
-        self,
-        elements: Elements,
-        kinds: Integers,
-        sets: KnowledgeSets,
-        unique: Floats,
-        loads: Floats,
-        progress: Progress | None,
-    ) -> None:
-        self._elements, self._kinds, self._loads, self._progress = elements, kinds, loads, progress
-        parts = _parts(elements, sets.sets)
-        self._columns = [_joined(elements, part) for part in parts]
-        place = {attribute: number for number, part in enumerate(parts) for attribute in part}
-        paths = [tuple(sorted({place[attribute] for attribute in known})) for known in sets.sets]
-        order = sorted(range(sets.n_sets), key=paths.__getitem__)
-        self._paths = [paths[number] for number in order]
-        self._order = order
-        # The sets of a subtree are adjacent, so a difference of cumulative sums is the sum over a subtree.
-        p = sets.probability[:, order]
-        b = unique[:, order]
-        weights = np.stack([p, *(p * row for row in b), *([p * b[0]] * (3 - len(b))), p * b[0] ** 2])
-        self._p = p
-        self._below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
-        self._wanted = np.zeros(elements.n_persons, dtype=np.bool_)
-        self._matches = np.zeros(elements.n_persons, dtype=np.int64)
-        self._count = [np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64) for column in self._columns]
-        # Rows: sample unique; 1 / matches and its square; population unique, its low and high ends, and its square.
-        self.sums = np.zeros((7, elements.n_persons))
-        # By kind and set: uniques, as differences from the previous set; sum of 1 / matches over the other persons.
-        n_kinds = 0 if sets.drawn is None else len(p)
-        self._steps, self._shares = np.zeros((n_kinds, sets.n_sets + 1)), np.zeros((n_kinds, sets.n_sets))
+    `paths` holds the parts of each set (`_parts`) in order, `columns` the values of each part and a work array of
+    zeros, `here` the probability of each set by kind, and `below` the cumulative sums over sets of: probability; its
+    products with the probability of population uniqueness, with the low and the high end of that probability, and with
+    its square.
+    """
 
-    def totals(self, unique: Floats) -> SetTotals:
-        """Return the sums over persons by kind and set.
+    elements: Elements
+    columns: list[tuple[Positions, Integers]]
+    paths: list[tuple[int, ...]]
+    here: Floats
+    below: Floats
+    sums: _Sums
+    progress: Progress | None
 
-        `unique` holds the probability that a sample unique is a population unique, shape (n_sets,).
-        """
-        place = np.argsort(self._order)
-        alone = np.cumsum(self._steps, axis=1)[:, place]
-        return SetTotals(alone, alone * unique, alone + self._shares[:, place])
-
-    def visit(self) -> None:
-        """Visit all sets and accumulate the sums."""
-        if self._paths:
-            self._node(whole(self._elements), 0, len(self._paths), 0)
-
-    def _node(self, split: Split, first: int, last: int, depth: int) -> None:
-        """Visit the subtree of the sets from `first` to `last` (exclusive).
+    def visit(self, split: Split, first: int, last: int, depth: int) -> None:
+        """Add the subtree of the sets from `first` to `last` (exclusive) to the sums.
 
         These sets share their first `depth` parts.
         """
-        elements = self._elements
-        ends_here = len(self._paths[first]) == depth
-        children = self._children(first + ends_here, last, depth)
-        below = np.ascontiguousarray(self._below[:, :, last] - self._below[:, :, first])
-        here = np.ascontiguousarray(self._p[:, first]) if ends_here else np.zeros(len(self._p))
-        persons, met = _add_up(
-            split.order,
-            split.starts,
-            split.persons,
-            elements.asks,
-            elements.records,
-            elements.holders,
-            self._kinds,
-            here,
-            below,
-            self._wanted,
-            self._matches,
-            self.sums,
-            self._loads,
-            self._steps,
-            self._shares,
-            first,
-            last,
-        )
+        elements, wanted, paths = self.elements, self.sums.wanted, self.paths
+        ends_here = len(paths[first]) == depth
+        below = np.ascontiguousarray(self.below[:, :, last] - self.below[:, :, first])
+        here = np.ascontiguousarray(self.here[:, first]) if ends_here else np.zeros(len(self.here))
+        given = (elements.asks, elements.records, elements.holders)
+        persons, met = _add_up(split, *given, here, below, self.sums, first, last)
         if not met:
             require_matches(np.zeros(1, dtype=np.int64))
-        if self._progress is not None and ends_here:
-            self._progress(first + 1, len(self._paths))
-        if children and len(persons):
-            self._wanted[persons] = True
-            order, starts = keep_groups(split.order, split.starts, elements.asks, elements.records, self._wanted)
-            self._wanted[persons] = False
-            for start, stop in children:
-                part = self._paths[start][depth]
-                self._node(
-                    Split(*split_groups(order, starts, self._columns[part], self._count[part]), persons),
-                    start,
-                    stop,
-                    depth + 1,
-                )
-
-    def _children(self, first: int, last: int, depth: int) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
-        start = first
-        for number in range(first, last):
-            if number + 1 == last or self._paths[number + 1][depth] != self._paths[start][depth]:
-                found.append((start, number + 1))
-                start = number + 1
-        return found
+        if self.progress is not None and ends_here:
+            self.progress(first + 1, len(paths))
+        if first + ends_here == last or not len(persons):
+            return
+        wanted[persons] = True
+        order, starts = keep_groups(split.order, split.starts, elements.asks, elements.records, wanted)
+        wanted[persons] = False
+        for part, children in groupby(range(first + ends_here, last), key=lambda number: paths[number][depth]):
+            start, *others = children
+            parts = Split(*split_groups(order, starts, *self.columns[part]), persons)
+            self.visit(parts, start, start + len(others) + 1, depth + 1)
 
 
 @numba.njit(cache=True)
 def _add_up(
-    order: Positions,
-    starts: Integers,
-    persons: Positions,
+    split: Split,
     asks: Positions,
     records: Integers,
     holders: Holders,
-    kinds: Integers,
     here: Floats,
     below: Floats,
-    wanted: NDArray[np.bool_],
-    matches: Integers,
-    sums: Floats,
-    loads: Floats,
-    steps: Floats,
-    shares: Floats,
+    sums: _Sums,
     first: int,
     last: int,
 ) -> tuple[Positions, bool]:
@@ -307,25 +328,16 @@ def _add_up(
 
     Parameters
     ----------
-    order, starts, persons : ndarray
-        Split of the elements at the node; see `Split`.
-    asks, records, kinds : ndarray
-        Arrays of the elements and kind of each person.
-    holders : Holders
-        Holders of the elements' records.
+    split : Split
+        Elements at the node.
+    asks, records, holders
+        Arrays of the elements; see `Elements`.
     here : ndarray of float64, shape (n_kinds,)
         Probability of the node's own set.
     below : ndarray of float64, shape (5, n_kinds)
-        Sums over the sets of the subtree: probability; its products with the probability of population uniqueness, with
-        the low and the high end of that probability, and with its square.
-    wanted, matches : ndarray, shape (n_persons,)
-        Work arrays, filled with False and 0.
-    sums : ndarray of float64, shape (7, n_persons)
-        Sums by person, changed in place.
-    loads : ndarray of float64, shape (n_persons,)
-        Number of persons that each one represents.
-    steps, shares : ndarray of float64, shape (n_kinds, n_sets + 1) and (n_kinds, n_sets)
-        Sums by kind and set, changed in place; without rows if not needed.
+        Sums over the sets of the subtree; see `_Tree`.
+    sums : _Sums
+        Sums, changed in place.
     first, last : int
         Range of the subtree's sets; the node's own set is the first.
 
@@ -336,6 +348,8 @@ def _add_up(
     met : bool
         Whether each person matches a record.
     """
+    order, starts, persons = split
+    kinds, loads, wanted, matches, of_persons, steps, shares = sums
     for person in persons:
         wanted[person] = below[0, kinds[person]] > 0
     if len(holders.start) > 0:
@@ -343,28 +357,21 @@ def _add_up(
     else:
         matching_records(order, starts, asks, records, wanted, matches)
     several = np.empty(len(persons), dtype=np.int32)
-    n = 0
-    met = True
-    by_set = len(steps) > 0
+    n, met, by_set = 0, True, len(steps) > 0
     for person in persons:
         if not wanted[person]:
             continue
-        wanted[person] = False
-        found = matches[person]
-        matches[person] = 0
-        kind = kinds[person]
+        found, kind = matches[person], kinds[person]
+        wanted[person], matches[person] = False, 0
         if found == 1:
-            sums[0, person] += below[0, kind]
-            sums[1, person] += below[0, kind]
-            sums[2, person] += below[0, kind]
-            for row in range(4):
-                sums[3 + row, person] += below[1 + row, kind]
+            for row in range(7):
+                of_persons[row, person] += below[max(row - 2, 0), kind]
             if by_set:
                 steps[kind, first] += loads[person]
                 steps[kind, last] -= loads[person]
         elif found > 1:
-            sums[1, person] += here[kind] / found
-            sums[2, person] += here[kind] / found / found
+            of_persons[1, person] += here[kind] / found
+            of_persons[2, person] += here[kind] / found / found
             if by_set and here[kind] > 0:
                 shares[kind, first] += loads[person] / found
             several[n] = person
@@ -379,18 +386,18 @@ def _parts(elements: Elements, sets: Sequence[tuple[int, ...]]) -> list[tuple[in
 
     Groups with more values come first, because they separate people sooner.
     """
-    holders: dict[int, list[int]] = {}
+    holders: dict[int, list[int]] = defaultdict(list)
     for number, known in enumerate(sets):
         for attribute in known:
-            holders.setdefault(attribute, []).append(number)
-    parts: dict[tuple[int, ...], list[int]] = {}
-    for attribute, numbers in sorted(holders.items()):
-        parts.setdefault(tuple(numbers), []).append(attribute)
+            holders[attribute].append(number)
+    parts: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for attribute in sorted(holders):
+        parts[tuple(holders[attribute])].append(attribute)
 
     def values(part: tuple[int, ...]) -> int:
         return int(np.prod([np.float64(elements.columns[a].max(initial=0)) + 1 for a in part]))
 
-    return sorted((tuple(part) for part in parts.values()), key=lambda part: (-values(part), part))
+    return sorted(map(tuple, parts.values()), key=lambda part: (-values(part), part))
 
 
 def _joined(elements: Elements, part: tuple[int, ...]) -> Positions:

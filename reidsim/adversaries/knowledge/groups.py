@@ -1,14 +1,16 @@
-"""Knowledge sources as disjoint groups of attributes (Xia et al. 2021).
+"""Knowledge sources as disjoint groups of attributes (Xia et al. 2021), and knowledge sets.
 
-Each group is known with a probability.
+Each group is known with a probability. A knowledge set is a set of attributes that an adversary may know about a
+person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum
+from math import fsum, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,8 @@ Floats = NDArray[np.float64]
 
 # Sets of attributes are stored as bits of a signed 64-bit number.
 MOST_ATTRIBUTES = 62
+# Maximum number of knowledge sets per kind of person that are listed, which limits memory; more sets must be drawn.
+_MOST_LISTED = 2**20
 
 
 @dataclass(frozen=True)
@@ -136,17 +140,9 @@ class Knowledge:
         return len(self.sources[0].profile_of_person)
 
     @property
-    def profiles_of_kind(self) -> tuple[tuple[int, ...], ...]:
-        """Profile number in each source, for each kind of persons with equal knowledge."""
-        return self._kinds[0]
-
-    @property
-    def kinds(self) -> tuple[tuple[SourceProfile, ...], ...]:
+    def kinds(self) -> list[list[SourceProfile]]:
         """Profile in each source, for each kind of persons with equal knowledge."""
-        return tuple(
-            tuple(source.profiles[profile] for source, profile in zip(self.sources, profiles, strict=True))
-            for profiles in self.profiles_of_kind
-        )
+        return [[s.profiles[s.profile_of_person[person]] for s in self.sources] for person in self._kinds[0]]
 
     @property
     def kind_of_person(self) -> NDArray[np.intp]:
@@ -154,10 +150,9 @@ class Knowledge:
         return self._kinds[1]
 
     @cached_property
-    def _kinds(self) -> tuple[tuple[tuple[int, ...], ...], NDArray[np.intp]]:
-        columns = [source.profile_of_person for source in self.sources]
-        first, kind = distinct_rows(columns, self.n_persons)
-        return tuple(tuple(int(column[person]) for column in columns) for person in first), kind
+    def _kinds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """First person of each kind, and kind of each person."""
+        return distinct_rows([source.profile_of_person for source in self.sources], self.n_persons)
 
     @property
     def total_price(self) -> float:
@@ -173,3 +168,136 @@ def everything(attributes: tuple[str, ...], n_persons: int) -> Knowledge:
     """Return the knowledge in the worst case: all attributes of all persons, for free."""
     profile = SourceProfile((AttributeGroup(attributes),))
     return Knowledge(attributes, (Source("worst-case", (profile,), np.zeros(n_persons, dtype=np.intp)),))
+
+
+@dataclass(frozen=True)
+class KnowledgeSets:
+    """Knowledge sets and their probabilities for each kind of person.
+
+    Parameters
+    ----------
+    sets : tuple of tuple of int
+        Positions of the known attributes, ascending. Sets that are impossible for every kind are omitted.
+    probability : ndarray of float64, shape (n_kinds, n_sets)
+        Probability of each set for each kind of person; each row sums to 1.
+    drawn : ndarray of int, shape (n_kinds, n_trials), optional
+        Position in `sets` of each kind's set in each trial, if sets are drawn. Kinds are drawn jointly within a trial.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    probability: Floats
+    drawn: NDArray[np.intp] | None = None
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets."""
+        return len(self.sets)
+
+
+def count_sets(knowledge: Knowledge) -> int:
+    """Return an upper bound on the number of knowledge sets of any one kind of person."""
+    return max((prod(map(_most_sets, kind)) for kind in knowledge.kinds), default=1)
+
+
+def _most_sets(profile: SourceProfile) -> int:
+    if profile.presence == 0:
+        return 1
+    return (1 << sum(0 < group.probability < 1 for group in profile.groups)) + (profile.presence < 1)
+
+
+def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
+    """List every knowledge set that is possible for some person.
+
+    If a source knows the person, it reveals its groups of attributes independently of each other. Sources are
+    independent. The knowledge set is the union of the revealed groups.
+
+    Raises
+    ------
+    InputError
+        If one kind of person may have more than 1,048,576 knowledge sets.
+    """
+    if count_sets(knowledge) > _MOST_LISTED:
+        raise InputError(
+            "too many knowledge sets to list",
+            found=f"up to {count_sets(knowledge):.2g} for a person",
+            expected=f"at most {_MOST_LISTED:,}",
+            hint="use fewer groups; for risks alone, set expectation.method = 'monte-carlo'",
+        )
+    by_kind = []
+    for kind in knowledge.kinds:
+        known = {0: 1.0}
+        for profile in kind:
+            both: dict[int, float] = {}
+            revealed = _revealed(knowledge, profile)
+            for mask, p in known.items():
+                for more, q in revealed.items():
+                    both[mask | more] = both.get(mask | more, 0.0) + p * q
+            known = both
+        by_kind.append(known)
+    masks, probability = _tabulated(by_kind)
+    return KnowledgeSets(tuple(map(_positions_in, masks)), probability)
+
+
+def _tabulated(by_kind: Sequence[Mapping[int, float]]) -> tuple[list[int], Floats]:
+    """Return the knowledge sets as bit masks, and their probability for each kind."""
+    masks = sorted({mask for sets in by_kind for mask in sets}, key=_positions_in)
+    return masks, np.array([[sets.get(mask, 0.0) for mask in masks] for sets in by_kind]).reshape(
+        len(by_kind), len(masks)
+    )
+
+
+def _positions_in(mask: int) -> tuple[int, ...]:
+    """Return the positions of the 1 bits of a mask, ascending."""
+    return tuple(position for position in range(mask.bit_length()) if mask >> position & 1)
+
+
+def _revealed(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
+    """Return the probability of each set that a source can reveal, by bit mask."""
+    revealed = {0: profile.presence} if profile.presence > 0 else {}
+    for group in profile.groups:
+        bits, p = knowledge.mask(group.attributes), group.probability
+        if p > 0:
+            # Groups are disjoint, so each set arises in one way only and probabilities need not be added.
+            without = {mask: q * (1 - p) for mask, q in revealed.items()} if p < 1 else {}
+            revealed = without | {mask | bits: q * p for mask, q in revealed.items()}
+    if profile.presence < 1:
+        revealed[0] = revealed.get(0, 0.0) + 1 - profile.presence
+    return revealed
+
+
+def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> KnowledgeSets:
+    """Draw knowledge sets at random.
+
+    The probability of a set for a kind of person is the share of trials in which it was drawn. All kinds of persons use
+    the same random numbers in a trial. Their sets are therefore often equal, and equal sets are computed once. The
+    trials of one person are independent, so the person's standard errors are valid. The errors of two persons are
+    dependent, so the standard error of a mean over persons must be computed from the mean's values in each trial.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+        Knowledge of the adversary.
+    trials : int
+        Number of draws.
+    rng : numpy.random.Generator
+        Source of the draws.
+    """
+    kinds = knowledge.kinds
+    drawn = np.zeros((len(kinds), trials), dtype=np.int64)
+    for number, source in enumerate(knowledge.sources):
+        presence = rng.random(trials)
+        # A group in several profiles uses the same numbers in all of them, so that kinds often have equal sets.
+        masks = dict.fromkeys(knowledge.mask(g.attributes) for profile in source.profiles for g in profile.groups)
+        uniforms = {mask: rng.random(trials) for mask in masks}
+        for kind, profiles in enumerate(kinds):
+            profile = profiles[number]
+            for group in profile.groups:
+                mask = knowledge.mask(group.attributes)
+                revealed = (uniforms[mask] < group.probability) & (presence < profile.presence)
+                drawn[kind] |= np.where(revealed, mask, 0)
+    shares = [{mask: times / trials for mask, times in Counter(row.tolist()).items()} for row in drawn]
+    listed, probability = _tabulated(shares)
+    bits = np.array(listed, dtype=np.int64)
+    order = np.argsort(bits)
+    places = order[np.searchsorted(bits[order], drawn)] if len(kinds) else None
+    return KnowledgeSets(tuple(map(_positions_in, listed)), probability, places)

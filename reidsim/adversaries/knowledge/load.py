@@ -1,41 +1,245 @@
-"""Computation of the knowledge about each person from a knowledge recipe."""
+"""Knowledge recipes: TOML files that describe an adversary's knowledge sources, computed for each person."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
-from reidsim.adversaries.knowledge.recipe import (
-    EverythingSource,
-    GroupsSource,
-    KnowledgeRecipe,
-    SocialMediaSource,
-    SourceSection,
-    VoterListsSource,
-)
 from reidsim.bundled import resolve
 from reidsim.errors import InputError, listed, locating
-from reidsim.populations.domain import Attribute, Codes, Domain, distinct_rows
+from reidsim.populations.domain import Codes, Domain, distinct_rows
+from reidsim.populations.recipe import RecipeHead, Share
 from reidsim.populations.social_media import load_social_media
-from reidsim.populations.value_groups import positions_of
-from reidsim.populations.voter_list import VOTING_AGE, ProfileOverrides, carried_attributes
+from reidsim.populations.value_groups import Members, positions_of
+from reidsim.populations.voter_list import VOTING_AGE, ListedAttributes, ProfileOverrides, carried_attributes
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
-from reidsim.validation import read_toml, validated
+from reidsim.validation import Section, read_toml, validated
 from reidsim.wording import whole_number
 
 RECIPES = "populations/knowledge"
-
-Positions = NDArray[np.intp]
 
 # Profile number of people without a profile.
 _NONE = -1
 # Maximum age in years; a higher age is an error in the data, such as a two-digit year.
 _OLDEST = 130
+
+T = TypeVar("T")
+
+Price = Annotated[float, Field(ge=0)]
+
+
+class EverythingSource(Section):
+    """A source that reveals all attributes of the records together."""
+
+    kind: Literal["everything"] = Field(description="source that reveals all attributes together")
+    name: str = Field(default="everything", description="name of the source, different from all others")
+    presence: Share = Field(default=1.0, description="probability that the source contains a person")
+    price: Price = Field(default=0.0, description="price of the source, paid once")
+
+    def source(self, people: _People) -> Source:
+        """Return what the source reveals about people."""
+        everything = SourceProfile((AttributeGroup(people.domain.names),), self.presence, self.price)
+        return Source(self.name, (everything,), people.nobody_apart)
+
+
+class GroupSection(Section):
+    """A group of attributes that are revealed together."""
+
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that are revealed together")
+    probability: Share = Field(
+        default=1.0, description="probability that the group is revealed for a person in the source"
+    )
+
+
+class ProfileSection(Section):
+    """The attributes that a source reveals about one type of people."""
+
+    when: dict[str, Members] = Field(
+        default={},
+        description='values, or ranges such as `"18..64"`, of people with this profile, by attribute; default: '
+        "all people",
+    )
+    presence: Share = Field(default=1.0, description="probability that the source contains a person")
+    price: Price = Field(default=0.0, description="price of the source for people with this profile, paid once")
+    groups: tuple[GroupSection, ...] = Field(default=(), description="groups of attributes, which do not overlap")
+
+
+class GroupsSource(Section):
+    """A source that is described by groups of attributes."""
+
+    kind: Literal["groups"] = Field(description="source described by groups of attributes")
+    name: str = Field(min_length=1, description="name of the source, different from all others")
+    profile: tuple[ProfileSection, ...] = Field(
+        min_length=1,
+        description="revealed attributes by type of person; the first profile that fits a person applies",
+    )
+
+    @model_validator(mode="after")
+    def _all_reached(self) -> GroupsSource:
+        for number, profile in enumerate(self.profile[:-1]):
+            if not profile.when:
+                raise InputError(
+                    "the profile fits everybody, so later profiles are never used",
+                    where=f"profile[{number}]",
+                    expected="this profile at the end of the list",
+                )
+        return self
+
+    def source(self, people: _People) -> Source:
+        """Return what the source reveals about people."""
+        domain, profile_of_person, profiles = people.domain, people.nobody_apart + _NONE, []
+        for number, profile in enumerate(self.profile):
+            with people.at(f"profile[{number}]"):
+                for place, group in enumerate(profile.groups):
+                    people.require(group.attributes, f"groups[{place}].attributes")
+                groups = tuple(AttributeGroup(group.attributes, group.probability) for group in profile.groups)
+                profiles.append(SourceProfile(groups, profile.presence, profile.price))
+                fits = profile_of_person == _NONE
+                people.require(profile.when, "when")
+                for name, members in profile.when.items():
+                    codes = [code for member in members for code in positions_of(domain[name], member, f"when.{name}")]
+                    fits &= np.isin(people.column(name), codes)
+            profile_of_person[fits] = number
+        if (profile_of_person == _NONE).any():
+            person = int((profile_of_person == _NONE).argmax())
+            names = dict.fromkeys(name for profile in self.profile for name in profile.when)
+            found = ", ".join(f"{name} = {domain[name].categories[people.column(name)[person]]}" for name in names)
+            expected = "a profile for each person, such as a last profile without when"
+            raise people.error("no profile fits a person", person, None, found=found, expected=expected)
+        return Source(self.name, tuple(profiles), profile_of_person)
+
+
+class VoterListsSource(Section):
+    """The voter lists of the states: a source about registered adults."""
+
+    kind: Literal["voter-lists"] = Field(description="voter lists of the states")
+    name: str = Field(default="voter lists", description="name of the source, different from all others")
+    attributes: ListedAttributes = Field(description="attributes of the records that the lists may have")
+    state: str | None = Field(default=None, description="state of all people, in place of `attributes.state`")
+    reference_year: int | None = Field(default=None, description="year of the lists; needed with a year of birth")
+    overrides: dict[str, ProfileOverrides] = Field(
+        default={}, description="values that replace facts of a state's list, by state"
+    )
+
+    @model_validator(mode="after")
+    def _one_state(self) -> VoterListsSource:
+        if (self.state is None) == (self.attributes.state is None):
+            raise InputError("the state is missing or given twice", expected="either state or attributes.state")
+        if self.attributes.year_of_birth is not None and self.reference_year is None:
+            raise InputError("key missing", where="reference_year", expected="the year of the lists")
+        return self
+
+    def source(self, people: _People) -> Source:
+        """Return what the source reveals about people."""
+        names, person_list = self.attributes, people.nobody_apart
+        people.require(names.named, "attributes")
+        if names.state is not None:
+            lists, person_list = people.by_value(names.state, voter_profile)
+            for state in self.overrides:
+                with locating(where="overrides"):
+                    voter_profile(state)
+        else:
+            with locating(where="state"):
+                lists = [voter_profile(str(self.state))]
+            for state in self.overrides:
+                if state not in (lists[0].state, lists[0].abbreviation):
+                    problem, expected = "override for a state that the source does not use", lists[0].state
+                    raise InputError(problem, where="overrides", found=state, expected=expected)
+        ages = people.ages(names.age, names.year_of_birth, self.reference_year)
+        # The last profile is for people below voting age, who are on no list.
+        profiles = (*map(self._profile, lists), SourceProfile((), 0.0))
+        return Source(self.name, profiles, np.where(ages < VOTING_AGE, len(lists), person_list))
+
+    def _profile(self, facts: VoterProfile) -> SourceProfile:
+        changes = self.overrides.get(facts.state) or self.overrides.get(facts.abbreviation)
+        facts = facts if changes is None else changes.applied_to(facts)
+        carried = carried_attributes(self.attributes, facts)
+        names = tuple(name for name in self.attributes.named if name in carried)
+        return SourceProfile((AttributeGroup(names),) if names else (), facts.registered_share, facts.price)
+
+
+class SocialMediaSource(Section):
+    """A social-media source, described by a recipe of kind ``social-media``."""
+
+    kind: Literal["social-media"] = Field(description="source that reveals attributes through social media")
+    name: str = Field(default="social media", description="name of the source, different from all others")
+    recipe: str = Field(description='social-media recipe (name or file), such as `"twitter-attributes"`')
+    attributes: dict[str, str] = Field(
+        default={}, description="attribute of the records, by attribute of the recipe; default: the same name"
+    )
+    age: str | None = Field(default=None, description="attribute with the age, for figures by age")
+    year_of_birth: str | None = Field(default=None, description="attribute with the year of birth, in place of `age`")
+    reference_year: int | None = Field(default=None, description="year of the figures; needed with a year of birth")
+    price: Price = Field(default=0.0, description="price of the source, paid once")
+
+    @model_validator(mode="after")
+    def _one_age(self) -> SocialMediaSource:
+        if self.age is not None and self.year_of_birth is not None:
+            raise InputError("the age is given twice", expected="either age or year_of_birth")
+        if self.year_of_birth is not None and self.reference_year is None:
+            raise InputError("key missing", where="reference_year", expected="the year of the figures")
+        return self
+
+    def source(self, people: _People) -> Source:
+        """Return what the source reveals about people."""
+        model = load_social_media(resolve(self.recipe, "populations", "social-media recipe", base=people.folder))
+        wanted = self.attributes or {name: name for name in model.attributes}
+        people.require(wanted.values(), "attributes")
+        by_age = self.age or self.year_of_birth
+        of_persons = people.ages(self.age, self.year_of_birth, self.reference_year) if by_age else people.nobody_apart
+        first, age_of_person = distinct_rows([of_persons], len(of_persons))
+        ages = of_persons[first] if by_age else None
+        try:
+            use, *learnable = (np.atleast_1d(p) for p in (model.use(ages), *(model.learnable(n, ages) for n in wanted)))
+        except InputError as error:
+            place = ": ".join(part for part in (f"recipe {error.source}", error.where) if part)
+            if by_age and isinstance(error.found, int):
+                expected = f"an age of {error.expected}, for which {place} has figures"
+                person = int((of_persons == error.found).argmax())
+                raise people.error(error.problem, person, by_age, found=error.found, expected=expected) from None
+            raise error.but(source=None, where=place) from None
+        # The model's probabilities are unconditional; probabilities of groups are conditional on presence.
+        given_use = [np.divide(p, use, out=np.zeros(len(use)), where=use > 0) for p in learnable]
+        rows, profile_of_age = np.unique(np.column_stack([use, *given_use]), axis=0, return_inverse=True)
+        profiles = []
+        for presence, *chances in rows.tolist():
+            pairs = zip(wanted.values(), chances, strict=True)
+            profiles.append(SourceProfile(tuple(AttributeGroup((name,), min(p, 1.0)) for name, p in pairs), presence))
+        return Source(self.name, tuple(profiles), profile_of_age.ravel()[age_of_person], self.price)
+
+
+SourceSection = Annotated[
+    EverythingSource | GroupsSource | VoterListsSource | SocialMediaSource, Field(discriminator="kind")
+]
+
+
+class KnowledgeRecipe(RecipeHead):
+    """A list of knowledge sources, used together."""
+
+    sources: tuple[SourceSection, ...] = Field(
+        min_length=1, description="sources of knowledge; an attribute is known if at least one source reveals it"
+    )
+
+    @model_validator(mode="after")
+    def _check_distinct_names(self) -> KnowledgeRecipe:
+        names = [source.name for source in self.sources]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise InputError(
+                    "two sources have the same name",
+                    where=f"sources[{number}].name",
+                    found=name,
+                    expected="another name",
+                )
+        return self
 
 
 @dataclass(frozen=True)
@@ -55,38 +259,7 @@ class RecordsFile:
 
 
 class _ValueOfPersonError(InputError):
-    """Error in a person's value that leaves the knowledge about the person undefined."""
-
-    def __init__(
-        self,
-        problem: str,
-        person: int,
-        attribute: str | None,
-        *,
-        found: object,
-        expected: str,
-        hint: str | None = None,
-    ) -> None:
-        self.person, self.attribute = person, attribute
-        super().__init__(problem, found=found, expected=expected, hint=hint)
-
-    def in_records(self, records: RecordsFile | None, asked_by: str) -> InputError:
-        """Return the error with file, row and column, and the source that needs the value."""
-        parts = []
-        if records is None and self.attribute is not None:
-            parts = [f"attribute {self.attribute!r}"]
-        elif records is not None:
-            parts = [f"row {self.person + 1}"]
-            if self.attribute is not None:
-                parts.append(f"column {records.columns.get(self.attribute, self.attribute)!r}")
-        return InputError(
-            self.problem,
-            source=None if records is None else records.path,
-            where=", ".join(parts) or None,
-            found=self.found,
-            expected=self.expected,
-            hint="; ".join(part for part in (self.hint, f"needed by {asked_by}") if part),
-        )
+    """Error in a person's value that leaves the knowledge about the person undefined; already located."""
 
 
 def load_knowledge(
@@ -126,212 +299,111 @@ def load_knowledge(
     sections = validated(KnowledgeRecipe, read_toml(path), path).sources
     sources = []
     for number, section in enumerate(sections):
-        try:
-            sources.append(_source(section, domain, persons, path.parent))
-        except _ValueOfPersonError as error:
-            raise error.in_records(records, f"source {section.name!r} of {path}") from None
-        except InputError as error:
-            raise error.located(path, f"sources[{number}]") from None
+        people = _People(domain, persons, records, path.parent, f"source {section.name!r} of {path}")
+        with people.at(f"sources[{number}]", path):
+            sources.append(section.source(people))
     with locating(path):
         return Knowledge(domain.names, tuple(sources))
 
 
-def _source(section: SourceSection, domain: Domain, persons: Codes, folder: Path) -> Source:
-    if isinstance(section, EverythingSource):
-        everything = SourceProfile((AttributeGroup(domain.names),), section.presence, section.price)
-        return Source(section.name, (everything,), np.zeros(len(persons), dtype=np.intp))
-    if isinstance(section, GroupsSource):
-        return _groups(section, domain, persons)
-    if isinstance(section, VoterListsSource):
-        return _voter_lists(section, domain, persons)
-    return _social_media(section, domain, persons, folder)
+@dataclass(frozen=True)
+class _People:
+    """The people about whom a source reveals attributes; see `load_knowledge`.
 
+    `folder` is the folder of the recipe, and `asked_by` names the source in messages.
+    """
 
-def _groups(section: GroupsSource, domain: Domain, persons: Codes) -> Source:
-    profile_of_person = np.full(len(persons), _NONE, dtype=np.intp)
-    profiles = []
-    for number, profile in enumerate(section.profile):
+    domain: Domain
+    persons: Codes
+    records: RecordsFile | None
+    folder: Path
+    asked_by: str
+
+    @property
+    def nobody_apart(self) -> NDArray[np.intp]:
+        """Profile 0 for each person."""
+        return np.zeros(len(self.persons), dtype=np.intp)
+
+    @contextmanager
+    def at(self, where: str, source: Path | None = None) -> Iterator[None]:
+        """Locate errors in the recipe, except errors in a person's value."""
         try:
-            for place, group in enumerate(profile.groups):
-                for name in group.attributes:
-                    _position(domain, name, f"groups[{place}].attributes")
-            groups = tuple(AttributeGroup(group.attributes, group.probability) for group in profile.groups)
-            profiles.append(SourceProfile(groups, profile.presence, profile.price))
-            fits = profile_of_person == _NONE
-            for name, members in profile.when.items():
-                _position(domain, name, "when")
-                fits &= _is_one_of(domain[name], members)[_column(domain, persons, name)]
+            yield
         except _ValueOfPersonError:
             raise
         except InputError as error:
-            raise error.located(where=f"profile[{number}]") from None
-        profile_of_person[fits] = number
-    if (profile_of_person == _NONE).any():
-        person = int((profile_of_person == _NONE).argmax())
-        names = dict.fromkeys(name for profile in section.profile for name in profile.when)
-        values = (f"{name} = {domain[name].categories[persons[person, domain.position(name)]]}" for name in names)
-        expected = "a profile for each person, such as a last profile without when"
-        raise _ValueOfPersonError("no profile fits a person", person, None, found=", ".join(values), expected=expected)
-    return Source(section.name, tuple(profiles), profile_of_person)
+            raise error.located(source, where) from None
 
+    def require(self, names: Iterable[str], where: str) -> None:
+        """Check that people have attributes, which the recipe names at `where`."""
+        with locating(where=where):
+            for name in names:
+                self.domain.position(name)
 
-def _is_one_of(attribute: Attribute, members: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which values of an attribute are in a list of values and ranges.
+    def column(self, name: str) -> Codes:
+        """Return the codes of an attribute that controls the knowledge, one per person.
 
-    Ranges are ranges of whole numbers.
-    """
-    named = np.zeros(attribute.size, dtype=np.bool_)
-    for member in members:
-        named[positions_of(attribute, member, f"when.{attribute.name}")] = True
-    return named
+        Raises an error if a person's value is generalized.
+        """
+        column, values = self.persons[:, self.domain.position(name)], self.domain[name].categories
+        generalized = column >= len(values)
+        if generalized.any():
+            problem, person = "the source needs a value that is generalized", int(generalized.argmax())
+            expected = f"one of {listed(values)} for each person"
+            raise self.error(problem, person, name, found=None, expected=expected)
+        return column
 
+    def by_value(self, name: str, look_up: Callable[[str], T]) -> tuple[list[T], NDArray[np.intp]]:
+        """Return the result of `look_up` for each value of an attribute, and the position of each person's result."""
+        column = self.column(name)
+        first, of_person = distinct_rows([column], len(column))
+        results = []
+        for person in first.tolist():
+            try:
+                results.append(look_up(self.domain[name].categories[column[person]]))
+            except InputError as error:
+                person = int((column == column[person]).argmax())
+                found, expected = error.found, str(error.expected)
+                raise self.error(error.problem, person, name, found=found, expected=expected, hint=error.hint) from None
+        return results, of_person
 
-def _voter_lists(section: VoterListsSource, domain: Domain, persons: Codes) -> Source:
-    told = section.attributes
-    for name in told.named:
-        _position(domain, name, "attributes")
-    if section.state is None:
-        lists, list_of_person = _lists_of_states(domain, persons, told.state)
-        for state in section.overrides:
-            _voter_profile(state, "overrides")
-    else:
-        lists, list_of_person = (_voter_profile(section.state, "state"),), np.zeros(len(persons), dtype=np.intp)
-        for state in section.overrides:
-            if state not in (lists[0].state, lists[0].abbreviation):
-                raise InputError(
-                    "override for a state that the source does not use",
-                    where="overrides",
-                    found=state,
-                    expected=lists[0].state,
-                )
-    profiles = [_list_profile(_changed(profile, section.overrides), section) for profile in lists]
-    ages = _ages(domain, persons, told.age, told.year_of_birth, section.reference_year)
-    # The last profile is for people below voting age, who are on no list.
-    minors = len(profiles)
-    profile_of_person = np.where(ages < VOTING_AGE, minors, list_of_person)
-    return Source(section.name, (*profiles, SourceProfile((), 0.0)), profile_of_person)
+    def ages(self, age: str | None, year_of_birth: str | None, reference_year: int | None) -> NDArray[np.int64]:
+        """Return the age of each person, in years.
 
+        With a year of birth, it is the age reached in the reference year. Raises an error if the value of a person is
+        not a whole number or gives an age outside 0 to 130.
+        """
+        name, problem, expected = str(age), "not an age of a living person", "a whole number of years"
+        if year_of_birth is not None:
+            name, problem = year_of_birth, "not a year of birth of a living person"
+            expected = f"a year of birth, up to {reference_year}"
+        self.require([name], "year_of_birth" if age is None else "age")
 
-def _lists_of_states(
-    domain: Domain, persons: Codes, attribute: str | None
-) -> tuple[tuple[VoterProfile, ...], Positions]:
-    """Return the lists of the persons' states, and the list of each person."""
-    assert attribute is not None  # noqa: S101 - ensured by the schema; for the type checker
-    column = _column(domain, persons, attribute)
-    first, list_of_person = distinct_rows([column], len(column))
-    lists = []
-    for code in column[first].tolist():
-        try:
-            lists.append(voter_profile(domain[attribute].categories[code]))
-        except InputError as error:
-            raise _ValueOfPersonError(
-                error.problem,
-                int((column == code).argmax()),
-                attribute,
-                found=error.found,
-                expected=str(error.expected),
-                hint=error.hint,
-            ) from None
-    return tuple(lists), list_of_person
+        def years(value: str) -> int:
+            number = whole_number(value)
+            if number is None:
+                raise InputError("not a whole number, so the age is unknown", found=value, expected=expected)
+            number = number if year_of_birth is None else int(reference_year or 0) - number
+            if not 0 <= number <= _OLDEST:
+                raise InputError(problem, found=value, expected=expected)
+            return number
 
+        ages, of_person = self.by_value(name, years)
+        return np.array(ages, dtype=np.int64)[of_person]
 
-def _voter_profile(state: str, where: str) -> VoterProfile:
-    with locating(where=where):
-        return voter_profile(state)
-
-
-def _changed(profile: VoterProfile, overrides: Mapping[str, ProfileOverrides]) -> VoterProfile:
-    given = overrides.get(profile.state) or overrides.get(profile.abbreviation)
-    return profile if given is None else given.applied_to(profile)
-
-
-def _list_profile(profile: VoterProfile, section: VoterListsSource) -> SourceProfile:
-    carried = carried_attributes(section.attributes, profile)
-    told = tuple(name for name in section.attributes.named if name in carried)
-    groups = (AttributeGroup(told),) if told else ()
-    return SourceProfile(groups, profile.registered_share, profile.price)
-
-
-def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, folder: Path) -> Source:
-    model = load_social_media(resolve(section.recipe, "populations", "social-media recipe", base=folder))
-    wanted = section.attributes or {name: name for name in model.attributes}
-    for name in wanted.values():
-        _position(domain, name, "attributes")
-    if section.age is None and section.year_of_birth is None:
-        ages, age_of_person = None, np.zeros(len(persons), dtype=np.intp)
-    else:
-        of_persons = _ages(domain, persons, section.age, section.year_of_birth, section.reference_year)
-        first, age_of_person = distinct_rows([of_persons], len(persons))
-        ages = of_persons[first]
-    try:
-        if ages is None:
-            use, learnable = np.array([model.use()]), [np.array([model.learnable(name)]) for name in wanted]
-        else:
-            use, learnable = model.use(ages), [model.learnable(name, ages) for name in wanted]
-    except InputError as error:
-        place = ": ".join(part for part in (f"recipe {error.source}", error.where) if part)
-        if ages is not None and isinstance(error.found, int):
-            expected = f"an age of {error.expected}, for which {place} has figures"
-            person, verdict_of = int((of_persons == error.found).argmax()), section.age or section.year_of_birth
-            raise _ValueOfPersonError(error.problem, person, verdict_of, found=error.found, expected=expected) from None
-        raise error.but(source=None, where=place) from None
-    # The model's probabilities are unconditional; probabilities of groups are conditional on presence.
-    given_use = [np.divide(p, use, out=np.zeros(len(use)), where=use > 0) for p in learnable]
-    rows, profile_of_age = np.unique(np.column_stack([use, *given_use]), axis=0, return_inverse=True)
-    profiles = tuple(
-        SourceProfile(
-            tuple(AttributeGroup((name,), min(p, 1.0)) for name, p in zip(wanted.values(), row[1:], strict=True)),
-            presence=row[0],
+    def error(
+        self, problem: str, person: int, attribute: str | None, *, found: object, expected: str, hint: str | None = None
+    ) -> InputError:
+        """Return the error in a person's value, with file, row and column, and the source that needs the value."""
+        where = None if attribute is None else f"attribute {attribute!r}"
+        if self.records is not None:
+            column = None if attribute is None else self.records.columns.get(attribute, attribute)
+            where = f"row {person + 1}" + ("" if column is None else f", column {column!r}")
+        return _ValueOfPersonError(
+            problem,
+            source=None if self.records is None else self.records.path,
+            where=where,
+            found=found,
+            expected=expected,
+            hint="; ".join(part for part in (hint, f"needed by {self.asked_by}") if part),
         )
-        for row in rows.tolist()
-    )
-    return Source(section.name, profiles, profile_of_age.ravel()[age_of_person], section.price)
-
-
-def _ages(
-    domain: Domain, persons: Codes, age: str | None, year_of_birth: str | None, reference_year: int | None
-) -> NDArray[np.int64]:
-    """Return the age of each person, in years.
-
-    With a year of birth, it is the age reached in the reference year. Raises an error if the value of a person is not a
-    whole number or gives an age outside 0 to 130.
-    """
-    name = age if year_of_birth is None else year_of_birth
-    assert name is not None  # noqa: S101 - ensured by the schemas; for the type checker
-    _position(domain, name, "year_of_birth" if age is None else "age")
-    column = _column(domain, persons, name)
-    ages = np.zeros(domain[name].size, dtype=np.int64)
-    for code in np.unique(column).tolist():
-        value = domain[name].categories[code]
-        number = whole_number(value)
-        expected = "a whole number of years" if age is not None else f"a year of birth, up to {reference_year}"
-        problem = "not a whole number, so the age is unknown"
-        if number is not None:
-            ages[code] = number if age is not None else int(reference_year or 0) - number
-            problem = "not an age of a living person" if age is not None else "not a year of birth of a living person"
-        if number is None or not 0 <= ages[code] <= _OLDEST:
-            raise _ValueOfPersonError(problem, int((column == code).argmax()), name, found=value, expected=expected)
-    return np.asarray(ages[column])
-
-
-def _position(domain: Domain, name: str, where: str) -> int:
-    with locating(where=where):
-        return domain.position(name)
-
-
-def _column(domain: Domain, persons: Codes, name: str) -> Codes:
-    """Return the codes of an attribute that controls the knowledge, one per person.
-
-    Raises an error if a person's value is generalized.
-    """
-    column = persons[:, domain.position(name)]
-    generalized = column >= domain[name].size
-    if generalized.any():
-        raise _ValueOfPersonError(
-            "the source needs a value that is generalized",
-            int(generalized.argmax()),
-            name,
-            found=None,
-            expected=f"one of {listed(domain[name].categories)} for each person",
-        )
-    return column

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.sets import KnowledgeSets
+from reidsim.adversaries.knowledge.groups import KnowledgeSets
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness, UniquenessEstimate

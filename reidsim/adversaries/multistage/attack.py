@@ -2,96 +2,124 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reidsim.adversaries.attempt import Attempt, of_rows
-from reidsim.adversaries.multistage.stages import Identify, Inference, InferSurname, Stage
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
+from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, of_rows
 from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.linkage.number_checks import check_share
 from reidsim.linkage.risk import chance_of_guess
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.strategy_space import Floats, Rows
 
-
-@dataclass(frozen=True)
-class PlanLinkage(Linkage):
-    """Linkage under each plan, that is, under each set of inference stages.
-
-    Group sizes are the group sizes of the plan without inference. An unavailable plan has success and believed success
-    0.
-
-    Parameters
-    ----------
-    plans : tuple of tuple of int
-        Inference stages of each plan, as positions in `MultistageAttack.inferences`. Plans with fewer stages come
-        first, then plans with earlier stages; plan 0 has none.
-    plan_believed, plan_success : ndarray of float64, shape (n_plans, n)
-        Success probability, as the adversary believes and in truth.
-    prices : ndarray of float64, shape (n_plans,)
-        Price of the stages of each plan, in currency units per record.
-    """
-
-    plans: tuple[tuple[int, ...], ...] = field(kw_only=True)
-    plan_believed: Floats = field(kw_only=True)
-    plan_success: Floats = field(kw_only=True)
-    prices: Floats = field(kw_only=True)
-
-    def inaccurate(self, accuracy: float, expected: float) -> PlanLinkage:
-        """Return the linkage through a resource with wrong entries, for every plan.
-
-        The resource of the last stage has the wrong entries, so the success probability of every plan changes. See
-        `Linkage.inaccurate` for the parameters.
-        """
-        sizes = super().inaccurate(accuracy, expected)
-        return replace(
-            self,
-            group_sizes=sizes.group_sizes,
-            believed_group_sizes=sizes.believed_group_sizes,
-            plan_believed=self.plan_believed * expected,
-            plan_success=self.plan_success * accuracy,
-            by_chance=True,
-        )
-
-    def as_believed(self) -> Self:
-        """Return the linkage as if the adversary's beliefs were true, for every plan."""
-        return replace(super().as_believed(), plan_success=self.plan_believed)
+InferenceMethod = Literal["tmrca", "nearest-neighbour"]
 
 
 @dataclass(frozen=True)
-class StagedAttempt(Attempt):
-    """An attempt by the plan with the highest payoff; arrays of shape (n,).
+class InferSurname:
+    """Stage that infers the surname from the released loci, through a genealogy.
 
     Parameters
     ----------
-    plan : ndarray of int64
-        Position of the plan in the linkage; plan 0 has no inference.
-    used : ndarray of int64
-        Inference stages of the plan, as bits: the sum of 2**k over its stages k.
+    loci : tuple of str
+        Loci that the adversary uses if they are released.
+    ancestry : Ancestry
+        Mutation rates of the loci, in the order of `loci`, and effective population size; used by "tmrca" only.
+    resource : str
+        Name of the genealogy, a table with these loci and the surname.
+    infers : str
+        Attribute that is inferred.
+    method : {"tmrca", "nearest-neighbour"}
+        Distance measure: time to the most recent common ancestor, which gives a confidence; or the sum of differences
+        in repeats, with confidence 1.
+    candidate_share : float
+        Number of agreeing loci that a man of the genealogy needs to be a candidate, as a share of the highest such
+        number of any man; used by "tmrca" only.
+    price : float
+        Price of the stage, in currency units per record; 0 or more.
+
+    Raises
+    ------
+    InputError
+        If a locus is named twice.
     """
 
-    plan: NDArray[np.int64]
-    used: NDArray[np.int64]
+    loci: tuple[str, ...]
+    ancestry: Ancestry
+    resource: str = "genealogy"
+    infers: str = "surname"
+    method: InferenceMethod = "tmrca"
+    candidate_share: float = 0.8
+    price: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_distinct("attribute named twice", self.loci, where="loci")
 
 
 @dataclass(frozen=True)
-class PlannedResponse(Response):
-    """A reply with the plan used for each record; arrays of shape (n,).
+class InferByLinkage:
+    """Stage that infers an attribute as the most frequent value of matching rows.
+
+    A row of the resource matches if it agrees with every known value of the target, released or inferred, among the
+    attributes `on`. Rows that lack a value used by the stage are ignored. The confidence is the share of matching rows
+    with the inferred value. Among equally frequent values, the value with the earliest row is used.
 
     Parameters
     ----------
-    plan : ndarray of int64
-        Position of the plan in the linkage; plan 0 has no inference.
-    used : ndarray of int64
-        Inference stages of the plan, as bits: the sum of 2**k over its stages k.
+    infers : str
+        Attribute that is inferred.
+    resource : str
+        Name of the table with the inferred attribute and the attributes `on`.
+    on : tuple of str
+        Attributes used for linkage if they are known.
+    price : float
+        Price of the stage, in currency units per record; 0 or more.
+
+    Raises
+    ------
+    InputError
+        If an attribute of `on` is named twice or is the inferred attribute.
     """
 
-    plan: NDArray[np.int64]
-    used: NDArray[np.int64]
+    infers: str
+    resource: str
+    on: tuple[str, ...]
+    price: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_distinct("attribute named twice", self.on, where="on")
+        if self.infers in self.on:
+            raise InputError("a stage links on the attribute that it infers", where="on", found=self.infers)
+
+
+@dataclass(frozen=True)
+class Identify:
+    """Last stage of every attack: choose one matching person of a registry at random.
+
+    Parameters
+    ----------
+    on : tuple of str
+        Attributes used for linkage if they are known, released or inferred. Without attributes, all people match.
+    resource : str
+        Name of the registry.
+
+    Raises
+    ------
+    InputError
+        If an attribute is named twice.
+    """
+
+    on: tuple[str, ...]
+    resource: str = "registry"
+
+    def __post_init__(self) -> None:
+        require_distinct("attribute named twice", self.on, where="on")
+
+
+Inference = InferSurname | InferByLinkage
+Stage = Inference | Identify
 
 
 @dataclass(frozen=True)
@@ -191,61 +219,26 @@ class MultistageAttack:
             if not isinstance(stage, Identify):
                 known.append(stage.infers)
 
-    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> StagedAttempt:
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return the attempt by the best plan; see `Weighing` and `respond`."""
         gain, cost = of_rows(self.gain, rows), of_rows(self.cost, rows)
-        plans: tuple[tuple[int, ...], ...] = ((),)
-        if isinstance(linkage, PlanLinkage):
-            plans, prices = linkage.plans, linkage.prices
-            believed_by_plan, success_by_plan = linkage.plan_believed, linkage.plan_success
-        else:
-            believed_by_plan = chance_of_guess(linkage.believed_group_sizes)[None]
-            success_by_plan = chance_of_guess(linkage.group_sizes)[None]
-            prices = np.zeros(1)
-        plan = best_plan(gain, believed_by_plan, prices)
+        if not isinstance(linkage, PlanLinkage):
+            success, believed = chance_of_guess(linkage.group_sizes), chance_of_guess(linkage.believed_group_sizes)
+            none = np.zeros(len(success), dtype=np.int64)
+            return Attempt(success, believed, gain, cost, none, none)
+        plan = linkage.best_plan(gain)
         each = np.arange(len(plan))
-        used = np.array([sum(1 << stage for stage in stages) for stages in plans], dtype=np.int64)[plan]
-        return StagedAttempt(
-            success_by_plan[plan, each], believed_by_plan[plan, each], gain, prices[plan] + cost, plan, used
-        )
+        used = np.array([sum(1 << stage for stage in stages) for stages in linkage.plans], dtype=np.int64)[plan]
+        believed, price = linkage.plan_believed[plan, each], linkage.prices[plan] + cost
+        return Attempt(linkage.plan_success[plan, each], believed, gain, price, plan, used)
 
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> PlannedResponse:
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`.
 
         A linkage without plans counts as linkage on released attributes only.
         """
         attempt = self.weigh(linkage, rows)
-        reply = attempt.made(attempt.pays)
-        return PlannedResponse(**vars(reply), plan=attempt.plan, used=attempt.used)
-
-
-def best_plan(gain: float | Floats, believed: Floats, prices: Floats) -> NDArray[np.int64]:
-    """Return each record's plan with the highest payoff of a single attempt, (n,).
-
-    Among equal payoffs, the first plan is used; plans with fewer stages come first in a `PlanLinkage`.
-
-    Parameters
-    ----------
-    gain : float or ndarray of float64, shape (n,)
-        Gain from a success, in currency units per record.
-    believed : ndarray of float64, shape (n_plans, n)
-        Believed success probability of each plan.
-    prices : ndarray of float64, shape (n_plans,)
-        Price of each plan, in currency units per record.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        Position of the plan.
-    """
-    plan = np.zeros(believed.shape[1], dtype=np.int64)
-    best = gain * believed[0] - prices[0]
-    for number in range(1, len(prices)):
-        worth = gain * believed[number] - prices[number]
-        better = worth > best + INDIFFERENCE * gain
-        best = np.where(better, worth, best)
-        plan[better] = number
-    return plan
+        return attempt.made(attempt.pays)
 
 
 def two_stage_attack(

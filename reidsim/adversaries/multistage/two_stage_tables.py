@@ -7,8 +7,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.stages import InferSurname
+from reidsim.adversaries.multistage.attack import InferSurname, MultistageAttack
 from reidsim.adversaries.multistage.two_stage import ANY, Integers, TwoStageArrays
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld
 from reidsim.errors import InputError

@@ -1,27 +1,36 @@
-"""The sequential attack as an adversary, for releases with known group sizes."""
+"""The planner ``fmdp``: a sequential attack as a factored Markov decision process."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.attempt import PlannedAttempt
-from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, arrays_of, one_over
-from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.planners import EVERYBODY, EXPECTED_PAYOFF, GAINS, Amount, Planner, Register, planners
+from reidsim.adversaries.response import (
+    Linkage,
+    PlanLinkage,
+    PlannedAttempt,
+    Response,
+    arrays_of,
+    one_over,
+    whole_candidates,
+)
+from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
-from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
 from reidsim.errors import InputError
-from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Rows
 
+T = TypeVar("T", Plan, PlannedAttempt)
 
+
+@planners.register("fmdp")
 @dataclass(frozen=True)
-class SequentialAdversary:
-    """Adversary who plans access, linkage and exploits separately for each record.
+class SequentialAdversary(Planner):
+    """Adversary who plans access, linkage and exploits separately for each record (Xia et al. 2015).
 
     The plan is the optimal policy of a factored Markov decision process. The adversary attacks a record if access to
     the registry has a positive expected payoff. The record is then re-identified with probability P_reid (Xia et al.
@@ -50,22 +59,36 @@ class SequentialAdversary:
     Raises
     ------
     InputError
-        If success is unconfirmed, and groups are unknown or the solver is a linear program.
+        If success is unconfirmed and groups are unknown.
     """
+
+    label = "the sequential attack"
+    provides = frozenset({EXPECTED_PAYOFF, GAINS})
+    keys = ("sequential",)
 
     attack: SequentialAttack
     registry_size: int | None = None
     signal: UnconfirmedSuccess | None = None
 
+    @classmethod
+    def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> SequentialAdversary:
+        """Return the sequential adversary; `cost` is the cost of one exploit.
+
+        Raises
+        ------
+        InputError
+            If gain or cost differ by record, or a parameter of the section is out of its range.
+        """
+        if np.ndim(gain) or np.ndim(cost):
+            raise InputError("a sequential attack needs the same gain and the same cost for all records")
+        signal = section.sequential.unconfirmed
+        seen = None if signal is None else UnconfirmedSuccess(**signal.model_dump())
+        attack = sequential_attack(section.sequential, float(gain), float(cost), coverage=register.coverage)
+        return cls(attack, register.size, seen)
+
     def __post_init__(self) -> None:
         if self.signal is not None and self.registry_size is not None:
             raise InputError("unconfirmed success needs known group sizes")
-        if self.signal is not None and self.attack.solver != "backward-induction":
-            raise InputError(
-                "unconfirmed success needs backward induction",
-                where="solver",
-                found=self.attack.solver,
-            )
 
     @property
     def decides_on(self) -> frozenset[str]:
@@ -92,7 +115,8 @@ class SequentialAdversary:
         if linkage.candidates is None and linkage.by_chance:
             known = linkage.believed_group_sizes is linkage.group_sizes
             believed = whole_candidates(linkage.believed_group_sizes)
-            linkage = Linkage(believed if known else whole_candidates(linkage.group_sizes), believed)
+            true = believed if known else whole_candidates(linkage.group_sizes)
+            linkage = replace(linkage, group_sizes=true, believed_group_sizes=believed)
         hoped, plan = self._plans(linkage)
         return PlannedAttempt(
             success=plan.reidentified,
@@ -106,78 +130,81 @@ class SequentialAdversary:
 
     def _plans(self, linkage: Linkage) -> tuple[Plan, Plan]:
         """Return the believed plan and the true plan, with access for every record."""
-        if linkage.candidates is not None:
-            return self._listed(linkage.candidates, linkage.among)
-        sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
-        accesses = np.ones(np.shape(sizes), dtype=np.bool_)
+        sizes, believed, among = linkage.group_sizes, linkage.believed_group_sizes, linkage.among
+        accesses, listed = np.ones(len(sizes), dtype=np.bool_), linkage.candidates
         if self.registry_size is not None:
+            if listed is not None:
+                raise InputError("drawn lists need known group sizes and confirmed success")
             if linkage.match_probability is None:
                 raise InputError("planning with unknown group sizes needs a match probability")
             belief = BinomialBelief(self.registry_size, linkage.match_probability)
             plan = plan_unknown(self.attack, sizes, belief, accesses=accesses)
             return plan, plan
-        hoped = plan_known(self.attack, believed, accesses=accesses, signal=self.signal)
-        if believed is sizes:
-            return hoped, hoped
-        # The adversary learns the true group size on access, so only the decision to access depends on the belief.
-        return hoped, plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
-
-    def _listed(self, candidates: ListedCandidates, among: NDArray[np.bool_] | None) -> tuple[Plan, Plan]:
-        """Return the believed plan and the true plan for candidates in drawn lists."""
-        if self.registry_size is not None or self.signal is not None:
+        if listed is None:
+            hoped = plan_known(self.attack, believed, accesses=accesses, signal=self.signal)
+            # The adversary learns the true group size on access, so only the decision to access depends on the belief.
+            known = believed is sizes
+            return hoped, hoped if known else plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
+        if self.signal is not None:
             raise InputError("drawn lists need known group sizes and confirmed success")
-        hoped, found = _no_plan(len(candidates.sizes)), _no_plan(len(candidates.sizes))
         # Coverage is part of the attack's prior, so each list needs its own plan.
-        for coverage in np.unique(candidates.coverage).tolist():
-            here = candidates.coverage == coverage
-            attack = replace(self.attack, prior=self.attack.prior * coverage)
-            sizes = candidates.sizes[here]
-            planned = plan_known(attack, sizes, accesses=np.ones(len(sizes), dtype=np.bool_))
-            listed = planned if among is None else plan_listed(attack, sizes, among[here], planned)
-            for item in fields(Plan):
-                getattr(hoped, item.name)[here] = getattr(planned, item.name)
-                getattr(found, item.name)[here] = getattr(listed, item.name)
-        return hoped, found
+        coverages, which = np.unique(listed.coverage, return_inverse=True)
+        attacks = [replace(self.attack, prior=self.attack.prior * coverage) for coverage in coverages.tolist()]
+        plans = [plan_known(attack, listed.sizes, accesses=accesses) for attack in attacks]
+        hoped = _chosen(plans, which)
+        if among is None:
+            return hoped, hoped
+        pairs = zip(attacks, plans, strict=True)
+        return hoped, _chosen([plan_listed(attack, listed.sizes, among, plan) for attack, plan in pairs], which)
 
     def _of_best_plan(self, linkage: PlanLinkage) -> PlannedAttempt:
         """Return the outcome of a multi-stage attack by each record's best plan.
 
         The best plan is the plan with the highest payoff of a single attempt.
         """
-        believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
         if self.registry_size is not None:
             raise InputError("planning with unknown group sizes needs a match probability")
-        plan = best_plan(self.attack.gain, believed, prices)
+        believed, success, link_cost = linkage.plan_believed, linkage.plan_success, self.attack.link_cost
         by_plan = [
-            replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price))).weigh(
+            replace(self, attack=replace(self.attack, link_cost=link_cost + float(price))).weigh(
                 Linkage(
-                    whole_candidates(one_over(success[number])),
-                    whole_candidates(one_over(believed[number])),
+                    one_over(success[number]),
+                    one_over(believed[number]),
+                    by_chance=True,
                     # Only the first plan, without inference, uses the list's candidates.
                     candidates=None if number else linkage.candidates,
                     among=None if number else linkage.among,
                 ),
             )
-            for number, price in enumerate(prices)
+            for number, price in enumerate(linkage.prices)
         ]
-        records = np.arange(believed.shape[1])
-        of_records: dict[str, Any] = {
-            name: np.stack([getattr(one, name) for one in by_plan])[plan, records] for name in arrays_of(by_plan[0])
-        }
-        return replace(by_plan[0], **of_records)
+        return _chosen(by_plan, linkage.best_plan(self.attack.gain))
 
 
-def _no_plan(n: int) -> Plan:
-    """Return a plan of shape (n,) to be filled."""
-    flags = ("accesses", "pays")
-    return Plan(**{item.name: np.zeros(n, np.bool_ if item.name in flags else np.float64) for item in fields(Plan)})
+def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverage: float = 1.0) -> SequentialAttack:
+    """Return the parameters of a sequential attack.
 
-
-def whole_candidates(sizes: Counts) -> NDArray[np.int64]:
-    """Return group sizes rounded up to whole candidates.
-
-    An infinite group size gives 0, because no person can be re-identified.
+    Parameters
+    ----------
+    section : SequentialSection
+        The other parameters.
+    gain, exploit_cost : float
+        Gain from exploiting the right person and cost of an exploit, in currency units per record.
+    coverage : float
+        Probability that the record's person is in the register; the prior if the section has none.
     """
-    finite = np.isfinite(sizes)
-    # 1 / (1 / 3) can exceed 3 by rounding and must not become 4.
-    return np.where(finite, np.ceil(np.where(finite, sizes, 0.0) * (1 - INDIFFERENCE)), 0).astype(np.int64)
+    names = [field.name for field in fields(SequentialAttack)]
+    known = {name: getattr(section, name) for name in names if hasattr(section, name)}
+    prior = coverage if section.prior is None else section.prior
+    return SequentialAttack(**{**known, "gain": gain, "exploit_cost": exploit_cost, "prior": prior})
+
+
+def _chosen(parts: Sequence[T], which: NDArray[np.integer]) -> T:
+    """Return the results of each record from the part with the number in `which`, (n,)."""
+    if len(parts) == 1:
+        return parts[0]
+    records = np.arange(len(which))
+    arrays: dict[str, Any] = {
+        name: np.stack([getattr(part, name) for part in parts])[which, records] for name in arrays_of(parts[0])
+    }
+    return replace(parts[0], **arrays)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.factored_mdp import METHODS, Method
 from reidsim.adversaries.rationality import logistic
-from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.adversaries.response import INDIFFERENCE, check_fields
 from reidsim.errors import InputError
 
 
@@ -67,26 +67,14 @@ class SequentialAttack:
     solver: Method = "backward-induction"
 
     def __post_init__(self) -> None:
-        for name in ("gain", "access_cost", "link_cost", "exploit_cost", "penalty"):
-            amount = getattr(self, name)
-            if not 0 <= amount < np.inf:
-                raise InputError("amount out of range", where=name, found=amount, expected="0 or more, finite")
-        for name in ("prior", "discount"):
-            share = getattr(self, name)
-            if not 0 < share <= 1:
-                raise InputError("value out of range", where=name, found=share, expected="above 0, at most 1")
-        for name in ("detection_intercept", "detection_slope"):
-            if not np.isfinite(getattr(self, name)):
-                raise InputError("value out of range", where=name, found=getattr(self, name), expected="a number")
-        if self.max_penalties is not None and not (isinstance(self.max_penalties, int) and self.max_penalties >= 1):
-            expected = "a whole number of 1 or more, or no limit"
-            raise InputError("value out of range", where="max_penalties", found=self.max_penalties, expected=expected)
-        if self.penalty_timing not in ("next-state", "at-action"):
-            expected = "'next-state' or 'at-action'"
-            raise InputError("unknown timing", where="penalty_timing", found=self.penalty_timing, expected=expected)
-        if self.solver not in METHODS:
-            expected = f"one of {', '.join(METHODS)}"
-            raise InputError("unknown solver", where="solver", found=self.solver, expected=expected)
+        amounts, problem = "gain access_cost link_cost exploit_cost penalty", "value out of range"
+        check_fields(self, amounts, lambda x: 0 <= x < np.inf, "amount out of range", "0 or more, finite")
+        check_fields(self, "prior discount", lambda x: 0 < x <= 1, problem, "above 0, at most 1")
+        check_fields(self, "detection_intercept detection_slope", np.isfinite, problem, "a number")
+        check_fields(self, "max_penalties", _is_limit, problem, "a whole number of 1 or more, or no limit")
+        timings = ("next-state", "at-action")
+        check_fields(self, "penalty_timing", timings.__contains__, "unknown timing", "'next-state' or 'at-action'")
+        check_fields(self, "solver", METHODS.__contains__, "unknown solver", f"one of {', '.join(METHODS)}")
 
     @property
     def counts_penalties(self) -> bool:
@@ -110,6 +98,48 @@ class SequentialAttack:
         """Return the detection probability of each exploit, shape (exploits,) (Eq. 4)."""
         return logistic(self.detection_intercept + self.detection_slope * np.arange(exploits))
 
+    def going_on(self, exploits: int) -> NDArray[np.float64]:
+        """Return the probability that detection of each exploit lets the attack continue, shape (exploits,)."""
+        return 1.0 - self.detection(exploits) if self.detection_ends_attack else np.ones(exploits)
+
+
+def _is_limit(number: object) -> bool:
+    return number is None or (isinstance(number, int) and number >= 1)
+
+
+@dataclass(frozen=True)
+class UnconfirmedSuccess:
+    """Signal of an exploit's success, in place of its observation; see `unconfirmed_values`.
+
+    Parameters
+    ----------
+    sensitivity : float
+        Probability of a positive signal from the right person.
+    specificity : float
+        Probability of a negative signal from any other person. A positive signal must make the person more likely to
+        be the right one: the sum of sensitivity and specificity is above 1.
+    false_claim_cost : float
+        C_F, cost of claiming the wrong person, in currency units.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+    """
+
+    sensitivity: float
+    specificity: float
+    false_claim_cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        problem = "probability out of range"
+        check_fields(self, "sensitivity specificity", lambda x: 0 <= x <= 1, problem, "0 to 1")
+        if not self.sensitivity + self.specificity > 1:
+            found, where = (self.sensitivity, self.specificity), "sensitivity, specificity"
+            raise InputError("the signal is uninformative", where=where, found=found, expected="a sum above 1")
+        problem = "amount out of range"
+        check_fields(self, "false_claim_cost", lambda x: 0 <= x < np.inf, problem, "0 or more, finite")
+
 
 def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
     """Return group sizes as int64.
@@ -120,12 +150,9 @@ def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
         If a group size is negative or not a whole number.
     """
     sizes = np.asarray(group_sizes)
-    finite = np.isfinite(sizes)
-    whole = np.where(finite, sizes, 0).astype(np.int64)
-    wrong = ~(finite & (sizes == whole) & (sizes >= 0))
+    whole = np.where(np.isfinite(sizes), sizes, -1).astype(np.int64)
+    wrong = (whole < 0) | (whole != sizes)
     if wrong.any():
-        expected = "whole numbers of 0 or more"
-        raise InputError(
-            "invalid group size", where="group sizes", found=sizes[wrong].flat[0].item(), expected=expected
-        )
+        found, expected = sizes[wrong].flat[0].item(), "whole numbers of 0 or more"
+        raise InputError("invalid group size", where="group sizes", found=found, expected=expected)
     return whole

@@ -1,15 +1,15 @@
-"""Attack of one adversary on a whole file: order of exploits and time to stop.
+"""Attacks of one adversary on a whole file, without and with a budget of exploits.
 
-The model. One adversary attacks a file of R records. It knows every record's group size g in the registry from the
-start. The prior is equal for all records, and the presence and position of the records' persons are independent. Access
-is paid once and takes one step. Then each step is one action: link one record (C_l, before its first exploit), exploit
-the next candidate of one linked record, or stop for good. Every action, on any record, advances the common clock by one
-step, and money is discounted by gamma per step. Exploit j of a group of size g (after j exploits without a hit) costs
-C_e, hits with probability ``h = 1 / (g / prior - j)`` (Eq. 3) and is detected, independently, with probability p_j
-(Eq. 4; j counts the exploits of that record). The gain comes one step later. The penalty is charged for every detected
-exploit, at the time given by `penalty_timing`. A record with a hit is finished, which takes no step. Without
-`detection_ends_attack`, detection has no further consequence. With it, a detected exploit is the last exploit of the
-whole attack, on all records (a hit of that exploit still counts).
+Without a budget (`plan_file`): the model. One adversary attacks a file of R records. It knows every record's group size
+g in the registry from the start. The prior is equal for all records, and the presence and position of the records'
+persons are independent. Access is paid once and takes one step. Then each step is one action: link one record (C_l,
+before its first exploit), exploit the next candidate of one linked record, or stop for good. Every action, on any
+record, advances the common clock by one step, and money is discounted by gamma per step. Exploit j of a group of size g
+(after j exploits without a hit) costs C_e, hits with probability ``h = 1 / (g / prior - j)`` (Eq. 3) and is detected,
+independently, with probability p_j (Eq. 4; j counts the exploits of that record). The gain comes one step later. The
+penalty is charged for every detected exploit, at the time given by `penalty_timing`. A record with a hit is finished,
+which takes no step. Without `detection_ends_attack`, detection has no further consequence. With it, a detected exploit
+is the last exploit of the whole attack, on all records (a hit of that exploit still counts).
 
 Why it can be solved exactly. Each record, unlinked or linked with j exploits made, is a chain that moves only when the
 adversary acts on it. An exploit passes on ``a = gamma`` of all later money, or ``a = gamma (1 - p_j)`` if detection
@@ -28,29 +28,60 @@ product over independent records. The re-identification probabilities follow in 
 parts, this is Whittle's formula for the value of a bandit, the integral of 1 - the product of the discounts passed on
 up to each level.) With gamma = 1 and no end by detection, records do not compete: indices are infinite or 0, and all
 orders are equally good.
+
+With a budget of B exploits (`plan_with_budget`): the model. The adversary pays once for access, which takes one step,
+and knows every record's group size from the start. It can then act on the records in any order, and return to them, but
+makes no more than B exploits in total; links are not counted. Hits, detection, costs and penalties (charged for every
+detected exploit) are as without a budget, and detection has no further consequence. Unlike there, waiting is free: a
+record's money is discounted by the record's own steps (its link is step 0, exploit j is step 1 + j, its gain one step
+later), as if records were planned one by one. Only the budget links the records. A budget that never runs out gives the
+sum of the records' separate values, and with discount 1 no amount is discounted. (On one clock with gamma = .9, no more
+than a few dozen exploits matter, and a budget would hardly bind.)
+
+The bound. Let an exploit also cost a price c >= 0. Any plan within the budget makes at most B exploits in every case,
+so its value is at most ``c B`` plus its payoff at that price. Without the budget, the records are independent, so no
+plan earns more at that price than the sum over records of the best payoff of each record. Hence ``c B + sum U(c)`` is
+an upper bound for every c, and the lowest of these bounds is used. A plan for one record is a number m of exploits
+after which to stop. The record's U(c) is the maximum of (expected reward) - c (expected exploits), which follows from
+the concave majorant of the two along the record's path: ``U(c) = sum over stages of (reward - c use)+`` with stages of
+falling level reward / use, as above. The lowest bound thus fills the budget with stages by falling level, the last one
+in part: it is the payoff of B exploits if the budget had to hold only on average.
+
+The policy. Stages are played by falling level, records of equal size in a fixed order, until the budget is used up; a
+hit saves the rest of a record's stages for other records. If a stage begins with less budget than it may need, the
+policy plays the best beginning of the stage within the remaining budget, if that has a positive payoff, and then gives
+up the record. The value of the policy is a lower bound on the best value. It is exact if the budget cannot run out, or
+if the file is small enough to enumerate all positions of the records' persons. Otherwise, it is a mean over random
+draws of these positions, with a standard error. Each stage enters the mean with its expectation at its start. Expected
+exploits less actual exploits have mean 0; this difference, valued at the price of the bound, is subtracted as a control
+variate and removes most of the variance.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
-from reidsim.adversaries.sequential.exploit_values import exploit_values, running_sums
+from reidsim.adversaries.sequential.exploit_values import (
+    Floats,
+    Sizes,
+    exploit_values,
+    running_products,
+    running_sums,
+)
 from reidsim.adversaries.sequential.planning import value_after_access
 from reidsim.errors import InputError
 
-Floats = NDArray[np.float64]
-Sizes = NDArray[np.int64]
-
 # Maximum number of states, over all distinct group sizes, for which stages are computed.
 _MOST_STATES = 100_000_000
-
-# Row of the shares of later rewards in the terms of `stages_of`.
-_PASSED_REWARD = 2
 
 
 @dataclass(frozen=True)
@@ -60,42 +91,46 @@ class FilePlan:
     Parameters
     ----------
     value : float
-        V(x_0), the initial expected discounted payoff; 0 without access.
+        V(x_0), the initial expected discounted payoff, net of the cost of access; 0 without access.
     value_after_access : float
         Expected discounted payoff once access is paid.
-    accesses : bool
-        Whether `access_threshold` exceeds the cost of access; False if they are equal.
-    access_threshold : float
-        Lowest access cost at which the adversary does not access, ``discount x value_after_access``.
-    size_threshold : int or None
-        Smallest group size not worth linking after access; None if it exceeds the largest size of the file.
     reidentified : ndarray of float64, shape (n_records,)
         P_reid, the probability that each record is re-identified; 0 without access. Records of equal size are attacked
         in random order.
     exploits : ndarray of float64, shape (n_records,)
-        Expected number of exploits (people the adversary acts against) for each record; 0 without access.
+        Expected number of exploits (people the adversary acts against); 0 without access.
+    standard_error : float
+        Standard error of `value_after_access`; 0 if it is exact, as without a budget.
+    upper_bound : float
+        Upper bound on the payoff of any plan after access.
+    price : float
+        Price c per exploit that gives the lowest bound; 0 if no budget binds on average.
     """
 
     value: float
     value_after_access: float
-    accesses: bool
-    access_threshold: float
-    size_threshold: int | None
     reidentified: Floats
     exploits: Floats
+    standard_error: float
+    upper_bound: float
+    price: float
+
+    @property
+    def accesses(self) -> bool:
+        """Whether the discounted value after access exceeds the cost of access."""
+        return self.value > 0
 
 
-@dataclass(frozen=True)
-class Stages:
-    """Stages of all distinct group sizes with a level above 0, by falling level.
+class _Stages(NamedTuple):
+    """Stages of all distinct group sizes with a level above 0, by falling level, then by growing size.
 
     A stage is a run of consecutive actions on one record, which the adversary completes unless one of them hits; see
     the module's docstring. Arrays have shape (n_stages,).
 
-    Parameters
+    Attributes
     ----------
-    size : ndarray of int64
-        Group size.
+    at : ndarray of int
+        Number of the distinct group size.
     start, end : ndarray of int64
         The stage makes exploits ``start``, ..., ``end - 1``; a stage with start 0 first links the record.
     level : ndarray of float64
@@ -103,13 +138,73 @@ class Stages:
         seen from the time of linking.
     reward : ndarray of float64
         Expected reward of the stage, seen from its start, given that the record reaches it.
+    people : ndarray of float64
+        Group size divided by the prior.
     """
 
-    size: Sizes
+    at: Sizes
     start: Sizes
     end: Sizes
     level: Floats
     reward: Floats
+    people: Floats
+
+
+class _File:
+    """A file's distinct group sizes, their stages, and the terms of each action.
+
+    `steps` has a column for linking and one for each exploit. Its rows are: expected outlay; use of the resource for
+    which records compete; and the shares of later rewards and of later use that remain after a miss.
+    """
+
+    def __init__(self, attack: SequentialAttack, group_sizes: NDArray[np.number], *, budget: bool) -> None:
+        self.attack = attack
+        if attack.counts_penalties:
+            found, expected = attack.max_penalties, "no limit in a plan for a whole file"
+            raise InputError("penalties are limited", where="max_penalties", found=found, expected=expected)
+        sizes = np.atleast_1d(checked_group_sizes(group_sizes))
+        if sizes.ndim != 1 or not sizes.size:
+            raise InputError(
+                "group sizes of the file have the wrong shape",
+                where="group sizes",
+                found=sizes.shape,
+                expected="one size for each record, at least one record",
+            )
+        self.distinct, self.position, self.counts = np.unique(sizes, return_inverse=True, return_counts=True)
+        values = exploit_values(attack, int(self.distinct.max()))
+        linked = self.distinct[value_after_access(attack, values, self.distinct) > 0]
+        if linked.sum() > _MOST_STATES:
+            raise InputError(
+                "group sizes too large for a plan of a whole file",
+                found=int(linked.max()),
+                hint="the attack is profitable at this size; limit the group sizes",
+            )
+        n, discount = int(linked.max(initial=0)), attack.discount
+        ends, one = np.append(0.0, 1.0 - attack.going_on(n)), np.ones(n + 1)
+        cost = np.append(attack.link_cost, attack.exploit_cost + attack.detection(n) * attack.penalty_due)
+        # The loss of discount equals 1 - passed, written without cancellation.
+        use = np.append(0.0, one[1:]) if budget else 1.0 - discount + discount * ends
+        self.passed = discount * (1.0 - ends)
+        self.steps = np.stack([cost, use, self.passed, one if budget else self.passed])
+        self.gain_due = float(discount * attack.gain)
+        parts = [_majorant(int(size), float(attack.prior), self.gain_due, self.steps) for size in linked]
+        none = (np.zeros(0, np.int64),) * 2 + (np.zeros(0),) * 2
+        start, end, level, reward = (np.concatenate(item) for item in zip(none, *parts, strict=True))
+        at = np.searchsorted(self.distinct, np.repeat(linked, np.array([len(part[0]) for part in parts], np.int64)))
+        order = np.argsort(-level, kind="stable")
+        at = at[order]
+        people = self.distinct[at] / attack.prior
+        self.stages = _Stages(at, start[order], end[order], level[order], reward[order], people)
+
+    def by_size(self, amounts: Floats) -> Floats:
+        """Return the sums over the stages of each distinct size of an amount per stage."""
+        return np.bincount(self.stages.at, amounts, minlength=len(self.distinct)).astype(np.float64)
+
+    def plan(self, value: float, outcomes: tuple[Floats, Floats], error: float, bound: float, price: float) -> FilePlan:
+        """Return the plan with a value after access; outcomes are P_reid and exploits by distinct size."""
+        net = self.attack.discount * value - self.attack.access_cost
+        reidentified, exploits = (np.where(net > 0, each, 0.0)[self.position] for each in outcomes)
+        return FilePlan(max(net, 0.0), value, reidentified, exploits, error, bound, price)
 
 
 def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> FilePlan:
@@ -132,131 +227,150 @@ def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> File
         If the file is empty, a group size is not a whole number of 0 or more, penalties are limited, or the group sizes
         that are worth linking are together too large.
     """
-    sizes = checked_file(attack, group_sizes)
-    distinct, position, count = np.unique(sizes, return_inverse=True, return_counts=True)
-    worth_linking, size_threshold = sizes_worth_linking(attack, distinct)
-    steps = _steps(attack, int(worth_linking.max(initial=0)))
-    stages = stages_of(worth_linking, attack.prior, attack.discount * attack.gain, steps)
-    at = np.searchsorted(distinct, stages.size)
-    people, counts = stages.size / attack.prior, count[at].astype(np.float64)
+    file = _File(attack, group_sizes, budget=False)
+    at, start, end, _, reward, people = file.stages
+    counts, passed = file.counts[at].astype(np.float64), file.passed
 
     # Discounts on the common clock, for amounts.
-    passed = steps[_PASSED_REWARD]
-    turn = _turn(stages, people, counts, passed)
-    own = np.where(stages.start > 0, _running(passed)[stages.start + 1] * (people - stages.start) / people, 1.0)
-    value = float((counts * turn * own * stages.reward).sum())
+    turn = _turn(file.stages, counts, passed)
+    own = np.where(start > 0, running_products(passed)[start + 1] * (people - start) / people, 1.0)
+    value = float((counts * turn * own * reward).sum())
 
     # The same order of stages without discount, for probabilities.
     passed = passed / attack.discount
-    turn = _turn(stages, people, counts, passed) if attack.detection_ends_attack else np.ones(len(at))
-    reach = _running(passed)[1:-1]
+    turn = _turn(file.stages, counts, passed) if attack.detection_ends_attack else np.ones(len(at))
+    reach = running_products(passed)[1:-1]
     made, made_in_order = running_sums(reach), running_sums(np.arange(len(reach)) * reach)
-    tries = made[stages.end] - made[stages.start]
-    missing = tries - (made_in_order[stages.end] - made_in_order[stages.start]) / people
-    reidentified = np.bincount(at, turn * tries / people, minlength=len(distinct))
-    exploits = np.bincount(at, turn * missing, minlength=len(distinct))
-
-    threshold = attack.discount * value
-    accesses = threshold > attack.access_cost
-    return FilePlan(
-        value=threshold - attack.access_cost if accesses else 0.0,
-        value_after_access=value,
-        accesses=accesses,
-        access_threshold=threshold,
-        size_threshold=size_threshold,
-        reidentified=np.where(accesses, reidentified, 0.0)[position],
-        exploits=np.where(accesses, exploits, 0.0)[position],
-    )
+    tries = made[end] - made[start]
+    missing = tries - (made_in_order[end] - made_in_order[start]) / people
+    outcomes = file.by_size(turn * tries / people), file.by_size(turn * missing)
+    return file.plan(value, outcomes, error=0.0, bound=value, price=0.0)
 
 
-def checked_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
-    """Return the group sizes of a file, shape (n_records,).
-
-    Raises InputError if penalties are limited, the sizes are not one row, or a size is not a whole number of 0 or more.
-    """
-    if attack.counts_penalties:
-        expected = "no limit in a plan for a whole file"
-        raise InputError("penalties are limited", where="max_penalties", found=attack.max_penalties, expected=expected)
-    sizes = np.atleast_1d(checked_group_sizes(group_sizes))
-    if sizes.ndim != 1 or not sizes.size:
-        raise InputError(
-            "group sizes of the file have the wrong shape",
-            where="group sizes",
-            found=sizes.shape,
-            expected="one size for each record, at least one record",
-        )
-    return sizes
-
-
-def sizes_worth_linking(attack: SequentialAttack, distinct: Sizes) -> tuple[Sizes, int | None]:
-    """Return the group sizes worth linking after access, and the smallest other size.
-
-    The second value is the smallest size that is not worth linking, among all sizes up to the largest of the file,
-    whether they occur or not; None if all are worth linking.
-    """
-    values = exploit_values(attack, int(distinct.max(initial=0)))
-    away = value_after_access(attack, values, np.arange(1, values.largest + 1)) <= 0
-    threshold = int(away.argmax()) + 1 if away.any() else None
-    worth_linking = distinct[value_after_access(attack, values, distinct) > 0]
-    if worth_linking.sum() > _MOST_STATES:
-        raise InputError(
-            "group sizes too large for a plan of a whole file",
-            found=int(worth_linking.max()),
-            hint="the attack is profitable at this size; limit the group sizes",
-        )
-    return worth_linking, threshold
-
-
-def stages_of(distinct: Sizes, prior: float, gain_due: float, steps: Floats) -> Stages:
-    """Return the stages of group sizes, by falling level, then by growing size.
+def plan_with_budget(
+    attack: SequentialAttack,
+    group_sizes: NDArray[np.number],
+    budget: int,
+    rng: np.random.Generator,
+    *,
+    draws: int = 1000,
+) -> FilePlan:
+    """Plan an attack on a file with at most `budget` exploits.
 
     Parameters
     ----------
-    distinct : ndarray of int64, shape (n_sizes,)
-        Distinct group sizes.
-    prior : float
-        Probability that a record's person is in the registry.
-    gain_due : float
-        Value of a hit at the time of the exploit, in currency units.
-    steps : ndarray of float64, shape (4, 1 + n_exploits)
-        Column 0 is linking, and column j the j-th exploit. The rows are: expected outlay; use of the resource for which
-        records compete; and the shares of later rewards and of later use that remain after a miss.
+    attack : SequentialAttack
+        Parameters of the attack; `access_cost` is paid once for the file.
+    group_sizes : ndarray of shape (n_records,)
+        Number of matching records in the registry, whole numbers of 0 or more.
+    budget : int
+        B, maximum number of exploits, 1 or more.
+    rng : Generator
+        Source of the draws of the persons' positions; not used if the value is exact.
+    draws : int
+        Number of draws, 2 or more. A file with no more cases (combinations of the exploit, if any, that hits each
+        record) than this is enumerated exactly.
+
+    Returns
+    -------
+    FilePlan
+
+    Raises
+    ------
+    InputError
+        If the file is empty or a group size is not a whole number of 0 or more; if penalties are limited or detection
+        ends the attack; or if the group sizes that are worth linking are together too large.
     """
-    parts = [_majorant(int(size), prior, gain_due, steps)[:-1] for size in distinct]
-    size = np.repeat(distinct, [len(part[0]) for part in parts])
-    if not len(size):
-        none = np.zeros(0, np.int64)
-        return Stages(none, none, none, np.zeros(0), np.zeros(0))
-    start, end, level, reward = (np.concatenate(item) for item in zip(*parts, strict=True))
-    order = np.argsort(-level, kind="stable")
-    return Stages(size[order], start[order], end[order], level[order], reward[order])
+    if attack.detection_ends_attack:
+        problem, where = "a budget cannot be planned if detection ends the attack", "detection_ends_attack"
+        raise InputError(problem, where=where, found=True, expected="false")
+    file = _File(attack, group_sizes, budget=True)
+    at, start, end, level, reward, stage_people = file.stages
+    counts, length = file.counts[at], end - start
+    arrives = (stage_people - start) / stage_people
+    worth = np.where(start > 0, attack.discount ** (1.0 + start), 1.0)
+    # The lowest upper bound over prices, and the price that gives it.
+    rewards, arriving = counts * arrives * worth * reward, counts * arrives
+    used = np.cumsum(arriving * (length - length * (length - 1) / 2 / (stage_people - start)))
+    last = int(np.searchsorted(used, budget))
+    bound, price = float(rewards.sum()), 0.0
+    if last < len(used):
+        before = used[last - 1] if last else 0.0
+        part = (budget - before) / (used[last] - before)
+        bound, price = float(rewards[:last].sum() + part * rewards[last]), float(level[last])
+    # Maximum number of exploits of a record, by distinct size.
+    planned = np.zeros(len(file.distinct), np.int64)
+    np.maximum.at(planned, at, end)
+    people = np.maximum(file.distinct, 1) / attack.prior
+    if budget >= (file.counts * planned).sum():
+        exploits = planned - planned * (planned - 1) / 2 / people
+        return file.plan(bound, (planned / people, exploits), error=0.0, bound=bound, price=price)
+    linked = np.where(planned > 0, file.counts, 0)
+    past = np.cumsum(linked)[at]
+    table = _Table(start, end, stage_people, past - counts, past, *_beginnings(file, worth))
+    size = np.repeat(np.arange(len(planned)), linked)
+    most, chance = planned[size], 1.0 / people[size]
+    cases = prod(int(each) + 1 for each in most) if len(size) <= np.log2(draws) else np.inf
+    worlds: Iterable[tuple[float, Sizes]]
+    if cases <= draws:
+        each_case = (np.array(case, dtype=np.int64) for case in product(*(range(number + 1) for number in most)))
+        worlds = ((float(np.where(hits == most, 1.0 - chance * most, chance).prod()), hits) for hits in each_case)
+    else:
+        random = ((rng.random(len(size)) * people[size]).astype(np.int64) for _ in range(draws))
+        worlds = ((1.0 / draws, hits) for hits in random)
+    tally = np.zeros((3, len(at)))
+    found = np.array([(weight, _one_case(table, hits, budget, price, weight, tally)) for weight, hits in worlds]).T
+    exact = cases <= draws
+    value = float(sum(found[0] * found[1]) if exact else found[1].mean())
+    error = 0.0 if exact else float(found[1].std(ddof=1) / np.sqrt(draws))
+    # Divided by the number of records that reach the stage, so a stage that is always played adds no noise.
+    tried, made = tally[1:] / np.where(tally[0] > 0, tally[0], 1.0)
+    return file.plan(value, (file.by_size(tried / stage_people), file.by_size(arrives * made)), error, bound, price)
 
 
-def _steps(attack: SequentialAttack, exploits: int) -> Floats:
-    """Return the terms of linking and of each exploit, for `stages_of`.
+class _Table(NamedTuple):
+    """Tables of the policy with a budget, per stage unless stated otherwise."""
 
-    The use is the loss of discount. The last two rows are equal.
+    start: Sizes
+    end: Sizes
+    people: Floats  # g / prior
+    first: Sizes  # first record of the stage's size, among the records worth linking
+    last: Sizes  # one past the last such record
+    beginning: Sizes  # position of the stage's item for 0 exploits in the two tables below
+    best: Sizes  # by stage and exploits left: maximum number of exploits to make
+    reward: Floats  # by stage and maximum number of exploits: expected reward, given that the record reaches the stage
+
+
+def _beginnings(file: _File, worth: Floats) -> tuple[Sizes, Sizes, Floats]:
+    """Return the last three items of `_Table`.
+
+    For a stage and k exploits left, `best` holds the number of exploits, at most k, with the highest expected reward
+    (the lowest number among ties), and `reward` the expected reward of k exploits that end at a hit. `worth` is the
+    discount factor from the record's first step to each stage's start.
     """
-    detection, discount = attack.detection(exploits), attack.discount
-    ends = detection if attack.detection_ends_attack else np.zeros(exploits)
-    cost = np.append(attack.link_cost, attack.exploit_cost + detection * attack.penalty_due)
-    passed = np.append(discount, discount * (1.0 - ends))
-    # The loss equals 1 - passed, written without cancellation.
-    return np.stack([cost, np.append(1.0 - discount, 1.0 - discount + discount * ends), passed, passed])
+    (link_cost, cost), linking = np.split(file.steps[0], [1]), file.attack.discount
+    best, rewards = [np.zeros(0, np.int64)], [np.zeros(0)]
+    _, starts, ends, _, _, people = file.stages
+    for start, end, among, weight in zip(starts, ends, people, worth, strict=True):
+        hit = 1.0 / (among - np.arange(start, end))
+        weights = np.cumprod(np.append(weight if start else weight * linking, (1.0 - hit) * linking))[:-1]
+        paid, rewards_of = 0.0 if start else -link_cost, weights * (hit * file.gain_due - cost[start:end])
+        earned = np.append(0.0, np.cumsum(np.append(paid, rewards_of))[1:])
+        highest = np.maximum.accumulate(earned)
+        rises = np.append(False, highest[1:] > highest[:-1])
+        best.append(np.maximum.accumulate(np.where(rises, np.arange(len(rises)), 0)))
+        rewards.append(earned)
+    items = ends - starts + 1
+    return np.cumsum(items) - items, np.concatenate(best), np.concatenate(rewards)
 
 
-def _running(factors: Floats) -> Floats:
-    """Return the products of the first 0, 1, ... factors, shape (n + 1,)."""
-    return np.concatenate([[1.0], np.cumprod(factors)])
-
-
-def _turn(stages: Stages, people: Floats, counts: Floats, passed: Floats) -> Floats:
+def _turn(stages: _Stages, counts: Floats, passed: Floats) -> Floats:
     """Return the discount that all other records pass on before each stage.
 
     The result has shape (n_stages,) and is averaged over the random order of records of equal size. A record that was
     played up to m exploits, unless it hit before, passes on the mean of the product of its factors.
     """
-    kept = _running(passed)[1:]
+    people, kept = stages.people, running_products(passed)[1:]
     hits = running_sums(kept[1:])
 
     def share(m: Sizes) -> Floats:
@@ -282,14 +396,12 @@ def _ratio(reward: float, use: float) -> float:
 
 
 @numba.njit(cache=True)
-def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[Sizes, Sizes, Floats, Floats, Floats]:
-    """Return a record's stages (start, end, level, reward) and its states' indices.
+def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[Sizes, Sizes, Floats, Floats]:
+    """Return a record's stages: start, end, level and reward.
 
-    Item 0 of the indices is the unlinked state, and item j the state before the j-th exploit. From the last exploit
-    backwards, each step is merged with the following pieces while their ratio is higher than its own; the final ratio
-    is the index. All quantities are relative to the time of the step, so nothing underflows.
+    From the last exploit backwards, each step is merged with the following pieces while their ratio is higher than its
+    own. All quantities are relative to the time of the step, so nothing underflows.
     """
-    index = np.zeros(size + 1)
     ends = np.zeros(size + 1, np.int64)
     reward, use = np.zeros(size + 1), np.zeros(size + 1)
     passed = np.zeros((size + 1, 2))
@@ -306,10 +418,8 @@ def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[
             top -= 1
         top += 1
         ends[top], reward[top], use[top], passed[top, 0], passed[top, 1] = at, r, u, p, q
-        index[end] = max(_ratio(r, u), 0.0)
-    n = top + 1
-    starts, stops = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    level, worth = np.zeros(n), np.zeros(n)
+    starts, stops = np.zeros(top + 1, np.int64), np.zeros(top + 1, np.int64)
+    level, worth = np.zeros(top + 1), np.zeros(top + 1)
     scale, start, n = 1.0, 0, 0
     while top >= 0 and reward[top] > 0.0:
         starts[n], stops[n], worth[n] = start, ends[top], reward[top]
@@ -320,4 +430,33 @@ def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[
         scale *= passed[top, 0] / passed[top, 1] if passed[top, 1] > 0.0 else 1.0
         n += 1
         top -= 1
-    return starts[:n], stops[:n], level[:n], worth[:n], index
+    return starts[:n], stops[:n], level[:n], worth[:n]
+
+
+@numba.njit(cache=True)
+def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats) -> float:
+    """Return the payoff of the policy if exploit ``hits[r]`` of record r would hit.
+
+    If the policy makes fewer exploits of a record, none of them hits. The control variate (see the module's docstring)
+    is already subtracted. Adds to `tally`, which has three rows and one column per stage: the number of records that
+    reach the stage, the maximum number of exploits that they may then make, and the expected number of exploits.
+    """
+    given_up = np.zeros(len(hits), np.bool_)
+    left, value = budget, 0.0
+    for i in range(len(table.start)):
+        start, length, people = table.start[i], table.end[i] - table.start[i], table.people[i]
+        for r in range(table.first[i], table.last[i]):
+            if hits[r] < start:
+                continue
+            tally[0, i] += weight
+            most = 0 if given_up[r] else table.best[table.beginning[i] + min(length, left)]
+            given_up[r] = most < length
+            if most == 0:
+                continue
+            made = min(most, hits[r] - start + 1)
+            expected = most - most * (most - 1) / 2 / (people - start)
+            value += table.reward[table.beginning[i] + most] - price * (expected - made)
+            tally[1, i] += weight * most
+            tally[2, i] += weight * expected
+            left -= made
+    return float(value)

@@ -13,14 +13,16 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
-from reidsim.adversaries.sequential.exploit_values import ExploitValues, exploit_values
+from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess, checked_group_sizes
+from reidsim.adversaries.sequential.exploit_values import (
+    ExploitValues,
+    Floats,
+    Sizes,
+    exploit_values,
+    unconfirmed_values,
+)
 from reidsim.adversaries.sequential.programs import attack_programs
-from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, unconfirmed_values
 from reidsim.errors import InputError
-
-Floats = NDArray[np.float64]
-Sizes = NDArray[np.int64]
 
 # Group sizes beyond this many standard deviations above the mean are not tabulated: their probability is below 1e-20.
 _SPREAD = 12.0
@@ -120,8 +122,10 @@ def plan_known(
         If a group size is not a whole number of 0 or more, or group sizes are too large for the solver.
     """
     sizes = checked_group_sizes(group_sizes)
-    largest = int(sizes.max(initial=0))
-    values = _values(attack, sizes) if signal is None else unconfirmed_values(attack, signal, largest)
+    if signal is not None:
+        values = unconfirmed_values(attack, signal, int(sizes.max(initial=0)))
+    else:
+        values = _values(attack, sizes)
     if signal is not None or attack.solver == "backward-induction":
         worth = attack.discount * value_after_access(attack, values, sizes) - attack.access_cost
     else:
@@ -216,16 +220,8 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
     hit = np.where(sizes > 0, attack.prior / np.maximum(sizes, 1), 0.0)
     outlay = attack.detection(1)[0] * attack.penalty + attack.access_cost + attack.link_cost + attack.exploit_cost
     payoff = attack.gain * hit - outlay
-    attacks = payoff > attack.indifference
-    return Plan(
-        value=np.maximum(payoff, 0.0),
-        accesses=attacks,
-        reidentified=np.where(attacks, hit, 0.0),
-        exploits=attacks.astype(np.float64),
-        true_payoff=np.maximum(payoff, 0.0),
-        worth=payoff,
-        pays=attacks,
-    )
+    attacks, earned = payoff > attack.indifference, np.maximum(payoff, 0.0)
+    return Plan(earned, attacks, np.where(attacks, hit, 0.0), attacks.astype(np.float64), earned, payoff, attacks)
 
 
 def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> int | None:
@@ -249,7 +245,7 @@ def exploits_undetected(attack: SequentialAttack, group_sizes: NDArray[np.number
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, sizes)
-    return np.where(sizes <= values.largest, values.exploits_undetected[np.minimum(sizes, values.largest)], 0)
+    return values.exploits_undetected[np.where(sizes > values.largest, 0, sizes)]
 
 
 def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: Sizes) -> Floats:
@@ -257,8 +253,8 @@ def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: S
 
     It is 0 where linking is not profitable, because the adversary can stop after access.
     """
-    at = np.minimum(sizes, values.largest)
-    worth = np.where(sizes > values.largest, 0.0, values.value[at])
+    # A group of nobody has value 0, like a group beyond the table.
+    worth = values.value[np.where(sizes > values.largest, 0, sizes)]
     return np.maximum(0.0, attack.discount * worth - attack.link_cost)
 
 
@@ -280,8 +276,7 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
     distinct, position = np.unique(share, return_inverse=True)
     start = np.clip(np.floor((n + 1.0) * distinct), 1, min(last, n)).astype(np.int64)
     weight = scipy.stats.binom.pmf(start, n, distinct)
-    mean_worth = _sum_binomial(worth[: last + 1], n, distinct, start, weight)
-    return np.asarray(mean_worth[position].reshape(share.shape))
+    return _sum_binomial(worth[: last + 1], n, distinct, start, weight)[position].reshape(share.shape)
 
 
 def _values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
@@ -346,26 +341,19 @@ def _sum_binomial(worth: Floats, n: int, share: Floats, start: Sizes, weight: Fl
     sums = np.zeros(len(share))
     last = min(len(worth) - 1, n)
     for i in range(len(share)):
-        p = share[i]
-        if p <= 0.0 or start[i] > last:
+        p, first = share[i], start[i]
+        if p <= 0.0 or first > last:
             continue
         if p >= 1.0:
-            if n <= last:
-                sums[i] = worth[n]
+            sums[i] = worth[n] if n <= last else 0.0
             continue
         odds = p / (1.0 - p)
-        term = weight[i]
-        total = term * worth[start[i]]
-        for k in range(start[i], last):
-            term *= (n - k) / (k + 1.0) * odds
-            total += term * worth[k + 1]
-            if term < 1e-30 * weight[i]:
-                break
-        term = weight[i]
-        for k in range(start[i], 1, -1):
-            term *= k / ((n - k + 1.0) * odds)
-            total += term * worth[k - 1]
-            if term < 1e-30 * weight[i]:
-                break
-        sums[i] = total
+        sums[i] = weight[i] * worth[first]
+        for step, stop in ((1, last), (-1, 1)):
+            term = weight[i]
+            for k in range(first + step, stop + step, step):
+                term *= (n - k + 1.0) / k * odds if step > 0 else (k + 1.0) / ((n - k) * odds)
+                sums[i] += term * worth[k]
+                if term < 1e-30 * weight[i]:
+                    break
     return sums

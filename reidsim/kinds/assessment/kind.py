@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.adversaries.knowledge.groups import count_sets
 from reidsim.kinds.assessment.assessing import assess_study
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.schema import RiskScenario

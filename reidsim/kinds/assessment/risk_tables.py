@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.assessment import Assessment, RiskName
+from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.network import Network
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import RISK_NAMES, WORST_CASE, SettingsSection, ThresholdSection
 from reidsim.kinds.assessment.study import RiskStudy

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import Knowledge, everything
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
-from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
 from reidsim.errors import InputError, locating, require_among
 from reidsim.kinds.assessment.release import Release, population_over, read_release

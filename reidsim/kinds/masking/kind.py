@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.sets import count_sets, enumerate_sets
+from reidsim.adversaries.knowledge.groups import count_sets, enumerate_sets
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.measures import in_words, measures_worded

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, MultistageAttack, Stage
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Stage
-from reidsim.adversaries.planners.base import planners
+from reidsim.adversaries.planners import planners
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import Equipment, Holdings, Setting
 from reidsim.errors import InputError, locating

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
+from reidsim.adversaries.multistage.attack import Identify, InferSurname, MultistageAttack, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from reidsim.adversaries.planners.base import AMOUNTS_BY_RECORD, provided_by
+from reidsim.adversaries.planners import AMOUNTS_BY_RECORD, provided_by
 from reidsim.core.registry import require_provided
 from reidsim.errors import InputError, require_among
 from reidsim.kinds.tables.policy import (

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.budget import plan_with_budget
-from reidsim.adversaries.sequential.file_attack import plan_file
+from reidsim.adversaries.sequential.file_attack import plan_file, plan_with_budget
 from reidsim.adversaries.sequential.planning import (
     BinomialBelief,
     exploits_undetected,

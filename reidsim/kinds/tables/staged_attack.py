@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
+from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import BUNDLED, data_file, resolve
 from reidsim.errors import InputError, locating, refuse_rows

@@ -11,9 +11,16 @@ from small_knowledge import NAMES, cases, expectation, known_sets
 from tiers import examples
 
 from reidsim.adversaries.knowledge.assessment import assess
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.knowledge.network import Network
-from reidsim.adversaries.knowledge.sets import count_sets, enumerate_sets
+from reidsim.adversaries.knowledge.expectation import Network
+from reidsim.adversaries.knowledge.groups import (
+    AttributeGroup,
+    Knowledge,
+    Source,
+    SourceProfile,
+    count_sets,
+    enumerate_sets,
+    everything,
+)
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reidsim.adversaries.knowledge.groups import enumerate_sets
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
-from reidsim.adversaries.knowledge.sets import enumerate_sets
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.populations.attribute_model.model import build_model

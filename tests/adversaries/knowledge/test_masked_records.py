@@ -10,8 +10,7 @@ from small_knowledge import probabilities
 from tiers import examples
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.stages import Identify, InferByLinkage
+from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame

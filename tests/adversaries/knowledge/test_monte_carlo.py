@@ -9,9 +9,16 @@ from tiers import examples
 
 from reidsim.adversaries.knowledge import assessment
 from reidsim.adversaries.knowledge.assessment import assess
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.knowledge.network import Network
-from reidsim.adversaries.knowledge.sets import count_sets, draw_sets
+from reidsim.adversaries.knowledge.expectation import Network
+from reidsim.adversaries.knowledge.groups import (
+    AttributeGroup,
+    Knowledge,
+    Source,
+    SourceProfile,
+    count_sets,
+    draw_sets,
+    everything,
+)
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 
 NETWORK = Network(p_m=0.4, p_fm=0.7, p_cu=0.3, p_c=0.6)

@@ -17,6 +17,7 @@ SINGLE_ATTEMPT = "a single attempt that succeeds or fails"
 INFERENCES = "a gain from inferred values"
 GAINS = "a gain from attacks"
 AMOUNTS_BY_RECORD = "gain and cost by record"
+CAPABILITIES = frozenset({EXPECTED_PAYOFF, SINGLE_ATTEMPT, INFERENCES, GAINS, AMOUNTS_BY_RECORD})
 
 
 class Register(NamedTuple):
@@ -38,7 +39,7 @@ EVERYBODY = Register()
 
 
 class Planner:
-    """Rule by which an adversary decides about attacks.
+    """Rule by which an adversary decides about attacks: a base class of adversaries.
 
     A scenario names it in the key ``planner``.
 
@@ -51,14 +52,11 @@ class Planner:
         who errs.
     keys : tuple of str
         Keys of the adversary's section that only this planner reads.
-    adversary : type
-        Class of the adversary, for planners with no parameters other than gain and cost.
     """
 
     label: ClassVar[str]
     provides: ClassVar[frozenset[str]]
     keys: ClassVar[tuple[str, ...]] = ()
-    adversary: ClassVar[type[Any]]
 
     @classmethod
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
@@ -67,30 +65,34 @@ class Planner:
         Parameters
         ----------
         section : PlannerSection
-            Parameters of the planner.
+            Parameters of the planner; those in `keys` are arguments of the class.
         gain, cost : float or ndarray of float64, shape (n_records,)
             Gain from a success and cost of an attempt (of an exploit, for sequential attacks), in currency units per
             record.
         register : Register
             External register that the adversary uses.
         """
-        made: Adversary = cls.adversary(gain, cost)
+        adversary: Any = cls
+        made: Adversary = adversary(gain, cost, **{key: getattr(section, key) for key in cls.keys})
         return made
 
 
-planners: Registry[type[Planner]] = Registry("planner", "reidsim.adversaries", "reidsim.adversaries.planners")
-
-# Capabilities assumed of user planners (plug-ins or objects of a module). Whether a planner computes payoffs is known
-# only when it is created.
-_OF_USERS = frozenset({EXPECTED_PAYOFF, SINGLE_ATTEMPT, GAINS, AMOUNTS_BY_RECORD})
+planners: Registry[type[Planner]] = Registry(
+    "planner",
+    "reidsim.adversaries",
+    "reidsim.adversaries.one_shot",
+    "reidsim.adversaries.sequential.adversary",
+    "reidsim.adversaries.simple_behaviours",
+)
 
 
 def provided_by(planner: str) -> frozenset[str]:
     """Return the capabilities of a planner.
 
-    A planner that is not built in is assumed to have all of them, except a gain from inferred values.
+    A user's planner (a plug-in or an object of a module) is assumed to have all of them, except a gain from inferred
+    values. Whether it computes payoffs is known only when it is created.
     """
-    return planners[planner].provides if planner in planners else _OF_USERS
+    return planners[planner].provides if planner in planners else CAPABILITIES - {INFERENCES}
 
 
 def planners_without(capability: str) -> tuple[str, ...]:
