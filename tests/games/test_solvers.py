@@ -69,25 +69,6 @@ def assert_outcomes_are_the_papers(small, choice, expected):
         assert equilibrium.generalization_intensity[i] == pytest.approx(paper.intensity(g))
 
 
-class ToldByNumpy(OneShotAdversary):
-    """A one-shot adversary that receives strategies in NumPy arrays of all records."""
-
-
-@given(small=small_games(mistaken_adversary=True), holds_records=st.booleans())
-@examples(150)
-def test_compiled_backward_induction_is_that_of_any_adversary(small, holds_records):
-    lattice = small.lattice()
-    linker = small.linker(lattice, holds_records=holds_records)
-    found = []
-    for kind in (OneShotAdversary, ToldByNumpy):
-        adversary = kind(np.array(small.gain), np.array(small.cost))
-        game = RecordGame(lattice, linker, adversary, np.array(small.benefit), np.array(small.loss))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found.append(backward_induction(game, constraints_of(small)))
-    for name in CONSTRAINTS:
-        assert found[0][name].strategies.tobytes() == found[1][name].strategies.tobytes()
-
-
 @given(small=st.one_of(small_games(), small_games(mistaken_adversary=True)))
 @settings(max_examples=max(16, examples(80).max_examples))
 def test_solvers_are_the_papers_algorithms(small):
