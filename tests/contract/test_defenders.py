@@ -21,8 +21,7 @@ from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
 from reidsim.games.defenders.same_form import SameForm
-from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
 from reidsim.games.record_game import WITHHELD
 
 GAMES = every_game()

@@ -10,8 +10,7 @@ from tiers import examples
 
 import reidsim
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.masking.always_shared import PartialMaskingSpace
-from reidsim.games.masking.game import MaskingGame, is_ahead
+from reidsim.games.masking.game import MaskingGame, PartialMaskingSpace, is_ahead
 from reidsim.games.masking.searches import greedy, greedy_path
 from reidsim.games.record_game import WITHHELD, Choice
 

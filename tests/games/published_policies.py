@@ -12,8 +12,8 @@ from reidsim.games.defenders.defender import Game, outcome_of, withholding
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.searches import best_first
-from reidsim.games.masking.several_adversaries import best_against_several, without_inference
+from reidsim.games.masking.opponents import without_inference
+from reidsim.games.masking.searches import best_against_several, best_first
 from reidsim.games.record_game import Choice
 
 PublishedPolicy = Literal[

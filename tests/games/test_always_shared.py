@@ -10,12 +10,10 @@ from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.masking.fixed_policies import fixed_choice
-from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.game import MaskingGame, PartialMaskingSpace
 from reidsim.games.masking.same_strategy import same_strategy
-from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
-from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.masking.searches import best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import WITHHELD, Choice
 
 

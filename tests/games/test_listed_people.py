@@ -16,10 +16,8 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
-from reidsim.games.masking.searches import anytime, best_first, masking_backward_induction
-from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
+from reidsim.games.masking.searches import anytime, best_against_several, best_first, masking_backward_induction
 from reidsim.games.record_game import Choice
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.masking import MaskingSpace

@@ -18,7 +18,7 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, R
 from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.masking.searches import best_against_several
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.releases.masking import MaskingSpace

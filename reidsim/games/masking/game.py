@@ -5,27 +5,30 @@ Follows Wan et al. 2021.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import Memory, Reply, TwoStageArrays, memory_beside, reply_to
 from reidsim.adversaries.multistage.two_stage_tables import count_bits, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.borrowed_arrays import borrowing
 from reidsim.errors import InputError
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
@@ -34,6 +37,57 @@ from reidsim.threads import available_threads, done_in_threads
 
 # Records per compiled call; a run can be interrupted between two calls.
 _CHUNK = 100
+# State of a thread, such as its caches.
+Worker = TypeVar("Worker")
+
+
+@dataclass(frozen=True, eq=False)
+class PartialMaskingSpace(MaskingSpace):
+    """All combinations of levels in which the first attributes are shared unmasked.
+
+    An example are demographics that every contributor states. The attributes that are always shared are the most
+    significant digits of a strategy's number. The strategies that share them therefore have the lowest numbers, equal
+    to their numbers in a game in which all attributes can be masked.
+
+    Parameters
+    ----------
+    attributes, weights, n_records, kept, groups, total_weight
+        See `MaskingSpace`; attributes that are always shared count towards utility.
+    n_always : int
+        Number of attributes that are always shared.
+
+    Raises
+    ------
+    InputError
+        If no attribute can be masked; or for the reasons given in `MaskingSpace`.
+    """
+
+    n_always: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.n_always < len(self.attributes):
+            expected = f"fewer than {len(self.attributes)}, the number of attributes"
+            raise InputError("no attribute can be masked", found=self.n_always, expected=expected)
+
+    @property
+    def size(self) -> int:
+        """Number of strategies."""
+        return prod(self.shape[self.n_always :])
+
+    def masking(self, shared: NDArray[np.bool_]) -> Strategies:
+        """Return the strategies that share the given attributes and mask all others.
+
+        Attributes that are always shared stay shared. For the shape of `shared` see `MaskingSpace.masking`.
+        """
+        return super().masking(shared | (np.arange(len(self.attributes)) < self.n_always))
+
+    def successors(self, strategy: int) -> Iterator[int]:
+        """Yield the strategies with one attribute masked by one more level.
+
+        They are in lattice order.
+        """
+        return (below for below in super().successors(strategy) if below < self.size)
 
 
 class GameArrays(NamedTuple):
@@ -69,6 +123,38 @@ class GameArrays(NamedTuple):
     places: NDArray[np.int64]
     sizes: NDArray[np.int64]
     n_bits: int
+
+    @classmethod
+    def of(cls, space: MaskingSpace, benefit: float | Floats, loss: float | Floats, n_bits: int) -> GameArrays:
+        """Return the arrays of a game; for `benefit` and `loss` see `MaskingGame`."""
+        n, n_linked, n_forms = space.n_records, len(space.attributes) - n_bits, space.size >> n_bits
+        levels = space.levels(np.arange(n_forms) << n_bits)[:, :n_linked]
+        form_kept = np.ones((n_forms, n_linked))
+        for j in range(n_linked):
+            form_kept[:, j] = space.kept[j][levels[:, j]]
+        sizes = np.array(space.shape, dtype=np.int64)
+        gained, lost = (np.broadcast_to(amounts, (n,)).astype(np.float64) for amounts in (benefit, loss))
+        return cls(
+            weights=np.ascontiguousarray(np.atleast_2d(space.weights)),
+            form_kept=form_kept,
+            total_weight=space.total_weight,
+            benefit=gained,
+            loss=lost,
+            tie=INDIFFERENCE * (gained + lost),
+            places=np.append(np.cumprod(sizes[:0:-1])[::-1], 1),
+            sizes=level_counts(space),
+            n_bits=n_bits,
+        )
+
+
+def _always_shared(space: MaskingSpace) -> int:
+    return space.n_always if isinstance(space, PartialMaskingSpace) else 0
+
+
+def level_counts(space: MaskingSpace) -> NDArray[np.int64]:
+    """Return the number of levels of each attribute; 1 if it is always shared."""
+    sizes = np.array(space.shape, dtype=np.int64)
+    return np.where(np.arange(len(sizes)) < _always_shared(space), 1, sizes)
 
 
 @borrowing()
@@ -156,7 +242,9 @@ class MaskingGame:
         object.__setattr__(self, "benefit", game.benefit)
         object.__setattr__(self, "loss", game.loss)
         # Compiled solvers treat an attribute that is not used for linkage as a locus, and a locus can be masked.
-        unused = [name for name in self.space.attributes[: self._n_always] if name not in self.attack.identify.on]
+        unused = [
+            name for name in self.space.attributes[: _always_shared(self.space)] if name not in self.attack.identify.on
+        ]
         if unused and isinstance(game.linker, MultistageLinker):
             expected = "an attribute that the last stage links on"
             raise InputError(
@@ -172,10 +260,6 @@ class MaskingGame:
     def is_compiled(self) -> bool:
         """Whether there are compiled solvers: for a two-stage attack without planner."""
         return self.planner is None and is_two_stage(self.attack, self.space)
-
-    @property
-    def _n_always(self) -> int:
-        return self.space.n_always if isinstance(self.space, PartialMaskingSpace) else 0
 
     def one_stage(self) -> MaskingGame:
         """Return the game against the same adversary without inference of surnames."""
@@ -217,27 +301,7 @@ class MaskingGame:
     @cached_property
     def arrays(self) -> GameArrays:
         """The subjects' arrays for compiled solvers; see `attack_arrays` for the attack's."""
-        space, n = self.space, self.n_records
-        n_bits = count_bits(self.attack, space)
-        n_linked = len(space.attributes) - n_bits
-        n_forms = space.size >> n_bits
-        levels = space.levels(np.arange(n_forms) << n_bits)[:, :n_linked]
-        form_kept = np.ones((n_forms, n_linked))
-        for j in range(n_linked):
-            form_kept[:, j] = space.kept[j][levels[:, j]]
-        sizes = np.array(space.shape, dtype=np.int64)
-        return GameArrays(
-            weights=np.ascontiguousarray(np.atleast_2d(space.weights)),
-            form_kept=form_kept,
-            total_weight=space.total_weight,
-            benefit=np.broadcast_to(self.benefit, (n,)).copy(),
-            loss=np.broadcast_to(self.loss, (n,)).copy(),
-            tie=INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss)),
-            places=np.append(np.cumprod(sizes[:0:-1])[::-1], 1),
-            # An attribute that is always shared has a single level.
-            sizes=np.where(np.arange(len(sizes)) < self._n_always, 1, sizes),
-            n_bits=n_bits,
-        )
+        return GameArrays.of(self.space, self.benefit, self.loss, count_bits(self.attack, self.space))
 
     def evaluate(self, choice: Choice) -> Equilibrium:
         """Return the outcome of chosen strategies, with this game as the true game."""
@@ -251,7 +315,7 @@ class MaskingGame:
         def solve(rows: Rows, memory: Memory) -> None:
             _evaluate(arrays, attack, memory, rows, strategies, columns, attacked)
 
-        self.in_chunks(solve)
+        in_chunks(n, self.memories, solve)
         withheld = strategies == WITHHELD
         intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
         return Equilibrium(
@@ -288,30 +352,10 @@ class MaskingGame:
         return np.where(surnames >= 0, arrays.surname_codes[surnames], NO_SURNAME), confidence
 
     @cached_property
-    def _memories(self) -> list[Memory]:
-        """Work arrays and inference caches (`Memory`), one for each thread."""
-        others = (memory_beside(self.memory, self.attack_arrays) for _ in range(1, available_threads()))
+    def memories(self) -> list[Memory]:
+        """Work arrays and inference caches, one for each thread."""
+        others = (memory_beside(self.memory, self.attack_arrays) for _ in range(1, n_threads(self.n_records)))
         return [self.memory, *others]
-
-    def in_chunks(self, solve: Callable[[Rows, Memory], None]) -> None:
-        """Call a compiled solver on chunks of the records, in one thread per core.
-
-        `solve` takes the record numbers of a chunk and the `Memory` of its thread.
-        """
-        chunks = [np.arange(at, min(at + _CHUNK, self.n_records)) for at in range(0, self.n_records, _CHUNK)]
-        memories, free = self._memories if len(chunks) > 1 else [self.memory], SimpleQueue[Memory]()
-        for memory in memories:
-            free.put(memory)
-
-        def solved(rows: Rows) -> None:
-            memory = free.get()
-            try:
-                solve(rows, memory)
-            finally:
-                free.put(memory)
-
-        for _ in done_in_threads(solved, chunks, len(memories)):
-            pass
 
     def chosen(
         self, solver: str, strategies: Strategies, payoffs: Floats, evaluated: NDArray[np.int64], *, exact: bool
@@ -323,6 +367,100 @@ class MaskingGame:
         """
         worth_sharing = payoffs >= -INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss))
         return Choice(np.where(worth_sharing, strategies, WITHHELD), solver, evaluated, exact)
+
+
+def n_threads(n_records: int) -> int:
+    """Return the number of threads that `in_chunks` can use."""
+    return available_threads() if n_records > _CHUNK else 1
+
+
+def in_chunks(n_records: int, workers: Sequence[Worker], solve: Callable[[Rows, Worker], None]) -> None:
+    """Call a compiled solver on chunks of the records, in one thread per worker.
+
+    `solve` takes the record numbers of a chunk and the worker of its thread.
+    """
+    chunks = [np.arange(at, min(at + _CHUNK, n_records)) for at in range(0, n_records, _CHUNK)]
+    free = SimpleQueue[Worker]()
+    for worker in workers:
+        free.put(worker)
+
+    def solved(rows: Rows) -> None:
+        worker = free.get()
+        try:
+            solve(rows, worker)
+        finally:
+            free.put(worker)
+
+    for _ in done_in_threads(solved, chunks, len(workers)):
+        pass
+
+
+@dataclass(frozen=True, eq=False)
+class PartialKnowledgeGame(MaskingGame):
+    """Masking game against an adversary who links known attributes to a register.
+
+    The background knowledge about a subject, a set of attributes whose values the adversary knows, is random. The
+    success probability of a strategy is the mean, over knowledge sets, of 1 / the number of people in the register who
+    match the values that are both shared and known (see `KnowledgeLinker`). The adversary decides by this mean and
+    infers no surname. Of equally good strategies, the strategy with the lowest number is chosen. The game is solved by
+    the solvers of record games.
+
+    Parameters
+    ----------
+    space, attack, world, benefit, loss
+        See `MaskingGame`; the attack has one stage, which links on the attributes of the knowledge.
+    knowledge : Knowledge
+        Background knowledge about the subjects, over the attributes of the last stage.
+
+    Raises
+    ------
+    InputError
+        If the attack infers attributes, or links on attributes that the knowledge does not have; or for the reasons
+        given in `MaskingGame`.
+    """
+
+    knowledge: Knowledge = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.attack.inferences:
+            found = self.attack.inferences[0].infers
+            expected = "an Identify stage only"
+            raise InputError(
+                "an adversary with partial knowledge cannot infer attributes", found=found, expected=expected
+            )
+        on, known = self.attack.identify.on, self.knowledge.attributes
+        if on != known:
+            problem, expected = (
+                "the knowledge covers other attributes than the last stage",
+                f"knowledge of {', '.join(on)}",
+            )
+            raise InputError(problem, found=known, expected=expected)
+        super().__post_init__()
+
+    @property
+    def is_compiled(self) -> bool:
+        """Always False: there are no compiled solvers for partial knowledge."""
+        return False
+
+    def one_stage(self) -> MaskingGame:
+        """Return the same game, because the attack has no inference."""
+        return self
+
+    @cached_property
+    def record_game(self) -> RecordGame:
+        """The same game as a record game, for solvers of record games."""
+        name, world = self.attack.identify.resource, self.world
+        linker = MaskedRecordLinker(
+            self.space,
+            world.targets,
+            world.resource(name),
+            self.knowledge,
+            world.registered,
+            world.lists.get(name),
+            guessed=world.is_guessed(name),
+        )
+        adversary = self.planner or OneShotAdversary(self.attack.gain, self.attack.cost)
+        return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
 
 @numba.njit(cache=True, nogil=True)

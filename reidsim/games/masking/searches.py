@@ -1,6 +1,6 @@
 """Exact best-first search and the published searches of the masking game.
 
-They are for a single adversary. The searches against a two-stage attack are compiled. Games with other attacks use the
+The searches against two-stage attacks, and against several adversaries, are compiled. Games with other attacks use the
 solvers of record games.
 """
 
@@ -15,12 +15,14 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, attacks_without_inference, reply_to
+from reidsim.adversaries.multistage.two_stage import reply_to
+from reidsim.borrowed_arrays import borrowing
 from reidsim.errors import InputError
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.game import GameArrays, MaskingGame, is_ahead, payoff_of
-from reidsim.games.record_game import WITHHELD, Choice, Constraint
+from reidsim.games.masking.game import GameArrays, MaskingGame, in_chunks, is_ahead, payoff_of, utility_of
+from reidsim.games.masking.opponents import Alike, Opponents, Rules, Tables, attacked_anyway, payoff_against
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -51,8 +53,8 @@ class Found(NamedTuple):
     ----------
     strategies : ndarray of int64
         Best strategy of each record; initially the incumbent, or ``WITHHELD``.
-    payoffs : ndarray of float64
-        Payoff of the best strategy.
+    payoffs, confidence : ndarray of float64
+        Payoff of the best strategy, and the adversary's confidence in the surname inferred from it.
     evaluated : ndarray of int64
         Number of strategies whose payoff was computed.
     bounds : ndarray of float64
@@ -61,8 +63,16 @@ class Found(NamedTuple):
 
     strategies: Strategies
     payoffs: Floats
+    confidence: Floats
     evaluated: NDArray[np.int64]
     bounds: Floats
+
+    @classmethod
+    def none(cls, n: int, incumbents: Strategies | None = None) -> Found:
+        """Return the start of a search, with strategies (n,) to start from if given."""
+        strategies = np.full(n, WITHHELD, dtype=np.int64) if incumbents is None else incumbents.copy()
+        lowest, evaluated = np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
+        return cls(strategies, lowest, np.full(n, np.inf), evaluated, lowest.copy())
 
 
 def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
@@ -101,8 +111,36 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
         choice = branch_and_bound(game.record_game, Constraint(no_attack=no_attack))
         payoffs = game.evaluate(choice).publisher_payoff
         return game.chosen("branch-and-bound", choice.strategies, payoffs, choice.evaluated, exact=True)
-    found = _run(game, _best_first, no_attack, NO_LIMIT)
+    found = _run(Opponents.of_one(game, no_attack=no_attack), _best_first, NO_LIMIT)
     return game.chosen("best-first", found.strategies, found.payoffs, found.evaluated, exact=True)
+
+
+def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice:
+    """Find the best masking of every record against several adversaries.
+
+    The search is that of `best_first`. Records with earlier releases share again what was shared before, because an
+    adversary who has seen an attribute learns nothing by seeing it again.
+
+    Parameters
+    ----------
+    game : RecordGame
+        Over a `MaskingSpace`, against two-stage attacks or adversaries that link on few attributes. Against other
+        adversaries, under rule "worst", or with very many levels of attributes, branch and bound is used, which is also
+        exact.
+    no_attack : bool
+        Whether to consider only strategies that no adversary attacks.
+
+    Returns
+    -------
+    Choice
+        Exact; the strategies equal those of `branch_and_bound`, so a record is withheld only if no strategy is allowed.
+        `evaluated` counts strategies computed against one adversary or more.
+    """
+    opponents = Opponents.of_several(game, no_attack=no_attack)
+    if opponents is None:
+        return branch_and_bound(game, Constraint(no_attack=no_attack))
+    found = _run(opponents, _best_first, NO_LIMIT)
+    return Choice(found.strategies, "best-first", found.evaluated, exact=True)
 
 
 def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool = False) -> BoundedChoice:
@@ -134,7 +172,7 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
     if most_evaluated < 1:
         raise InputError("maximum number of strategies too small", found=most_evaluated, expected="1 or more")
     first = greedy(game, no_attack=no_attack)
-    found = _run(game, _best_first, no_attack, most_evaluated, incumbents=first.strategies)
+    found = _run(Opponents.of_one(game, no_attack=no_attack), _best_first, most_evaluated, first.strategies)
     # Withholding a record has a certain payoff of 0.
     gap = np.maximum(found.bounds - np.maximum(found.payoffs, 0.0), 0.0)
     evaluated, exact = found.evaluated + first.evaluated, bool((gap == 0).all())
@@ -171,7 +209,7 @@ def greedy(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     InputError
         If the attack is not a two-stage attack.
     """
-    found = _run(game, _greedy, no_attack, np.zeros(0, dtype=np.int64))
+    found = _run(Opponents.of_one(game, no_attack=no_attack), _greedy, np.zeros(0, dtype=np.int64))
     return game.chosen("greedy", found.strategies, found.payoffs, found.evaluated, exact=False)
 
 
@@ -193,7 +231,8 @@ def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
         If the attack is not a two-stage attack.
     """
     path = np.full(sum(game.space.shape), -1, dtype=np.int64)
-    _greedy(game.arrays, game.attack_arrays, game.memory, np.array([record]), False, _nothing_found(game), path)
+    one = Opponents.of_one(game, no_attack=False)
+    _greedy(one.alike[0], one.tables, one.rules, one.game, np.array([record]), Found.none(game.n_records), path)
     return tuple(path[path >= 0].tolist())
 
 
@@ -202,10 +241,8 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
 
     This is backward induction of Wan et al. 2021, note S4.
 
-    Strategies are visited in order of their number, so a strategy is visited before all strategies that share less of
-    the same attributes. If a strategy is not attacked and worse than the best so far, all strategies that share less
-    are skipped: its payoff equals its benefit, which bounds their payoffs. Games with an attack other than the
-    two-stage attack are solved without this pruning.
+    Strategies are visited in order of their number. Strategies whose benefit, which bounds the payoff, is below the
+    best payoff so far are skipped.
 
     Parameters
     ----------
@@ -232,53 +269,78 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
             hint="use best-first search, which has no such limit",
         )
     if game.is_compiled:
-        found = _run(game, _backward_induction, no_attack, game.space.size)
+        found = _run(Opponents.of_one(game, no_attack=no_attack), _by_number, game.space.size)
         return game.chosen("backward-induction", found.strategies, found.payoffs, found.evaluated, exact=True)
     choice = backward_induction(game.record_game, {"": Constraint(no_attack=no_attack)})[""]
     payoffs = game.evaluate(choice).publisher_payoff
     return game.chosen(choice.solver, choice.strategies, payoffs, choice.evaluated, exact=True)
 
 
-def _nothing_found(game: MaskingGame, incumbents: Strategies | None = None) -> Found:
-    n = game.n_records
-    strategies = np.full(n, WITHHELD, dtype=np.int64) if incumbents is None else incumbents.copy()
-    return Found(strategies, np.full(n, -np.inf), np.zeros(n, dtype=np.int64), np.full(n, -np.inf))
-
-
-def _run(
-    game: MaskingGame, kernel: Callable[..., None], no_attack: bool, option: Any, incumbents: Strategies | None = None
-) -> Found:
-    """Run a compiled search for all subjects.
+def _run(opponents: Opponents, kernel: Callable[..., None], option: Any, incumbents: Strategies | None = None) -> Found:
+    """Run a compiled search for all records.
 
     `option` is the last argument of `kernel`. `incumbents` (n_records,) are strategies to start from; none, if not
     given.
     """
-    arrays, attack, found = game.arrays, game.attack_arrays, _nothing_found(game, incumbents)
-    game.in_chunks(lambda rows, memory: kernel(arrays, attack, memory, rows, no_attack, found, option))
+    tables, rules, game = opponents.tables, opponents.rules, opponents.game
+    found = Found.none(len(game.benefit), incumbents)
+    in_chunks(
+        len(game.benefit), opponents.alike, lambda rows, alike: kernel(alike, tables, rules, game, rows, found, option)
+    )
     return found
+
+
+@borrowing()
+def _offer(
+    alike: tuple[Alike, ...] | None,
+    tables: Tables,
+    rules: Rules,
+    game: GameArrays,
+    target: int,
+    strategy: int,
+    found: Found,
+) -> None:
+    """Replace the best strategy of a record if another one is allowed and better."""
+    best, tie = found.payoffs[target], game.tie[target]
+    payoff, confidence = payoff_against(alike, tables, rules, game, target, strategy, best - tie)
+    if payoff == -np.inf:
+        return
+    ahead = is_ahead(payoff, confidence, best, found.confidence[target], tie)
+    if ahead > 0 or (ahead == 0 and strategy < found.strategies[target]):
+        found.strategies[target], found.payoffs[target], found.confidence[target] = strategy, payoff, confidence
+
+
+@borrowing()
+def _keeps_past(game: GameArrays, past: int, strategy: int) -> bool:
+    """Return whether a strategy shares all that earlier releases shared.
+
+    An adversary that has seen an attribute learns nothing by seeing it again. So sharing it again is worth no less,
+    leads to the same replies, and has no higher strategy number.
+    """
+    for j in range(len(game.places)):
+        if strategy // game.places[j] % game.sizes[j] > past // game.places[j] % game.sizes[j]:
+            return False
+    return True
 
 
 @numba.njit(cache=True, nogil=True)
 def _best_first(
+    alike: tuple[Alike, ...] | None,
+    tables: Tables,
+    rules: Rules,
     game: GameArrays,
-    attack: TwoStageArrays,
-    memory: Memory,
-    rows: Rows,
-    no_attack: bool,
+    targets: Rows,
     found: Found,
     most_evaluated: int,
 ) -> None:
     n_forms, n_linked = game.form_kept.shape
     n_bits = game.n_bits
-    for target in rows:
+    for target in targets:
         weights = game.weights[target if len(game.weights) > 1 else 0]
         by_weight = np.argsort(weights[n_linked:], kind="mergesort") + n_linked
-        benefit, tie, total = game.benefit[target], game.tie[target], game.total_weight
-        best, best_confidence, chosen = -np.inf, np.inf, found.strategies[target]
-        if chosen >= 0:
-            reply = reply_to(attack, memory, target, chosen)
-            payoff = payoff_of(game, target, chosen, reply)
-            best, best_confidence = payoff, reply.confidence
+        benefit, tie, total, past = game.benefit[target], game.tie[target], game.total_weight, rules.past[target]
+        if found.strategies[target] >= 0:
+            _offer(alike, tables, rules, game, target, found.strategies[target], found)
         cut = np.minimum(weights, total)
         kept_by_form = np.zeros(n_forms)
         for form in range(n_forms):
@@ -291,14 +353,18 @@ def _best_first(
         # Masked weight, strategy, and the rank by weight of the heaviest masked locus.
         queue: list[tuple[float, int, int]] = [(0.0, 0, -1) for _ in range(0)]
         for form in range(n_forms):
-            if no_attack and attacks_without_inference(attack, target, form):
-                continue
-            heappush(queue, (kept_by_form[0] - kept_by_form[form], form << n_bits, -1))
+            attacked = False
+            if rules.no_attack and alike is not None:
+                for group in alike:
+                    own_form = form << n_bits >> group.arrays.target_alleles.shape[1]
+                    attacked |= attacked_anyway(group, rules.rows[target], own_form)
+            if not attacked:
+                heappush(queue, (kept_by_form[0] - kept_by_form[form], form << n_bits, -1))
         count = 0
         while len(queue) > 0:
             masked, strategy, heaviest = heappop(queue)
             bound = benefit * (1.0 if strategy == 0 else min((whole - masked + room) / total, 1.0))
-            if bound < best - tie:
+            if bound < found.payoffs[target] - tie:
                 break
             if count >= most_evaluated:
                 found.bounds[target] = bound
@@ -311,29 +377,43 @@ def _best_first(
                     last = by_weight[heaviest]
                     swapped = (strategy & ~game.places[last]) | game.places[following]
                     heappush(queue, (grown - cut[last], swapped, heaviest + 1))
-            reply = reply_to(attack, memory, target, strategy)
-            payoff = payoff_of(game, target, strategy, reply)
-            count += 1
-            if no_attack and reply.attacks:
-                continue
-            ahead = is_ahead(payoff, reply.confidence, best, best_confidence, tie)
-            if ahead > 0 or (ahead == 0 and strategy < chosen):
-                best, best_confidence, chosen = payoff, reply.confidence, strategy
-        found.strategies[target], found.payoffs[target], found.evaluated[target] = chosen, best, count
+            if past < 0 or _keeps_past(game, past, strategy):
+                count += 1
+                _offer(alike, tables, rules, game, target, strategy, found)
+        found.evaluated[target] = count
+
+
+@numba.njit(cache=True, nogil=True)
+def _by_number(
+    alike: tuple[Alike, ...] | None,
+    tables: Tables,
+    rules: Rules,
+    game: GameArrays,
+    targets: Rows,
+    found: Found,
+    n_strategies: int,
+) -> None:
+    for target in targets:
+        for strategy in range(n_strategies):
+            most = game.benefit[target] * utility_of(game, target, strategy)
+            if most >= found.payoffs[target] - game.tie[target]:
+                found.evaluated[target] += 1
+                _offer(alike, tables, rules, game, target, strategy, found)
 
 
 @numba.njit(cache=True, nogil=True)
 def _greedy(
+    alike: tuple[Alike, ...],
+    tables: Tables,
+    rules: Rules,
     game: GameArrays,
-    attack: TwoStageArrays,
-    memory: Memory,
-    rows: Rows,
-    no_attack: bool,
+    targets: Rows,
     found: Found,
     path: Strategies,
 ) -> None:
-    """Run greedy search; write the path of the last row into `path`, up to its length."""
-    for target in rows:
+    """Run greedy search against one adversary; write the path of the last target into `path`, up to its length."""
+    attack, memory, no_attack = alike[0].arrays, alike[0].memory, rules.no_attack
+    for target in targets:
         tie = game.tie[target]
         at, steps, count = 0, 0, 1
         reply = reply_to(attack, memory, target, at)
@@ -372,40 +452,3 @@ def _greedy(
             elif not reply.attacks:
                 break
         found.payoffs[target], found.evaluated[target] = best, count
-
-
-@numba.njit(cache=True, nogil=True)
-def _backward_induction(
-    game: GameArrays,
-    attack: TwoStageArrays,
-    memory: Memory,
-    rows: Rows,
-    no_attack: bool,
-    found: Found,
-    n_strategies: int,
-) -> None:
-    closed = np.zeros(n_strategies, dtype=np.bool_)
-    for target in rows:
-        tie = game.tie[target]
-        best, best_confidence, chosen = -np.inf, np.inf, found.strategies[target]
-        count = 0
-        for strategy in range(n_strategies):
-            # A strategy is closed if a strategy that shares one level more is closed.
-            closed[strategy] = False
-            for j in range(len(game.places)):
-                if strategy // game.places[j] % game.sizes[j] > 0 and closed[strategy - game.places[j]]:
-                    closed[strategy] = True
-                    break
-            if closed[strategy]:
-                continue
-            reply = reply_to(attack, memory, target, strategy)
-            payoff = payoff_of(game, target, strategy, reply)
-            count += 1
-            if not reply.attacks and payoff < best - tie:
-                closed[strategy] = True
-                continue
-            if no_attack and reply.attacks:
-                continue
-            if is_ahead(payoff, reply.confidence, best, best_confidence, tie) > 0:
-                best, best_confidence, chosen = payoff, reply.confidence, strategy
-        found.strategies[target], found.payoffs[target], found.evaluated[target] = chosen, best, count

@@ -19,9 +19,8 @@ from reidsim.core.measures import in_words, measures_worded
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
 from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.searches import greedy_path
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.opponents import masking_adversaries, setting_of

@@ -19,8 +19,8 @@ from reidsim.games.defenders.fixed import OptIn
 from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
-from reidsim.games.masking.several_adversaries import best_against_several, without_inference
+from reidsim.games.masking.opponents import without_inference
+from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.random_streams import replication_stream

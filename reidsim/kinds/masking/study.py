@@ -15,10 +15,8 @@ from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError, locating, nearest, refuse_first
-from reidsim.games.masking.always_shared import PartialMaskingSpace
-from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
-from reidsim.games.masking.several_adversaries import game_against_several
+from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame, PartialMaskingSpace
+from reidsim.games.masking.opponents import game_against_several
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.populations.domain import Domain

@@ -13,7 +13,7 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.masking.game import PartialKnowledgeGame
 from reidsim.games.masking.searches import best_first, masking_backward_induction
 from reidsim.releases.masking import MaskingSpace
 
