@@ -315,7 +315,7 @@ def _keeps_past(game: GameArrays, past: int, strategy: int) -> bool:
     """Return whether a strategy shares all that earlier releases shared.
 
     An adversary that has seen an attribute learns nothing by seeing it again. So sharing it again is worth no less,
-    leads to the same replies, and has no higher strategy number.
+    leads to the same replies, and has no higher strategy number. If `past` is -1, its levels are the highest.
     """
     for j in range(len(game.places)):
         if strategy // game.places[j] % game.sizes[j] > past // game.places[j] % game.sizes[j]:
@@ -337,8 +337,10 @@ def _best_first(
     n_bits = game.n_bits
     for target in targets:
         weights = game.weights[target if len(game.weights) > 1 else 0]
+        past = rules.past[target]
         by_weight = np.argsort(weights[n_linked:], kind="mergesort") + n_linked
-        benefit, tie, total, past = game.benefit[target], game.tie[target], game.total_weight, rules.past[target]
+        by_weight = by_weight[(game.places[by_weight] & past) > 0]
+        benefit, tie, total = game.benefit[target], game.tie[target], game.total_weight
         if found.strategies[target] >= 0:
             _offer(alike, tables, rules, game, target, found.strategies[target], found)
         cut = np.minimum(weights, total)
@@ -353,12 +355,12 @@ def _best_first(
         # Masked weight, strategy, and the rank by weight of the heaviest masked locus.
         queue: list[tuple[float, int, int]] = [(0.0, 0, -1) for _ in range(0)]
         for form in range(n_forms):
-            attacked = False
+            fits = _keeps_past(game, past, form << n_bits)
             if rules.no_attack and alike is not None:
                 for group in alike:
                     own_form = form << n_bits >> group.arrays.target_alleles.shape[1]
-                    attacked |= attacked_anyway(group, rules.rows[target], own_form)
-            if not attacked:
+                    fits &= not attacked_anyway(group, rules.rows[target], own_form)
+            if fits:
                 heappush(queue, (kept_by_form[0] - kept_by_form[form], form << n_bits, -1))
         count = 0
         while len(queue) > 0:
@@ -369,7 +371,7 @@ def _best_first(
             if count >= most_evaluated:
                 found.bounds[target] = bound
                 break
-            if heaviest + 1 < n_bits:
+            if heaviest + 1 < len(by_weight):
                 following = by_weight[heaviest + 1]
                 grown = masked + cut[following]
                 heappush(queue, (grown, strategy | game.places[following], heaviest + 1))
@@ -377,9 +379,8 @@ def _best_first(
                     last = by_weight[heaviest]
                     swapped = (strategy & ~game.places[last]) | game.places[following]
                     heappush(queue, (grown - cut[last], swapped, heaviest + 1))
-            if past < 0 or _keeps_past(game, past, strategy):
-                count += 1
-                _offer(alike, tables, rules, game, target, strategy, found)
+            count += 1
+            _offer(alike, tables, rules, game, target, strategy, found)
         found.evaluated[target] = count
 
 
