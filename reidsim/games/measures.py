@@ -5,9 +5,11 @@ Labels, formats and definitions are in the TOML file beside this module.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ def _risk_if_attacked(outcome: Equilibrium, weights: Weights) -> float:
 
 
 # Other averages are means of the outcome's attribute of the same name.
-_COMPUTED = {
+_COMPUTED: dict[str, Callable[[Any, Weights], float]] = {
     "share_attacked": partial(_mean, "attack_probability"),
     "risk_if_attacked": _risk_if_attacked,
     "share_unchanged": partial(_share, 0.0),

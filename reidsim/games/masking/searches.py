@@ -404,7 +404,7 @@ def _by_number(
 
 @numba.njit(cache=True, nogil=True)
 def _greedy(
-    alike: tuple[Alike, ...],
+    alike: Any,
     tables: Tables,
     rules: Rules,
     game: GameArrays,
