@@ -85,7 +85,7 @@ def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
     if isinstance(adversary, MultistageAttack):
         adversary = adversary.one_stage()
     elif isinstance(adversary, ErringAdversary) and isinstance(adversary.adversary, MultistageAttack):
-        adversary = adversary.of(adversary.adversary.one_stage())
+        adversary = replace(adversary, adversary=adversary.adversary.one_stage())
     return {"linker": linker, "adversary": adversary}
 
 
