@@ -22,10 +22,9 @@ from reidsim.populations.census_cells import census_population
 from reidsim.populations.counted import counted_population
 from reidsim.populations.files import read_population_file
 from reidsim.populations.fitted import FittedRecipe, fitted_population
-from reidsim.populations.genealogy.genealogy import Genealogy
+from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.genealogy.genealogy_file import is_genealogy, read_genealogy
 from reidsim.populations.genealogy.make import genealogy_of
-from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.genealogy.recipe import GenealogyRecipe
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
@@ -223,7 +222,7 @@ class _Maker:
             start = None if named is None else self._cells(named, path)
             return fitted_population(recipe, start, folder, name=name, expected=expected, seed=own)
         if isinstance(recipe, GenealogyRecipe):
-            return genealogy_of(recipe, folder, name=name, seed=own, progress=self.progress)
+            return genealogy_of(recipe.model_copy(update={"seed": own}), folder, name=name, progress=self.progress)
         if isinstance(recipe, VoterListRecipe):
             people = self._cells(recipe.population, path)
             return voter_list_population(recipe, people, folder, name=name, expected=expected, seed=own)

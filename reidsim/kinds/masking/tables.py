@@ -19,8 +19,7 @@ from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.drawn_lists import PeopleList
-from reidsim.populations.genealogy.genealogy import Genealogy
-from reidsim.populations.genealogy.people import genealogy_individuals
+from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.attack_recipe import InferSurnameSection
 from reidsim.scenarios.drawn_lists import ListsOfPeople, lists_of_people

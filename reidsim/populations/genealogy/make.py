@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, locating, require_among
+from reidsim.errors import locating
 from reidsim.memory import require_memory
 from reidsim.populations.genealogy import simupop_engine, vectorised
-from reidsim.populations.genealogy.columns import Progress
-from reidsim.populations.genealogy.genealogy import Genealogy
+from reidsim.populations.genealogy.genealogy import Genealogy, Progress
 from reidsim.populations.genealogy.parameters import genealogy_parameters
 from reidsim.populations.genealogy.recipe import Engine, GenealogyRecipe
 from reidsim.validation import read_toml, validated
@@ -58,11 +56,11 @@ def make_genealogy(
         or the genealogy does not fit into memory.
     """
     path = resolve(recipe, "populations", "population recipe")
-    content = validated(GenealogyRecipe, read_toml(path), path)
-    own = content.seed if seed is None else seed
+    given = {key: value for key, value in (("seed", seed), ("engine", engine)) if value is not None}
+    content = validated(GenealogyRecipe, read_toml(path) | given, path)
     size = {"people": people, "generations": generations}
     with locating(path):
-        return genealogy_of(content, path.parent, name=path.stem, seed=own, engine=engine, **size, progress=progress)
+        return genealogy_of(content, path.parent, name=path.stem, **size, progress=progress)
 
 
 def genealogy_of(
@@ -70,8 +68,6 @@ def genealogy_of(
     folder: Path,
     *,
     name: str,
-    seed: int,
-    engine: Engine | None = None,
     people: int | None = None,
     generations: int | None = None,
     progress: Progress | None = None,
@@ -84,9 +80,5 @@ def genealogy_of(
     parameters = genealogy_parameters(recipe, folder, name=name).resized(people=people, generations=generations)
     needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))
     require_memory(needed, f"{parameters.total:,} people do not fit into memory", where="people")
-    chosen = recipe.engine if engine is None else engine
-    require_among("unknown engine", (chosen,), get_args(Engine), where="engine")
-    if seed < 0:
-        raise InputError("value not allowed", where="seed", found=seed, expected="0 or more")
-    simulate = simupop_engine.simulate if chosen == "simupop" else vectorised.simulate
-    return simulate(parameters, seed, progress=progress)
+    simulate = simupop_engine.simulate if recipe.engine == "simupop" else vectorised.simulate
+    return simulate(parameters, recipe.seed, progress=progress)

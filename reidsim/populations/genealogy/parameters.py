@@ -173,11 +173,9 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
     """
     sizes = np.array(recipe.people.subpopulations, dtype=np.int64)
     founders, marriage, children = recipe.founders, recipe.marriage, recipe.children
-    first_year, last_year = founders.birth_years
-    if first_year > last_year:
-        raise InputError(
-            "the first year is after the last year", where="founders.birth_years", found=list(founders.birth_years)
-        )
+    years = list(founders.birth_years)
+    if years != sorted(years):
+        raise InputError("the first year is after the last year", where="founders.birth_years", found=years)
     ranks = np.array(marriage.ranks, dtype=np.int64)
     if (np.diff(ranks) <= 0).any():
         raise InputError("wealth levels are not increasing", where="marriage.ranks", found=list(marriage.ranks))
@@ -186,7 +184,6 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
     states, state_shares = _read_labels(founders.states, folder)
     _, wealth_shares = _read_labels(founders.wealth, folder)
     ages, age_shares = _mother_ages(children)
-    odds = children.state_from
     return GenealogyParameters(
         name=name,
         subpopulations=sizes,
@@ -201,20 +198,17 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
         states=states,
         state_shares=state_shares,
         wealth_shares=wealth_shares,
-        founder_birth_years=(first_year, last_year),
+        founder_birth_years=founders.birth_years,
         migration_generations=tuple(sorted(set(recipe.migration.generations))),
         migration_shares=_migration_shares(recipe.migration, len(sizes)),
         rank_starts=ranks,
-        years_older=marriage.years_older,
-        years_younger=marriage.years_younger,
-        accepted_anyway=marriage.accepted_anyway,
-        leaves_pool=marriage.leaves_pool,
+        **marriage.model_dump(exclude={"ranks"}),
         mean_children=children.mean,
         father_at_least=children.father_at_least,
         mother_ages=ages,
         mother_age_shares=age_shares,
         wealth_steps=np.array(children.wealth_steps, dtype=np.int64),
-        state_from=_shares(np.array([odds.father, odds.mother, odds.anywhere]), "children.state_from"),
+        state_from=_shares(np.array(list(children.state_from.model_dump().values())), "children.state_from"),
     )
 
 
@@ -226,17 +220,10 @@ def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, 
     frame, path = read_figures(file, folder, _LOCUS_COLUMNS)
     names = frame["locus"]
     _require_names(names, path)
-    reserved = names.isin(RESERVED_NAMES)
-    refuse_rows(reserved, "locus name reserved for another column", source=path, column="locus", found=names)
-    rate, problem = "mutation_rate", "mutation rate missing"
-    refuse_rows(
-        frame[rate].eq(""),
-        problem,
-        source=path,
-        column=rate,
-        found=names,
-        expected="a number of mutations per generation",
-    )
+    rate, problem = "mutation_rate", "locus name reserved for another column"
+    refuse_rows(names.isin(RESERVED_NAMES), problem, source=path, column="locus", found=names)
+    missing, expected = frame[rate].eq(""), "a number of mutations per generation"
+    refuse_rows(missing, "mutation rate missing", source=path, column=rate, found=names, expected=expected)
     rates, low, high, first = (
         np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
     )

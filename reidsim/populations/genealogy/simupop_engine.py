@@ -17,8 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.populations.genealogy.columns import TASK, Progress, as_genealogy, empty_columns, no_couple
-from reidsim.populations.genealogy.genealogy import MAN, NO_ALLELE, WOMAN, Genealogy, Mutations
+from reidsim.populations.genealogy.genealogy import (
+    MAN,
+    NO_ALLELE,
+    TASK,
+    WOMAN,
+    Genealogy,
+    Mutations,
+    Progress,
+    as_genealogy,
+    empty_columns,
+    no_couple,
+)
 from reidsim.populations.genealogy.parameters import GenealogyParameters
 
 _RECORDED = ("surname", "birth_year", "state", "wealth", "rank")

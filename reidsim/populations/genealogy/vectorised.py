@@ -8,43 +8,57 @@ other, until the next generation is complete; the last couple's number of childr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.populations.genealogy.columns import (
+from reidsim.populations.genealogy.genealogy import (
+    MAN,
+    NO_ALLELE,
     TASK,
+    WOMAN,
     Columns,
+    Genealogy,
+    Mutations,
     Progress,
     as_genealogy,
     empty_columns,
     joined,
     no_couple,
 )
-from reidsim.populations.genealogy.genealogy import MAN, NO_ALLELE, WOMAN, Genealogy, Mutations
-from reidsim.populations.genealogy.kernels import BirthRules, MarriageRules, bear, marry
-from reidsim.populations.genealogy.parameters import Floats, GenealogyParameters
-from reidsim.random_counts import draw_binomial
+from reidsim.populations.genealogy.parameters import Floats, GenealogyParameters, Ints
+from reidsim.random_counts import draw_binomial, first_above
 
 
-@dataclass(frozen=True)
-class _Streams:
-    """One random stream per kind of event.
+class MarriageRules(NamedTuple):
+    """Parameters of marriages; see `GenealogyParameters`.
 
-    Changing one rule then does not affect the draws of other events.
+    `children` holds the probabilities of at most 1, 2, ... children.
     """
 
-    founders: np.random.Generator
-    mutation: np.random.Generator
-    migration: np.random.Generator
-    marriage: np.random.Generator
-    children: np.random.Generator
+    n_ranks: int
+    years_older: int
+    years_younger: int
+    accepted_anyway: float
+    leaves_pool: float
+    children: Floats
 
-    @classmethod
-    def from_seed(cls, seed: int) -> _Streams:
-        root = np.random.SeedSequence(seed, spawn_key=tuple(b"genealogy"))
-        return cls(*(np.random.default_rng(child) for child in root.spawn(5)))
+
+class BirthRules(NamedTuple):
+    """Parameters of births; see `GenealogyParameters`.
+
+    The last cumulative probability of each array is 1.
+    """
+
+    mother_ages: Ints
+    mother_age_cumulative: Floats
+    father_at_least: int
+    wealth_steps: Ints
+    rank_starts: Ints
+    state_from_cumulative: Floats
+    state_cumulative: Floats
 
 
 def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress | None = None) -> Genealogy:
@@ -69,9 +83,11 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
         If no couple is possible in a subpopulation.
     """
     p = parameters
-    streams = _Streams.from_seed(seed)
+    # One random stream per kind of event: changing one rule does not affect the draws of other events.
+    root = np.random.SeedSequence(seed, spawn_key=tuple(b"genealogy"))
+    of_founders, of_mutations, of_moves, of_couples, of_children = map(np.random.default_rng, root.spawn(5))
     columns = empty_columns(p)
-    _found(columns, p, streams.founders)
+    _found(columns, p, of_founders)
     marriage_rules = MarriageRules(
         p.n_ranks, p.years_older, p.years_younger, p.accepted_anyway, p.leaves_pool, _children_cumulative(p)
     )
@@ -87,18 +103,18 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     mutations = []
     for parents_from in range(0, p.total - p.people, p.people):
         start = parents_from + p.people
-        transmitted, mutated = _mutate(columns, parents_from, start, p, streams.mutation)
+        transmitted, mutated = _mutate(columns, parents_from, start, p, of_mutations)
         mutations.append(mutated)
         people = np.split(np.arange(parents_from, start, dtype=np.int32), np.cumsum(p.subpopulations)[:-1])
         generation = parents_from // p.people
         if generation in p.migration_generations:
-            people = migrate(people, p.migration_shares, streams.migration)
+            people = migrate(people, p.migration_shares, of_moves)
         first_child = start
         for subpopulation, size in enumerate(p.subpopulations.tolist()):
-            if not marry(streams.marriage, people[subpopulation], columns, marriage_rules, first_child, size):
+            if not marry(of_couples, people[subpopulation], columns, marriage_rules, first_child, size):
                 raise no_couple(subpopulation, generation)
             first_child += size
-        bear(streams.children, start, first_child, columns, birth_rules, transmitted, parents_from)
+        bear(of_children, start, first_child, columns, birth_rules, transmitted, parents_from)
         if progress is not None:
             progress(TASK, generation + 2, p.generations)
     return as_genealogy(p, columns, mutations, engine="vectorised", seed=seed)
@@ -189,3 +205,109 @@ def _children_cumulative(p: GenealogyParameters) -> Floats:
     log_terms = np.cumsum(np.log(p.mean_children) - np.log(np.arange(1, most + 1)))
     terms = np.exp(log_terms - log_terms.max())
     return np.asarray(np.cumsum(terms) / terms.sum())
+
+
+@numba.njit(cache=True)
+def marry(
+    rng: np.random.Generator, people: NDArray[np.int32], columns: Columns, rules: MarriageRules, start: int, size: int
+) -> bool:
+    """Form couples until their children fill a subpopulation.
+
+    A couple is drawn at random within a rank. It is suitable if the difference in age is within the limits of the rules
+    and the man is at least as wealthy as the woman. The parents of each child are stored in `columns`.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of the draws.
+    people : ndarray of int32, shape (n_people,)
+        Rows of the people who may marry.
+    columns : Columns
+        ``father`` and ``mother`` are filled from row `start` on; siblings are neighbours.
+    rules : MarriageRules
+        Parameters of marriages.
+    start, size : int
+        First row and number of the children.
+
+    Returns
+    -------
+    bool
+        Whether a couple is possible, that is, whether a rank has a man and a woman; if False, `columns` is unchanged.
+    """
+    # Pools of women and men by rank; the first n[sex, rank] entries of a pool are still available.
+    of_rank = np.bincount(columns.rank[people].astype(np.int64), minlength=rules.n_ranks)
+    pool_start = np.cumsum(of_rank) - of_rank
+    pools, n = np.empty((2, len(people)), dtype=np.int32), np.zeros((2, rules.n_ranks), dtype=np.int64)
+    for person in people:
+        sex, rank = columns.sex[person], columns.rank[person]
+        pools[sex, pool_start[rank] + n[sex, rank]] = person
+        n[sex, rank] += 1
+    if not ((n[MAN] > 0) & (n[WOMAN] > 0)).any():
+        return False
+    filled = 0
+    while filled < size:
+        # A rank is chosen with probability proportional to its number of people, married or not.
+        rank = columns.rank[people[int(rng.random() * len(people))]]
+        if n[MAN, rank] == 0 or n[WOMAN, rank] == 0:
+            continue
+        while True:
+            man_at = pool_start[rank] + int(rng.random() * n[MAN, rank])
+            woman_at = pool_start[rank] + int(rng.random() * n[WOMAN, rank])
+            man, woman = pools[MAN, man_at], pools[WOMAN, woman_at]
+            gap = columns.birth_year[man] - columns.birth_year[woman]
+            suited = -rules.years_older <= gap <= rules.years_younger and columns.wealth[man] >= columns.wealth[woman]
+            if suited or rng.random() < rules.accepted_anyway:
+                break
+        children = min(1 + first_above(rules.children, rng.random()), size - filled)
+        columns.father[start + filled : start + filled + children] = man
+        columns.mother[start + filled : start + filled + children] = woman
+        filled += children
+        for sex, at in ((MAN, man_at), (WOMAN, woman_at)):
+            if n[sex, rank] > 1 and rng.random() < rules.leaves_pool:
+                n[sex, rank] -= 1
+                pools[sex, at] = pools[sex, pool_start[rank] + n[sex, rank]]
+    return True
+
+
+@numba.njit(cache=True)
+def bear(
+    rng: np.random.Generator,
+    start: int,
+    stop: int,
+    columns: Columns,
+    rules: BirthRules,
+    transmitted: NDArray[np.uint8],
+    parents_from: int,
+) -> None:
+    """Fill the columns of the children in rows `start` to `stop` (exclusive).
+
+    The parents must be filled already.
+
+    `transmitted` holds the haplotypes that men pass on, shape (n_parents, n_loci); its first row belongs to row
+    `parents_from` of `columns`.
+    """
+    for child in range(start, stop):
+        father, mother = columns.father[child], columns.mother[child]
+        columns.surname[child] = columns.surname[father]
+        mother_age = rules.mother_ages[first_above(rules.mother_age_cumulative, rng.random())]
+        columns.birth_year[child] = max(
+            columns.birth_year[mother] + mother_age, columns.birth_year[father] + rules.father_at_least
+        )
+        step = rules.wealth_steps[int(rng.random() * len(rules.wealth_steps))]
+        # Computed as twice the wealth, which is an integer; the division by 2 rounds towards 0.
+        doubled = int(columns.wealth[father]) + int(columns.wealth[mother]) + 2 * step
+        wealth = doubled // 2 if doubled >= 0 else -(-doubled // 2)
+        columns.wealth[child] = wealth
+        columns.rank[child] = np.searchsorted(rules.rank_starts, wealth, side="right")
+        source = first_above(rules.state_from_cumulative, rng.random())
+        if source == 0:
+            columns.state[child] = columns.state[father]
+        elif source == 1:
+            columns.state[child] = columns.state[mother]
+        else:
+            columns.state[child] = first_above(rules.state_cumulative, rng.random())
+        columns.sex[child] = MAN if rng.random() < 0.5 else WOMAN
+        if columns.sex[child] == MAN:
+            columns.haplotypes[child] = transmitted[father - parents_from]
+        else:
+            columns.haplotypes[child] = NO_ALLELE
