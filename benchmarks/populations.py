@@ -26,8 +26,8 @@ from memory import peak_mib
 from needs import require_package
 from populations_national import national
 
+from reidsim.populations.files import genealogy_table, read_population_file
 from reidsim.populations.genealogy.genealogy import Genealogy
-from reidsim.populations.genealogy.genealogy_file import read_genealogy, to_table
 from reidsim.populations.genealogy.make import make_genealogy
 from reidsim.random_counts import Counts, draw_binomial, draw_multinomial, draw_multivariate_hypergeometric
 
@@ -88,8 +88,8 @@ def engines(people: int, repeats: int) -> None:
     figure(f"genealogy of {people:,} x {GENERATIONS}", fast, "simuPOP", slow, 50.0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "genealogy.parquet"
-        _, writing = timed(lambda: pq.write_table(to_table(ours), path, compression="zstd") or ours, 3)
-        again, reading = timed(lambda: read_genealogy(path), 3)
+        _, writing = timed(lambda: pq.write_table(genealogy_table(ours), path, compression="zstd") or ours, 3)
+        again, reading = timed(lambda: read_population_file(path), 3)
         assert again.content_digest() == ours.content_digest()
         size = path.stat().st_size / 1e6
     print(f"  kept on disk: written in {writing:.2f} s, read in {reading:.2f} s, {size:.1f} MB")

@@ -19,9 +19,8 @@ from figures import figure
 from memory import peak_mib
 
 from reidsim.bundled import bundled_folder
-from reidsim.populations.attribute_model.draw import draw_counts
-from reidsim.populations.attribute_model.model import AttributeModel, build_model
-from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
+from reidsim.populations.attribute_draw import AttributeModel, draw_counts
+from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
 from reidsim.populations.population import Population
 from reidsim.validation import read_toml, validated
 

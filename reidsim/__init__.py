@@ -57,12 +57,12 @@ if TYPE_CHECKING:
     from reidsim.populations.catalogue import load_individuals as load_individuals
     from reidsim.populations.catalogue import load_population as load_population
     from reidsim.populations.catalogue import load_resource as load_resource
+    from reidsim.populations.catalogue import populate as populate
     from reidsim.populations.domain import Attribute as Attribute
     from reidsim.populations.domain import Domain as Domain
     from reidsim.populations.genealogy.genealogy import Genealogy as Genealogy
     from reidsim.populations.genealogy.make import make_genealogy as make_genealogy
     from reidsim.populations.individuals import Individuals as Individuals
-    from reidsim.populations.populate import populate as populate
     from reidsim.populations.population import Population as Population
     from reidsim.populations.resources import ExternalResource as ExternalResource
     from reidsim.releases.hierarchy import Hierarchy as Hierarchy
@@ -85,7 +85,7 @@ _VERBS = {
     "new": "reidsim.front.drafting",
     "report": "reidsim.front.results",
     "share": "reidsim.front.results",
-    "populate": "reidsim.populations.populate",
+    "populate": "reidsim.populations.catalogue",
     "describe_file": "reidsim.reports.description",
     "fit_precision": "reidsim.front.observed_attacks",
     "load_population": "reidsim.populations.catalogue",

@@ -38,7 +38,7 @@ def populate(
     Example: reidsim populate tennessee-2010 -o tennessee.parquet
     """
     with waiting(f"making {recipe}") as progress:
-        from reidsim.populations.populate import populate as make_file
+        from reidsim.populations.catalogue import populate as make_file
 
         written = make_file(
             recipe,

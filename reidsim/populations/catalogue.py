@@ -1,39 +1,48 @@
-"""Load or make populations.
+"""Load, make and write populations.
 
 They come from bundled recipes, users' recipes, and files of ``reidsim populate``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from pydantic import Field, RootModel
 
 from reidsim.bundled import resolve
 from reidsim.errors import InputError, locating
 from reidsim.overrides import override, validated_after
-from reidsim.populations.attribute_model.draw import attribute_model_population
-from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
-from reidsim.populations.census_cells import census_population
-from reidsim.populations.counted import counted_population
-from reidsim.populations.files import read_population_file
-from reidsim.populations.fitted import FittedRecipe, fitted_population
-from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
-from reidsim.populations.genealogy.genealogy_file import is_genealogy, read_genealogy
+from reidsim.populations.attribute_model import AttributeModelRecipe
+from reidsim.populations.census_cells import CensusCellsRecipe
+from reidsim.populations.counted import CountsRecipe
+from reidsim.populations.files import (
+    METADATA_KEY,
+    cells_table,
+    genealogy_table,
+    individuals_table,
+    read_population_file,
+    require_new_file,
+    write_table,
+)
+from reidsim.populations.fitted import FittedRecipe
+from reidsim.populations.genealogy.genealogy import Genealogy, Progress, genealogy_individuals
 from reidsim.populations.genealogy.make import genealogy_of
 from reidsim.populations.genealogy.recipe import GenealogyRecipe
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import CensusCellsRecipe, CountsRecipe, RegistryRecipe, Sf1Recipe, VoterFileRecipe
-from reidsim.populations.registry import draw_registry
-from reidsim.populations.resources import ExternalResource, ResourceRecipe, resource_of
-from reidsim.populations.sf1 import sf1_population
-from reidsim.populations.voter_file import voter_file_population
-from reidsim.populations.voter_list import VoterListRecipe, voter_list_population
+from reidsim.populations.recipe import Making
+from reidsim.populations.resources import ExternalResource, RegistryRecipe, ResourceRecipe
+from reidsim.populations.sf1 import Sf1Recipe
+from reidsim.populations.voter_file import VoterFileRecipe
+from reidsim.populations.voter_list import VoterListRecipe
 from reidsim.validation import read_toml
 
 Recipe = Annotated[
@@ -52,8 +61,8 @@ Recipe = Annotated[
 # Types of the result of a recipe.
 Made = Population | Individuals | Genealogy | ExternalResource
 Counting = Literal["sample", "expected"]
-Progress = Callable[[str, int, int], None]
 
+_RECORDED_VERSIONS = ("reidsim", "numpy", "pyarrow")
 # Attributes by which the people of a genealogy are counted in a population.
 _COUNTED_TRAITS = ("sex", "birth_year", "state", "surname")
 
@@ -180,68 +189,151 @@ def make(
         raise InputError(
             "the population file is final: its seed and keys cannot change", source=path, expected="a recipe (TOML)"
         )
-    return _Maker(counts, progress).make(path, seed, overrides)
+    return _make(path, counts == "expected", seed, overrides, progress)
+
+
+def _make(
+    path: Path,
+    expected: bool,
+    seed: int | None = None,
+    overrides: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+    needed_by: tuple[Path, ...] = (),
+) -> Made:
+    """Return the result of a recipe; see `make`.
+
+    `needed_by` lists the recipes that led to this one, outermost first.
+    """
+    if path.suffix == ".parquet":
+        return read_population_file(path)
+
+    def other(named: str, expected: bool) -> Population | Individuals:
+        beside, here = (
+            resolve(named, "populations", "population recipe", base=path.parent),
+            (*needed_by, path.resolve()),
+        )
+        if beside.resolve() in here:
+            raise InputError("the recipe needs itself", where="population", found=named)
+        made = _make(beside, expected, progress=progress, needed_by=here)
+        return made if isinstance(made, Population) else as_individuals(made)
+
+    recipe = recipe_of(path, overrides)
+    own = getattr(recipe, "seed", 0) if seed is None else seed
+    with locating(path):
+        at = Making(path.parent, path.stem, own, expected, other, progress)
+        return genealogy_of(recipe, at) if isinstance(recipe, GenealogyRecipe) else recipe.make(at)
 
 
 @dataclass(frozen=True)
-class _Maker:
-    """Makes the results of recipes.
+class PopulationFile:
+    """A file with a population.
 
-    `needed_by` lists the recipes that led to the current one, outermost first.
+    Parameters
+    ----------
+    path : Path
+        Path of the file.
+    rows : int
+        Number of rows of the table.
+    people : float
+        Number of people in all rows.
+    truth : Path, optional
+        File with the true links of an external resource: the population row of each record's person.
     """
 
-    counts: Counting
-    progress: Progress | None
-    needed_by: tuple[Path, ...] = ()
+    path: Path
+    rows: int
+    people: float
+    truth: Path | None = None
 
-    def make(self, path: Path, seed: int | None = None, overrides: Mapping[str, object] | None = None) -> Made:
-        if path.suffix == ".parquet":
-            return read_genealogy(path) if is_genealogy(path) else read_population_file(path)
-        recipe = recipe_of(path, overrides)
-        with locating(path):
-            return self._made(recipe, path, seed)
 
-    def _made(self, recipe: Recipe, path: Path, seed: int | None) -> Made:
-        folder, name, expected = path.parent, path.stem, self.counts == "expected"
-        if isinstance(recipe, Sf1Recipe):
-            return sf1_population(recipe, folder, name=name)
-        if isinstance(recipe, VoterFileRecipe):
-            # Only the categories of this population are used, so a sample suffices even for expected counts.
-            drawn = replace(self, counts="sample")
-            within = None if recipe.population is None else drawn._cells(recipe.population, path).domain
-            return voter_file_population(recipe, folder, within, name=name)
-        own = recipe.seed if seed is None else seed
-        if isinstance(recipe, CountsRecipe):
-            return counted_population(recipe, folder, name=name, seed=own)
-        if isinstance(recipe, CensusCellsRecipe):
-            return census_population(recipe, folder, name=name, expected=expected, seed=own)
-        if isinstance(recipe, AttributeModelRecipe):
-            return attribute_model_population(recipe, folder, name=name, expected=expected, seed=own)
-        if isinstance(recipe, FittedRecipe):
-            named = None if recipe.start is None else recipe.start.population
-            start = None if named is None else self._cells(named, path)
-            return fitted_population(recipe, start, folder, name=name, expected=expected, seed=own)
-        if isinstance(recipe, GenealogyRecipe):
-            return genealogy_of(recipe.model_copy(update={"seed": own}), folder, name=name, progress=self.progress)
-        if isinstance(recipe, VoterListRecipe):
-            people = self._cells(recipe.population, path)
-            return voter_list_population(recipe, people, folder, name=name, expected=expected, seed=own)
-        # A separate random stream: a population drawn with the same seed does not reveal the people in the list.
-        rng = np.random.default_rng(np.random.SeedSequence(own, spawn_key=tuple(recipe.kind.encode())))
-        if isinstance(recipe, RegistryRecipe):
-            people = self._cells(recipe.population, path)
-            return draw_registry(people, recipe.size, rng, name=name, source=recipe.source)
-        world = as_individuals(replace(self, counts="sample")._named(recipe.population, path))
-        return resource_of(recipe, world, rng, name=name)
+def populate(
+    recipe: str | Path,
+    output: str | Path,
+    *,
+    counts: Counting = "sample",
+    seed: int | None = None,
+    overrides: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
+) -> PopulationFile:
+    """Write the population of a recipe as a Parquet file.
 
-    def _named(self, recipe: str, by: Path) -> Made:
-        """Return the result of another recipe, which the recipe at the path `by` names."""
-        path = resolve(recipe, "populations", "population recipe", base=by.parent)
-        needed_by = (*self.needed_by, by.resolve())
-        if path.resolve() in needed_by:
-            raise InputError("the recipe needs itself", where="population", found=recipe)
-        return replace(self, needed_by=needed_by).make(path)
+    Its metadata hold the recipe, seed and versions.
 
-    def _cells(self, recipe: str, by: Path) -> Population:
-        made = self._named(recipe, by)
-        return made if isinstance(made, Population) else as_individuals(made).population()
+    Parameters
+    ----------
+    recipe : str or Path
+        Name of a bundled recipe, or a TOML file.
+    output : str or Path
+        New file with suffix ``.parquet``. The true links of an external resource are not in this file; they are written
+        to ``NAME.truth.parquet`` in the same folder.
+    counts : {"sample", "expected"}
+        Whether people are drawn or expected counts are written; the latter only for recipes that have them.
+    seed : int, optional
+        Seed of the draw. Default: the recipe's seed.
+    overrides : mapping of str to object, optional
+        Values by key path that replace the recipe's.
+    progress : callable, optional
+        See `make`.
+
+    Raises
+    ------
+    InputError
+        If the recipe cannot be used or has no expected counts, the file or its ``.truth.parquet`` exists, or a file
+        cannot be written.
+    """
+    output = Path(output)
+    if output.suffix != ".parquet":
+        problem, expected = "populations are written in Parquet format only", "a file name that ends in .parquet"
+        raise InputError(problem, source=output, expected=expected)
+    truth = output.with_suffix(".truth.parquet")
+    require_new_file(output)
+    require_new_file(truth)
+    path = resolve(recipe, "populations", "population recipe")
+    if path.suffix == ".parquet":
+        raise InputError("the input is already a population file", source=path, expected="a recipe (TOML)")
+    made = make(path, counts=counts, seed=seed, overrides=overrides, progress=progress)
+    if counts == "expected" and not (isinstance(made, Population) and made.counts.dtype == np.float64):
+        raise InputError("the recipe has no expected counts", source=path, hint="remove --expected")
+    about = _origin(path, counts, seed, overrides or {})
+    table = _table(made, about)
+    write_table(output, table)
+    people = made.total if isinstance(made, Population) else float(table.num_rows)
+    if not isinstance(made, ExternalResource):
+        return PopulationFile(output, table.num_rows, people)
+    links = pa.table({"record": np.arange(len(made.person)), "person": made.person})
+    about_links = json.dumps({**about, "kind": "truth"}).encode()
+    try:
+        write_table(truth, links.replace_schema_metadata({METADATA_KEY: about_links}))
+    except BaseException:
+        output.unlink()
+        raise
+    return PopulationFile(output, table.num_rows, people, truth)
+
+
+def _table(made: Made, about: Mapping[str, Any]) -> pa.Table:
+    if isinstance(made, Population):
+        return cells_table(made, about)
+    if isinstance(made, Genealogy):
+        return genealogy_table(made, about)
+    if isinstance(made, ExternalResource):
+        # With recipe, seed and the population, an adversary could reproduce the true links, so both are omitted.
+        disclosed = {key: about[key] for key in ("recipe", "versions")}
+        return individuals_table(made.records, {**disclosed, "price": made.price, "buyers": list(made.buyers)})
+    return individuals_table(made, about)
+
+
+def _origin(path: Path, counts: Counting, seed: int | None, changes: Mapping[str, object]) -> dict[str, Any]:
+    """Return the recipe with its changes, the seed and the versions.
+
+    They determine the population.
+    """
+    content = read_toml(path)
+    override(content, changes)
+    return {
+        "recipe": path.stem,
+        "content": content,
+        "counts": counts,
+        "seed": content.get("seed") if seed is None else seed,
+        "engine": content.get("engine"),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
+    }

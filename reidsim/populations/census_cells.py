@@ -6,75 +6,205 @@ It has people by age, race, sex and area, from two sets of counts.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field
 
 from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import CensusCellsRecipe, Tail
+from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
 from reidsim.random_counts import draw_multinomial
 from reidsim.tables import numbers, require_columns
+from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
+Percent = Annotated[float, Field(ge=0, le=100)]
 
 
-def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, expected: bool, seed: int) -> Population:
-    """Return a population by age, race, sex and area.
+class Areas(Section):
+    """The file with the number of people of each area.
 
-    The people of an area are divided among races in the proportions of its adults (Hispanic adults by the recipe's
-    percentages), in whole people by largest remainders. The people of an area and race are distributed over ages and
-    sexes by one multinomial draw, in the proportions of this race in the counts by age.
-
-    Parameters
+    Attributes
     ----------
-    recipe : CensusCellsRecipe
-        Parsed recipe.
-    folder : Path
-        Folder of the recipe's files.
-    name : str
-        Name of the population.
-    expected : bool
-        Whether to return expected counts (float64) instead of a draw. Numbers of people are then not rounded.
-    seed : int
-        Seed of the draw.
-
-    Returns
-    -------
-    Population
-        Population over (age, race, sex, area); its total is the number of people in all areas.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be used, ages are not consecutive years or go beyond the recipe's oldest age, or a race has no
-        columns.
+    attribute
+        name of the area attribute
+    file
+        CSV file with one row per area
+    code
+        column of the area file with the area
+    people
+        column of the area file with the number of people of all ages
     """
-    races = list(recipe.race.adults)
-    areas, people, race_shares = _areas_by_race(recipe, folder)
-    ages, age_sex_shares = _ages_by_sex_and_race(recipe, folder, races)
-    domain = Domain(
-        (
-            Attribute(recipe.age.attribute, tuple(map(str, ages))),
-            Attribute(recipe.race.attribute, tuple(races)),
-            Attribute(recipe.sex.attribute, tuple(recipe.sex.columns)),
-            Attribute(recipe.areas.attribute, tuple(areas)),
-        )
-    )
-    if expected:
-        table = np.einsum("z,zr,rax->arxz", people, race_shares, age_sex_shares)
-        return Population.from_dense(domain, table, name=name, source=recipe.source)
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
-    by_race = largest_remainders(people, race_shares)
-    drawn = np.zeros(domain.shape, dtype=np.int64)
-    n_ages, n_sexes = age_sex_shares.shape[1:]
-    for race in range(len(races)):
-        cells = draw_multinomial(rng, by_race[:, race], age_sex_shares[race].ravel())
-        drawn[:, race] = cells.reshape(len(areas), n_ages, n_sexes).transpose(1, 2, 0)
-    return Population.from_dense(domain, drawn, name=name, source=recipe.source)
+
+    attribute: str
+    file: str
+    code: str
+    people: str
+
+
+class Hispanic(Section):
+    """Hispanic adults, who are counted without race, and their shares by race.
+
+    Attributes
+    ----------
+    column
+        column of the area file with the number of these adults
+    percent
+        percentage of these adults in each race; scaled to a sum of 100
+    """
+
+    column: str
+    percent: dict[str, Percent]
+
+
+class Race(Section):
+    """The columns of adults that belong to each race.
+
+    Attributes
+    ----------
+    attribute
+        name of the race attribute
+    adults
+        columns of the area file whose sum is the number of adults of a race, by race
+    hispanic
+        adults who are counted without their race
+    """
+
+    attribute: str
+    adults: dict[str, list[str]]
+    hispanic: Hispanic | None = None
+
+
+class Tail(Section):
+    """Distribution of the people above the last single age in the data.
+
+    The k-th year above it has the weight ``exp(-linear k - quadratic k**2)``.
+
+    Attributes
+    ----------
+    linear
+        coefficient in the weight exp(-linear k - quadratic k^2) of the k-th year above the last row of the file
+        (kind `sf1`: above age 90)
+    quadratic
+        second coefficient of this weight
+    """
+
+    linear: Annotated[float, Field(ge=0)]
+    quadratic: Annotated[float, Field(ge=0)]
+
+
+class Age(Section):
+    """The file with the number of people by single year of age.
+
+    Its last row counts all people of this age and older.
+
+    Attributes
+    ----------
+    attribute
+        name of the age attribute
+    file
+        CSV file with one row per year of age, without gaps
+    column
+        column with the age in years; the last row includes all older people
+    oldest
+        highest age in the population, in years
+    tail
+        distribution of the people in the last row, by year of age
+    """
+
+    attribute: str
+    file: str
+    column: str
+    oldest: int
+    tail: Tail
+
+
+class Sex(Section):
+    """The columns of the age file for each sex and race.
+
+    Attributes
+    ----------
+    attribute
+        name of the sex attribute
+    columns
+        columns of the age file, by sex and race
+    """
+
+    attribute: str
+    columns: dict[str, dict[str, list[str]]]
+
+
+class CensusCellsRecipe(RecipeHead):
+    """Recipe of people by area, race, sex and age.
+
+    They are combined from counts by area and counts by age. An area without adults gets the distribution of races of
+    all areas together.
+
+    Attributes
+    ----------
+    kind
+        kind of recipe
+    seed
+        seed of the random draw
+    areas
+        areas and their numbers of people
+    race
+        numbers of adults by race
+    age
+        numbers of people by year of age
+    sex
+        columns of the age file for each sex and race
+    """
+
+    kind: Literal["census-cells"]
+    seed: Seed
+    areas: Areas
+    race: Race
+    age: Age
+    sex: Sex
+
+    def make(self, at: Making) -> Population:
+        """Return a population by age, race, sex and area.
+
+        The people of an area are divided among races in the proportions of its adults (Hispanic adults by the recipe's
+        percentages), in whole people by largest remainders. The people of an area and race are distributed over ages
+        and sexes by one multinomial draw, in the proportions of this race in the counts by age. Expected numbers of
+        people are not rounded.
+
+        Returns
+        -------
+        Population
+            Population over (age, race, sex, area); its total is the number of people in all areas.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be used, ages are not consecutive years or go beyond the recipe's oldest age, or a race has
+            no columns.
+        """
+        races = list(self.race.adults)
+        areas, people, race_shares = _areas_by_race(self, at.folder)
+        ages, age_sex_shares = _ages_by_sex_and_race(self, at.folder, races)
+        categories = {
+            self.age.attribute: map(str, ages),
+            self.race.attribute: races,
+            self.sex.attribute: self.sex.columns,
+            self.areas.attribute: areas,
+        }
+        domain = Domain(tuple(Attribute(name, tuple(labels)) for name, labels in categories.items()))
+        if at.expected:
+            table = np.einsum("z,zr,rax->arxz", people, race_shares, age_sex_shares)
+            return Population.from_dense(domain, table, name=at.name, source=self.source)
+        rng, by_race = at.rng(), largest_remainders(people, race_shares)
+        drawn = np.zeros(domain.shape, dtype=np.int64)
+        for race in range(len(races)):
+            cells = draw_multinomial(rng, by_race[:, race], age_sex_shares[race].ravel())
+            drawn[:, race] = cells.reshape(len(areas), *age_sex_shares.shape[1:]).transpose(1, 2, 0)
+        return Population.from_dense(domain, drawn, name=at.name, source=self.source)
 
 
 def tail_weights(tail: Tail, years: int) -> Floats:

@@ -1,22 +1,20 @@
-"""Read a population from a file.
-
-The file has one row per person, or one row per cell with a count.
-"""
+"""Populations of recipes of kind ``counts``, read from a file."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field
 
 from reidsim.errors import InputError, locating, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.domain import natural_categories as natural_categories
-from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Counts, Population
-from reidsim.populations.recipe import CountsRecipe
+from reidsim.populations.recipe import Delimiter, Making, RecipeHead, Seed, read_figures
 from reidsim.populations.sampling import UNKNOWN, complete_records
 from reidsim.tables import numbers, require_columns
 
@@ -25,70 +23,102 @@ MISSING = "missing"
 _DONE = {"drop": "left out", "category": "counted under a category of their own", "draw": "drawn from complete rows"}
 
 
-def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: int | None = None) -> Population:
-    """Return the population in a CSV or Parquet file.
+class CountsRecipe(RecipeHead):
+    """Recipe for a CSV or Parquet file of people.
 
-    Categories come from the recipe, or are the values that occur in natural order. Missing values are treated according
-    to ``recipe.missing``, values outside the recipe's categories according to ``recipe.unknown``. The population's
-    ``source`` reports the number of affected rows.
+    The file has one row per person, or one row per cell with a count.
 
-    Parameters
+    Attributes
     ----------
-    recipe : CountsRecipe
-        Parsed recipe.
-    folder : Path
-        Folder of the recipe's file.
-    name : str
-        Name of the population.
-    seed : int, optional
-        Seed for drawing missing values; default: the recipe's seed.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used; the message names the file, row and column.
+    kind
+        kind of recipe
+    file
+        CSV file with a header, or Parquet file
+    delimiter
+        column separator of a CSV file
+    encoding
+        character encoding of a CSV file, such as `latin-1`
+    columns
+        column of the file, by attribute
+    count
+        column with the number of people in each row; default: one person per row
+    missing_values
+        values that are read as missing
+    missing
+        treatment of rows with missing values: `error`, leave out (`drop`, which makes groups too small), count in
+        the category `missing` (`category`), or draw the values from complete rows that agree otherwise (`draw`,
+        unbiased only if values are missing at random)
+    categories
+        categories of an attribute in order; default: the values in the file
+    unknown
+        treatment of rows with values outside `categories`: `error`, leave out (`drop`), or read the value as
+        missing
+    seed
+        seed of the draw of missing values
     """
-    frame, path = read_figures(
-        recipe.file, folder, recipe.columns.values(), delimiter=recipe.delimiter, encoding=recipe.encoding
-    )
-    require_among("not an attribute of the recipe", recipe.categories, recipe.columns, where="categories")
-    counts = np.ones(len(frame), dtype=np.int64) if recipe.count is None else _counts(frame, recipe.count, path)
-    attributes, columns = [], []
-    outside, incomplete = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
-    for attribute, column in recipe.columns.items():
-        blank = frame[column].isin(recipe.missing_values).to_numpy()
-        values = frame[column].mask(blank, "")
-        seen = recipe.categories.get(attribute) or natural_categories(values[values != ""])
-        if not seen:
-            raise InputError("the column has no value", source=path, where=f"column {column!r}")
-        attributes.append(Attribute(attribute, seen))
-        columns.append(attributes[-1].labels.get_indexer(pd.Index(values)).astype(np.int32))
-        unknown = (columns[-1] == UNKNOWN) & ~blank
-        if recipe.unknown == "error":
-            hint = 'set unknown = "drop" or "missing" in the recipe'
-            problem = f"value outside the categories of {attribute!r}"
-            _refuse(unknown, problem, path, column, frame[column], hint)
-        outside |= unknown & (recipe.unknown == "drop")
-        incomplete |= columns[-1] == UNKNOWN
-    incomplete &= ~outside
-    codes = np.column_stack(columns)
-    if recipe.missing == "error" and incomplete.any():
-        column = list(recipe.columns.values())[int((codes[incomplete.argmax()] == UNKNOWN).argmax())]
-        _refuse(
-            incomplete, "value missing", path, column, None, 'set missing = "drop", "category" or "draw" in the recipe'
+
+    kind: Literal["counts"]
+    file: str
+    delimiter: Delimiter = ","
+    encoding: str = "utf-8"
+    columns: dict[str, str] = Field(min_length=1)
+    count: str | None = None
+    missing_values: tuple[str, ...] = ("",)
+    missing: Literal["error", "drop", "category", "draw"] = "error"
+    categories: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default={})
+    unknown: Literal["error", "drop", "missing"] = "error"
+    seed: Seed = 0
+
+    def make(self, at: Making) -> Population:
+        """Return the population in a CSV or Parquet file.
+
+        Categories come from the recipe, or are the values that occur in natural order. Missing values are treated
+        according to ``missing``, values outside the categories according to ``unknown``. The population's ``source``
+        reports the number of affected rows.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be used; the message names the file, row and column.
+        """
+        frame, path = read_figures(
+            self.file, at.folder, self.columns.values(), delimiter=self.delimiter, encoding=self.encoding
         )
-    keep = ~outside & ~incomplete if recipe.missing == "drop" else ~outside
-    row_numbers, codes, counts = np.flatnonzero(keep) + 1, codes[keep], counts[keep]
-    source = recipe.source + _report(len(frame), int(outside.sum()), int(incomplete.sum()), recipe.missing)
-    if not len(codes):
-        raise InputError("all rows are left out", source=path, found=source.strip())
-    if recipe.missing == "category":
-        attributes = [_with_missing_category(each, codes[:, at], path) for at, each in enumerate(attributes)]
-    domain = Domain(tuple(attributes))
-    if recipe.missing == "draw" and incomplete.any():
-        own = recipe.seed if seed is None else seed
-        codes, counts = _drawn(domain, codes, counts, row_numbers, own, path)
-    return Population.from_records(domain, codes, counts, name=name, source=source)
+        require_among("not an attribute of the recipe", self.categories, self.columns, where="categories")
+        counts = np.ones(len(frame), dtype=np.int64) if self.count is None else _counts(frame, self.count, path)
+        attributes, columns = [], []
+        outside, incomplete = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
+        for attribute, column in self.columns.items():
+            blank = frame[column].isin(self.missing_values).to_numpy()
+            values = frame[column].mask(blank, "")
+            seen = self.categories.get(attribute) or natural_categories(values[values != ""])
+            if not seen:
+                raise InputError("the column has no value", source=path, where=f"column {column!r}")
+            attributes.append(Attribute(attribute, seen))
+            columns.append(attributes[-1].labels.get_indexer(pd.Index(values)).astype(np.int32))
+            unknown = (columns[-1] == UNKNOWN) & ~blank
+            if self.unknown == "error":
+                hint = 'set unknown = "drop" or "missing" in the recipe'
+                _refuse(unknown, f"value outside the categories of {attribute!r}", path, column, frame[column], hint)
+            outside |= unknown & (self.unknown == "drop")
+            incomplete |= columns[-1] == UNKNOWN
+        incomplete &= ~outside
+        codes = np.column_stack(columns)
+        if self.missing == "error" and incomplete.any():
+            column = list(self.columns.values())[int((codes[incomplete.argmax()] == UNKNOWN).argmax())]
+            hint = 'set missing = "drop", "category" or "draw" in the recipe'
+            _refuse(incomplete, "value missing", path, column, None, hint)
+        keep = ~outside & ~incomplete if self.missing == "drop" else ~outside
+        row_numbers, codes, counts = np.flatnonzero(keep) + 1, codes[keep], counts[keep]
+        source = self.source + _report(len(frame), int(outside.sum()), int(incomplete.sum()), self.missing)
+        if not len(codes):
+            raise InputError("all rows are left out", source=path, found=source.strip())
+        if self.missing == "category":
+            attributes = [_with_missing_category(each, codes[:, i], path) for i, each in enumerate(attributes)]
+        domain = Domain(tuple(attributes))
+        if self.missing == "draw" and incomplete.any():
+            codes, counts = _drawn(domain, codes, counts, row_numbers, at.rng(), path)
+        return Population.from_records(domain, codes, counts, name=at.name, source=source)
 
 
 def _refuse(
@@ -128,7 +158,7 @@ def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> At
 
 
 def _drawn(
-    domain: Domain, codes: Codes, counts: Counts, row_numbers: NDArray[np.intp], seed: int, path: Path
+    domain: Domain, codes: Codes, counts: Counts, row_numbers: NDArray[np.intp], rng: np.random.Generator, path: Path
 ) -> tuple[Codes, Counts]:
     """Return codes and counts with missing values drawn from complete rows.
 
@@ -144,7 +174,6 @@ def _drawn(
         people = Population.from_records(domain, codes[complete], counts[complete], name=path.stem)
         times = counts[~complete].astype(np.int64)
         incomplete = np.repeat(codes[~complete], times, axis=0)
-        rng = np.random.default_rng(np.random.SeedSequence(seed))
         drawn = complete_records(people, incomplete, rng, row_numbers=np.repeat(row_numbers[~complete], times))
     together = np.concatenate([people.cells, drawn]).astype(np.int32)
     return together, np.concatenate([people.counts, np.ones(len(drawn), dtype=people.counts.dtype)])

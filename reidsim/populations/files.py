@@ -10,17 +10,21 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.genealogy.genealogy import SEXES, Columns, Genealogy, Mutations
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN
@@ -54,6 +58,52 @@ def individuals_table(people: Individuals, made: Mapping[str, Any]) -> pa.Table:
     return _described(table, "individuals", people.domain, people.name, people.source, {**made, "count": None})
 
 
+def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.Table:
+    """Return a genealogy as a table with one row per individual.
+
+    Parameters
+    ----------
+    genealogy : Genealogy
+        Genealogy to store.
+    made : mapping, optional
+        Further metadata; the keys that this function sets take precedence.
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns ``individual`` (row number), ``father``, ``mother`` (-1 for founders), ``sex`` (F, M), ``generation``,
+        ``subpopulation``, ``surname``, ``birth_year``, ``state``, ``wealth``, ``rank``, one column per locus (0 for
+        women) and ``mutations`` (lists of locus, allele before and allele after; see `Mutations`). The metadata hold
+        the recipe's name, engine, seed, versions and a digest of the content.
+    """
+    g, steps = genealogy, genealogy.mutations
+    labels = _labels_of(g.surnames, g.states)
+    columns: dict[str, Any] = {"individual": np.arange(len(g), dtype=np.int32)}
+    for name in Columns._fields[:-1]:
+        columns[name] = _labelled(getattr(g, name), labels[name]) if name in labels else getattr(g, name)
+    columns |= {locus: np.ascontiguousarray(g.haplotypes[:, at]) for at, locus in enumerate(g.loci)}
+    ends = np.cumsum(np.bincount(steps.individual, minlength=len(g)))
+    loci = pa.array(g.loci, pa.string()).take(pa.array(steps.locus))
+    each = pa.StructArray.from_arrays(
+        [loci, pa.array(steps.before), pa.array(steps.after)], names=["locus", "before", "after"]
+    )
+    columns["mutations"] = pa.ListArray.from_arrays(pa.array(np.append(0, ends).astype(np.int32)), each)
+    packages = ("reidsim", "numpy", "numba", *(("simuPOP",) if g.engine == "simupop" else ()))
+    about = {
+        **(made or {}),
+        "kind": "genealogy",
+        "title": g.recipe,
+        "count": None,
+        # Attributes that an adversary may know; the other columns describe the pedigree.
+        "attributes": ["sex", "birth_year", "state", "surname"],
+        **{name: getattr(g, name) for name in ("recipe", "engine", "seed")},
+        "versions": {name: version(name) for name in packages},
+        **{name: getattr(g, name) for name in ("loci", "surnames", "states")},
+        "content": g.content_digest(),
+    }
+    return pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(about)})
+
+
 def write_table(path: Path, table: pa.Table) -> None:
     """Write a new Parquet file so that it appears complete or not at all.
 
@@ -70,8 +120,7 @@ def write_table(path: Path, table: pa.Table) -> None:
         os.umask(mask)
         os.chmod(unfinished, 0o666 & ~mask)
 
-    require_new_file(path)
-    _replace(path, write)
+    _write_new(path, write)
 
 
 def write_new_file(path: Path, content: bytes) -> None:
@@ -84,8 +133,7 @@ def write_new_file(path: Path, content: bytes) -> None:
     InputError
         If the path exists, or the file cannot be written.
     """
-    require_new_file(path)
-    _replace(path, lambda unfinished: Path(unfinished).write_bytes(content))
+    _write_new(path, lambda unfinished: Path(unfinished).write_bytes(content))
 
 
 def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
@@ -128,8 +176,9 @@ def not_written(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
 
 
-def _replace(path: Path, write: Callable[[str], object]) -> None:
-    """Write a temporary file and move it to a path."""
+def _write_new(path: Path, write: Callable[[str], object]) -> None:
+    """Write a temporary file and move it to a new path."""
+    require_new_file(path)
     try:
         unfinished = unfinished_beside(path, write)
         try:
@@ -158,31 +207,58 @@ def require_new_file(path: Path) -> None:
         raise InputError("is a file", source=above, expected="a folder")
 
 
-def read_population_file(path: Path) -> Population | Individuals:
+def read_population_file(path: Path) -> Population | Individuals | Genealogy:
     """Return the population in a file from ``reidsim populate``.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or was not written by ``reidsim populate``.
+        If the file cannot be read, was not written by ``reidsim populate``, or is a genealogy whose content has
+        changed.
     """
+    require_parquet_fits(path)
     table = read_parquet(path)
     content = population_metadata(table.schema)
     if content is None:
         hint = 'to read any Parquet file, use a recipe with kind = "counts"'
         raise InputError("the file was not written by reidsim populate", source=path, hint=hint)
     try:
+        if content["kind"] == "genealogy":
+            return _genealogy(table, content)
         domain = Domain(tuple(Attribute(name, tuple(content["categories"][name])) for name in content["attributes"]))
-        columns = [_codes_of(table.column(attribute.name), attribute) for attribute in domain.attributes]
-        codes = np.column_stack(columns).astype(np.int32)
+        codes = np.column_stack([_codes_of(table, each.name, each.categories) for each in domain.attributes])
         name, source = str(content["title"]), str(content["source"])
         if content["kind"] == "cells":
             return Population(domain, codes, table.column(COUNT).to_numpy(), name=name, source=source)
         return Individuals(domain, codes, name=name, source=source)
-    except (KeyError, TypeError) as error:
-        raise InputError("metadata and columns of the file do not match", source=path, found=str(error)) from None
     except InputError as error:
         raise error.located(path) from None
+    except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+        raise InputError("metadata and columns of the file do not match", source=path, found=str(error)) from None
+
+
+def _genealogy(table: pa.Table, about: Mapping[str, Any]) -> Genealogy:
+    names: dict[str, Any] = {key: tuple(about[key]) for key in ("loci", "surnames", "states")}
+    loci, labels = names["loci"], _labels_of(names["surnames"], names["states"])
+    lists = table["mutations"].combine_chunks()
+    locus, before, after = lists.flatten().flatten()
+    mutations = Mutations(
+        np.repeat(np.arange(len(lists), dtype=np.int32), np.diff(lists.offsets.to_numpy())),
+        pd.Index(loci).get_indexer(locus.to_pylist()).astype(np.int16),
+        before.to_numpy(),
+        after.to_numpy(),
+    )
+    columns: dict[str, Any] = {name: table[name].to_numpy() for name in Columns._fields[:-1] if name not in labels}
+    for (name, values), dtype in zip(labels.items(), (np.uint8, np.int32, np.int16), strict=True):
+        columns[name] = _codes_of(table, name, values).astype(dtype)
+    columns["haplotypes"] = np.empty((table.num_rows, len(loci)), dtype=np.uint8)
+    for at, each in enumerate(loci):
+        columns["haplotypes"][:, at] = table[each].to_numpy()
+    made = {key: about[key] for key in ("recipe", "engine", "seed")}
+    genealogy = Genealogy(**columns, mutations=mutations, **names, **made)
+    if genealogy.content_digest() != about["content"]:
+        raise InputError("the file has changed since it was written")
+    return genealogy
 
 
 def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
@@ -195,13 +271,17 @@ def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
     return content if isinstance(content, dict) and "kind" in content else None
 
 
+def _labels_of(surnames: tuple[str, ...], states: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of a genealogy's columns of codes."""
+    return {"sex": SEXES, "surname": surnames, "state": states}
+
+
+def _labelled(codes: NDArray[Any], labels: Sequence[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes == UNKNOWN), pa.array(labels, pa.string()))
+
+
 def _label_columns(domain: Domain, codes: Codes) -> dict[str, pa.DictionaryArray]:
-    return {
-        attribute.name: pa.DictionaryArray.from_arrays(
-            pa.array(codes[:, position], mask=codes[:, position] == UNKNOWN), pa.array(attribute.categories)
-        )
-        for position, attribute in enumerate(domain.attributes)
-    }
+    return {each.name: _labelled(codes[:, at], each.categories) for at, each in enumerate(domain.attributes)}
 
 
 def _described(table: pa.Table, kind: str, domain: Domain, name: str, source: str, made: Mapping[str, Any]) -> pa.Table:
@@ -217,10 +297,16 @@ def _described(table: pa.Table, kind: str, domain: Domain, name: str, source: st
     return table.replace_schema_metadata({METADATA_KEY: json.dumps(content).encode()})
 
 
-def _codes_of(column: pa.ChunkedArray, attribute: Attribute) -> NDArray[np.int32]:
-    values = column.cast(pa.string()).combine_chunks()
-    codes = attribute.labels.get_indexer(values.to_pandas().astype("str"))
-    present = np.asarray(values.is_valid())
-    if (codes[present] < 0).any():
-        raise InputError("value outside the categories in the metadata of the file", where=f"column {attribute.name!r}")
-    return np.where(present, codes, UNKNOWN).astype(np.int32)
+def _codes_of(table: pa.Table, name: str, labels: Sequence[str]) -> NDArray[np.int32]:
+    """Return the codes of a column of labels; missing values are ``UNKNOWN``."""
+    column = table.column(name)
+    # A Parquet file stores only the labels that occur, in a different order.
+    column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    labelled = column.combine_chunks()
+    code_of = pd.Index(list(labels), dtype="str").get_indexer(labelled.dictionary.cast(pa.string()).to_pylist())
+    codes: NDArray[np.int32] = np.append(code_of, UNKNOWN).astype(np.int32)[
+        labelled.indices.fill_null(len(code_of)).to_numpy()
+    ]
+    if (codes[np.asarray(labelled.is_valid())] < 0).any():
+        raise InputError("value outside the categories in the metadata of the file", where=f"column {name!r}")
+    return codes

@@ -1,7 +1,13 @@
-"""Population of recipes of kind ``fitted``: people fitted to published margins."""
+"""Populations of recipes of kind ``fitted``: people fitted to published margins.
+
+Iterative proportional fitting finds the table with given margins that is closest to a given table.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,10 +19,8 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, locating
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Population
-from reidsim.populations.proportional_fitting import Margin, fit_margins
-from reidsim.populations.recipe import RecipeHead, Seed
+from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
 from reidsim.populations.value_groups import values_in_order
 from reidsim.random_counts import draw_multinomial
 from reidsim.tables import numbers
@@ -32,124 +36,171 @@ class CountTable(Section):
     """A CSV file of counts, one row per cell.
 
     Rows of the same cell are added; a cell without a row has count 0.
+
+    Attributes
+    ----------
+    file
+        CSV file with one row per cell; rows of the same cell are added
+    columns
+        column of the file, by attribute
+    count
+        column of the file with the counts
     """
 
-    file: str = Field(description="CSV file with one row per cell; rows of the same cell are added")
-    columns: dict[str, str] = Field(min_length=1, description="column of the file, by attribute")
-    count: str = Field(description="column of the file with the counts")
+    file: str
+    columns: dict[str, str] = Field(min_length=1)
+    count: str
+
+    def read(self, folder: Path) -> tuple[pd.DataFrame, Path]:
+        """Return the file as a table of text, and its path."""
+        return read_figures(self.file, folder, [*self.columns.values(), self.count])
+
+    def counted(self, frame: pd.DataFrame, domain: Domain, path: Path) -> Floats:
+        """Return the counts as a table over the domain of the file's attributes."""
+        people = numbers(frame, self.count, path).to_numpy(dtype=np.float64)
+        with locating(path):
+            pairs = zip(domain.attributes, self.columns.values(), strict=True)
+            codes = [attribute.encode(frame[column], column) for attribute, column in pairs]
+        counts = np.zeros(domain.shape)
+        np.add.at(counts, tuple(codes), people)
+        return counts
 
 
 class StartingPoint(Section):
     """The starting table: a population or a table of counts.
 
     It determines the odds ratios of the attributes.
+
+    Attributes
+    ----------
+    population
+        population that gives the odds ratios
+    attributes
+        attributes of the population to use; default: all
+    table
+        counts in a CSV file, in place of a population
     """
 
-    population: str | None = Field(default=None, description="population that gives the odds ratios")
-    attributes: tuple[str, ...] = Field(default=(), description="attributes of the population to use; default: all")
-    table: CountTable | None = Field(default=None, description="counts in a CSV file, in place of a population")
+    population: str | None = None
+    attributes: tuple[str, ...] = ()
+    table: CountTable | None = None
 
     @model_validator(mode="after")
     def _has_one_table(self) -> StartingPoint:
         if (self.population is None) == (self.table is None):
             raise InputError("the starting table is missing or given twice", expected="either population or table")
         if self.attributes and self.population is None:
-            raise InputError(
-                "attributes without a population", where="attributes", expected="key population in the same section"
-            )
+            expected = "key population in the same section"
+            raise InputError("attributes without a population", where="attributes", expected=expected)
         return self
+
+    def counts(self, at: Making) -> tuple[tuple[Attribute, ...], Floats]:
+        """Return the attributes and counts of the starting table."""
+        if self.table is not None:
+            frame, path = self.table.read(at.folder)
+            columns = self.table.columns.items()
+            domain = Domain(tuple(Attribute(name, values_in_order(frame[column])) for name, column in columns))
+            return domain.attributes, self.table.counted(frame, domain, path)
+        start = at.cells(str(self.population))
+        if self.attributes:
+            start = start.marginal(self.attributes)
+        _require_few_cells(start.domain, where="start", hint="select fewer attributes with start.attributes")
+        counts = np.zeros(start.domain.shape)
+        counts[tuple(start.cells.T)] = start.counts
+        return start.domain.attributes, counts
 
 
 class MarginTable(CountTable):
-    """A margin of the population: counts by a subset of its attributes."""
+    """A margin of the population: counts by a subset of its attributes.
 
-    name: str = Field(default="", description="name of the margin in messages")
+    Attributes
+    ----------
+    name
+        name of the margin in messages
+    """
+
+    name: str = ""
 
 
 class FittedRecipe(RecipeHead):
-    """Recipe of people fitted to the margins of published tables."""
+    """Recipe of people fitted to the margins of published tables.
 
-    kind: Literal["fitted"] = Field(description="kind of recipe")
-    seed: Seed = Field(description="seed of the random draw")
-    people: Annotated[int, Field(gt=0, lt=2**53)] | None = Field(
-        default=None, description="number of people to which all margins are scaled; default: no scaling"
-    )
-    start: StartingPoint | None = Field(
-        default=None, description="starting point, which determines the odds ratios; default: equal cells"
-    )
-    margin: tuple[MarginTable, ...] = Field(min_length=1, description="tables whose counts the population must have")
-    tolerance: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=1e-9,
-        description="largest accepted difference between margins and fitted counts, as a share of the people",
-    )
-    max_rounds: Annotated[int, Field(gt=0)] = Field(
-        default=1000, description="largest number of rounds of iterative proportional fitting"
-    )
-
-
-def fitted_population(
-    recipe: FittedRecipe, start: Population | None, folder: Path, *, name: str, expected: bool, seed: int
-) -> Population:
-    """Return the population of a recipe of kind ``fitted``.
-
-    Parameters
+    Attributes
     ----------
-    recipe : FittedRecipe
-        Parsed recipe.
-    start : Population or None
-        The population that ``recipe.start`` names, if any.
-    folder : Path
-        Folder of the recipe's files.
-    name : str
-        Name of the population.
-    expected : bool
-        Whether to return the fitted counts (float64) instead of drawing people from them.
-    seed : int
-        Seed of the draw.
-
-    Returns
-    -------
-    Population
-        Population over the attributes of the starting table, followed by further attributes of margins, in order. Its
-        `source` states the remaining error of the margins.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be used, margins contradict each other or cannot be reached, or there are more than 50 million
-        cells.
+    kind
+        kind of recipe
+    seed
+        seed of the random draw
+    people
+        number of people to which all margins are scaled; default: no scaling
+    start
+        starting point, which determines the odds ratios; default: equal cells
+    margin
+        tables whose counts the population must have
+    tolerance
+        largest accepted difference between margins and fitted counts, as a share of the people
+    max_rounds
+        largest number of rounds of iterative proportional fitting
     """
-    tables = [(margin, *_read(margin, folder)) for margin in recipe.margin]
-    known, counts = _start(recipe, start, folder)
-    domain = _domain(known, tables)
-    _require_few_cells(domain)
-    # In the starting table, attributes that occur only in margins are independent of all other attributes.
-    added = (1,) * (len(domain.attributes) - counts.ndim)
-    table = np.broadcast_to(counts.reshape(*counts.shape, *added), domain.shape)
-    margins = []
-    for number, (section, frame, path) in enumerate(tables, start=1):
-        title = section.name or f"{number} ({listed(section.columns)})"
-        target = _counted(section, frame, domain.select(tuple(section.columns)), path)
-        if recipe.people is not None:
-            target = target * (recipe.people / max(target.sum(), np.finfo(float).tiny))
-        axes = tuple(domain.position(attribute) for attribute in section.columns)
-        margins.append(Margin(title, axes, target))
-    fitted = fit_margins(table, margins, domain, tolerance=recipe.tolerance, max_rounds=recipe.max_rounds)
-    if not fitted.converged:
-        raise InputError(
-            "no table found with all margins",
-            where=f"margin {fitted.worst!r}",
-            found=f"an error of {fitted.error:.2g} of the people after {fitted.rounds} rounds",
-            expected=f"at most {recipe.tolerance:g}",
-            hint="use a starting table with fewer empty cells, or check that all margins agree",
-        )
-    source = f"{recipe.source} ({fitted})" if recipe.source else str(fitted)
-    if expected:
-        return Population.from_dense(domain, fitted.table, name=name, source=source)
-    people = round(float(fitted.table.sum()))
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"fitted")))
-    drawn = draw_multinomial(rng, people, fitted.table.ravel()).reshape(domain.shape)
-    return Population.from_dense(domain, drawn, name=name, source=source)
+
+    kind: Literal["fitted"]
+    seed: Seed
+    people: Annotated[int, Field(gt=0, lt=2**53)] | None = None
+    start: StartingPoint | None = None
+    margin: tuple[MarginTable, ...] = Field(min_length=1)
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-09
+    max_rounds: Annotated[int, Field(gt=0)] = 1000
+
+    def make(self, at: Making) -> Population:
+        """Return the population fitted to the margins.
+
+        Returns
+        -------
+        Population
+            Population over the attributes of the starting table, followed by further attributes of margins, in order;
+            they have all values that occur. Its `source` states the remaining error of the margins.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be used, margins contradict each other or cannot be reached, or there are more than 50
+            million cells.
+        """
+        tables = [(margin, *margin.read(at.folder)) for margin in self.margin]
+        # By default, there are no attributes and one cell with count 1.
+        known, counts = ((), np.ones(())) if self.start is None else self.start.counts(at)
+        seen: dict[str, list[pd.Series[str]]] = {}
+        for section, frame, _ in tables:
+            for attribute, column in section.columns.items():
+                seen.setdefault(attribute, []).append(frame[column])
+        for each in known:
+            seen.pop(each.name, None)
+        added = [Attribute(name, values_in_order(pd.concat(columns))) for name, columns in seen.items()]
+        domain = Domain((*known, *added))
+        _require_few_cells(domain)
+        # In the starting table, attributes that occur only in margins are independent of all other attributes.
+        table = np.broadcast_to(counts.reshape(*counts.shape, *(1 for _ in added)), domain.shape)
+        margins = []
+        for number, (section, frame, path) in enumerate(tables, start=1):
+            title = section.name or f"{number} ({listed(section.columns)})"
+            target = section.counted(frame, domain.select(tuple(section.columns)), path)
+            if self.people is not None:
+                target = target * (self.people / max(target.sum(), np.finfo(float).tiny))
+            margins.append(Margin(title, tuple(map(domain.position, section.columns)), target))
+        fitted = fit_margins(table, margins, domain, tolerance=self.tolerance, max_rounds=self.max_rounds)
+        if not fitted.converged:
+            raise InputError(
+                "no table found with all margins",
+                where=f"margin {fitted.worst!r}",
+                found=f"an error of {fitted.error:.2g} of the people after {fitted.rounds} rounds",
+                expected=f"at most {self.tolerance:g}",
+                hint="use a starting table with fewer empty cells, or check that all margins agree",
+            )
+        source, table = f"{self.source} ({fitted})" if self.source else str(fitted), fitted.table
+        if at.expected:
+            return Population.from_dense(domain, table, name=at.name, source=source)
+        drawn = draw_multinomial(at.rng(self.kind), round(float(table.sum())), table.ravel())
+        return Population.from_dense(domain, drawn.reshape(domain.shape), name=at.name, source=source)
 
 
 def _require_few_cells(domain: Domain, where: str | None = None, hint: str | None = None) -> None:
@@ -158,53 +209,180 @@ def _require_few_cells(domain: Domain, where: str | None = None, hint: str | Non
         raise InputError("too many cells to fit", where=where, found=cells, expected=expected, hint=hint)
 
 
-def _read(table: CountTable, folder: Path) -> tuple[pd.DataFrame, Path]:
-    return read_figures(table.file, folder, [*table.columns.values(), table.count])
+# Iterative proportional fitting is not a dependency because ipfn loops over the cells of each margin in Python and has
+# had no release since 2021, humanleague is compiled C++, and neither names the margins that contradict each other or
+# cannot be met.
 
 
-def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tuple[tuple[Attribute, ...], Floats]:
-    """Return the attributes and counts of the starting table.
+@dataclass(frozen=True)
+class Margin:
+    """Required sums of a table over all axes except the given ones.
 
-    By default, there are no attributes and one cell with count 1.
+    Parameters
+    ----------
+    name : str
+        Name of the margin in messages.
+    axes : tuple of int
+        Axes of the table that the margin keeps.
+    target : ndarray of float64
+        Required sums, 0 or more; its axes correspond to `axes`.
     """
-    if recipe.start is None:
-        return (), np.ones(())
-    if recipe.start.table is not None:
-        section = recipe.start.table
-        frame, path = _read(section, folder)
-        attributes = tuple(Attribute(name, values_in_order(frame[column])) for name, column in section.columns.items())
-        return attributes, _counted(section, frame, Domain(attributes), path)
-    if start is None:
-        raise InputError("the starting population is missing", where="start.population")
-    if recipe.start.attributes:
-        start = start.marginal(recipe.start.attributes)
-    _require_few_cells(start.domain, where="start", hint="select fewer attributes with start.attributes")
-    counts = np.zeros(start.domain.shape)
-    counts[tuple(start.cells.T)] = start.counts
-    return start.domain.attributes, counts
+
+    name: str
+    axes: tuple[int, ...]
+    target: Floats
+
+    def sums(self, table: Floats) -> Floats:
+        """Return the sums of a table that correspond to `target`, same shape."""
+        others = tuple(axis for axis in range(table.ndim) if axis not in self.axes)
+        return np.asarray(table.sum(axis=others).transpose(np.argsort(np.argsort(self.axes))))
+
+    def spread(self, values: Floats, ndim: int) -> Floats:
+        """Reshape a margin's array so that it broadcasts over a table.
+
+        The table has `ndim` axes.
+        """
+        ordered = values.transpose(np.argsort(self.axes))
+        return np.asarray(np.expand_dims(ordered, [axis for axis in range(ndim) if axis not in self.axes]))
 
 
-def _domain(known: tuple[Attribute, ...], tables: list[tuple[MarginTable, pd.DataFrame, Path]]) -> Domain:
-    """Return the domain of the known attributes and further attributes of margins.
+@dataclass(frozen=True)
+class FittedTable:
+    """The result of fitting a table to margins.
 
-    The latter have all values that occur.
+    Parameters
+    ----------
+    table : ndarray of float64
+        Fitted table, with the shape of the starting table.
+    rounds : int
+        Number of rounds; in each round, the table is scaled to all margins in turn.
+    error : float
+        Largest absolute difference between a sum and its target, divided by the number of people.
+    worst : str
+        Name of the margin with this difference.
+    converged : bool
+        Whether `error` is within the tolerance.
     """
-    names = [attribute.name for attribute in known]
-    seen: dict[str, list[pd.Series[str]]] = {}
-    for section, frame, _ in tables:
-        for attribute, column in section.columns.items():
-            if attribute not in names:
-                seen.setdefault(attribute, []).append(frame[column])
-    added = (Attribute(name, values_in_order(pd.concat(columns))) for name, columns in seen.items())
-    return Domain((*known, *added))
+
+    table: Floats
+    rounds: int
+    error: float
+    worst: str
+    converged: bool
+
+    def __str__(self) -> str:
+        return f"fitted in {self.rounds} rounds to within {self.error:.1g} of the people"
 
 
-def _counted(table: CountTable, frame: pd.DataFrame, domain: Domain, path: Path) -> Floats:
-    """Return the counts of a file as a table over the domain of its attributes."""
-    people = numbers(frame, table.count, path).to_numpy(dtype=np.float64)
-    columns = zip(domain.attributes, table.columns.values(), strict=True)
-    with locating(path):
-        codes = [attribute.encode(frame[column], column) for attribute, column in columns]
-    counts = np.zeros(domain.shape)
-    np.add.at(counts, tuple(codes), people)
-    return counts
+def fit_margins(
+    start: Floats, margins: Sequence[Margin], domain: Domain, *, tolerance: float = 1e-9, max_rounds: int = 1000
+) -> FittedTable:
+    """Return a table fitted to all margins.
+
+    The table is scaled to one margin after the other.
+
+    Parameters
+    ----------
+    start : ndarray of float64
+        Starting table, such as counts of a sample, or ones; values of 0 or more. It determines the association of the
+        axes: the result has the odds ratios of `start`, and a cell of 0 stays 0.
+    margins : sequence of Margin
+        One or more margins. All targets must have the same total, and any two margins must have the same sums over
+        their common axes.
+    domain : Domain
+        Domain of the table, for messages.
+    tolerance : float
+        Largest accepted error, divided by the number of people. Margins with larger differences contradict each other.
+    max_rounds : int
+        Maximum number of rounds.
+
+    Returns
+    -------
+    FittedTable
+        Not converged if no table with the zeros of `start` has these margins, or convergence needs more rounds.
+
+    Raises
+    ------
+    InputError
+        If a margin or `start` has no people, margins contradict each other (the message names both), or a margin has
+        people in an entry for which every cell is 0 in `start` or according to another margin.
+
+    Notes
+    -----
+    The result is the table with these margins that has the least Kullback-Leibler divergence from `start` (Deming and
+    Stephan 1940; Csiszar 1975). A sum of 0 occurs only with a target of 0, so there is no division by 0.
+    """
+    table = np.array(start, dtype=np.float64)
+    if not table.sum() > 0:
+        raise InputError("the starting table has no number above 0")
+    for margin in margins:
+        if not margin.target.sum() > 0:
+            raise InputError("the margin has no number above 0", where=f"margin {margin.name!r}")
+    total = float(margins[0].target.sum())
+    for one, other in combinations(margins, 2):
+        _check_agreement(one, other, tolerance * total, domain)
+    _clear_zero_margins(table, margins, domain)
+    rounds = 0
+    error, worst = _largest_error(table, margins, total)
+    while error > tolerance and rounds < max_rounds:
+        for margin in margins:
+            sums = margin.sums(table)
+            factors = np.divide(margin.target, sums, out=np.zeros_like(sums), where=sums > 0)
+            table *= margin.spread(factors, table.ndim)
+        rounds += 1
+        error, worst = _largest_error(table, margins, total)
+    return FittedTable(table, rounds, error, worst, converged=error <= tolerance)
+
+
+def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain) -> None:
+    """Check that two margins have the same sums over their common axes.
+
+    If there are none, they must have the same total.
+    """
+    shared = tuple(axis for axis in one.axes if axis in other.axes)
+    for axes in ((), shared) if shared else ((),):
+        # Axis i of a margin's target is axis `axes[i]` of the table.
+        first, second = (
+            Margin("", tuple(margin.axes.index(axis) for axis in axes), margin.target).sums(margin.target)
+            for margin in (one, other)
+        )
+        difference = np.abs(first - second)
+        if difference.max() > allowed:
+            cell = np.unravel_index(int(difference.argmax()), difference.shape)
+            place = f", {_cell_name(axes, cell, domain)}" if axes else ""
+            raise InputError(
+                "margins are inconsistent",
+                where=f"margins {one.name!r} and {other.name!r}{place}",
+                found=f"{first[cell]:,.10g} and {second[cell]:,.10g} people",
+                expected="the same number of people",
+            )
+
+
+def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain) -> None:
+    """Set cells with a margin of 0 to 0, in place.
+
+    Raises InputError if a positive margin then has no positive cell.
+    """
+    for margin in margins:
+        table *= margin.spread((margin.target > 0).astype(np.float64), table.ndim)
+    for margin in margins:
+        impossible = (margin.target > 0) & ~(margin.sums(table) > 0)
+        if impossible.any():
+            cell = np.unravel_index(int(impossible.argmax()), impossible.shape)
+            raise InputError(
+                "the starting table or another margin has no people for this value",
+                where=f"margin {margin.name!r}, {_cell_name(margin.axes, cell, domain)}",
+                found=float(margin.target[cell]),
+                expected="0, or a cell above 0 in the starting table and in the other margins",
+            )
+
+
+def _largest_error(table: Floats, margins: Sequence[Margin], total: float) -> tuple[float, str]:
+    errors = [float(np.abs(margin.sums(table) - margin.target).max()) / total for margin in margins]
+    worst = int(np.argmax(errors))
+    return errors[worst], margins[worst].name
+
+
+def _cell_name(axes: tuple[int, ...], cell: tuple[np.intp, ...], domain: Domain) -> str:
+    attributes = [domain.attributes[axis] for axis in axes]
+    return ", ".join(f"{a.name} = {a.categories[index]}" for a, index in zip(attributes, cell, strict=True))

@@ -1,13 +1,14 @@
-"""External resources: files about some people of a population.
+"""External resources: registries and files about some people of a population.
 
-A file has one row per person; an example is a genealogy database. The records, which the adversary sees, are stored
-separately from the true person of each record. Adversary models use only the records; payoffs are computed from both.
+A registry is counted by cell. A file has one row per person; an example is a genealogy database. The records, which the
+adversary sees, are stored separately from the true person of each record. Adversary models use only the records;
+payoffs are computed from both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,9 +17,11 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, not_among, require_among
 from reidsim.populations.individuals import Individuals
-from reidsim.populations.recipe import RecipeHead, Seed, Share
+from reidsim.populations.population import Population
+from reidsim.populations.recipe import Making, RecipeHead, Seed, Share
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.value_groups import number_range, within
+from reidsim.random_counts import draw_multivariate_hypergeometric
 from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
@@ -26,12 +29,18 @@ ANYONE = "anyone"
 
 
 class CoverageByGroup(Section):
-    """Probability that a person is listed, by the value of one attribute."""
+    """Probability that a person is listed, by the value of one attribute.
 
-    by: str = Field(description="attribute on which the probability depends")
-    shares: dict[str, Share] = Field(
-        min_length=1, description='probability for each value or range of numbers, such as `"18..29"` or `"65.."`'
-    )
+    Attributes
+    ----------
+    by
+        attribute on which the probability depends
+    shares
+        probability for each value or range of numbers, such as `"18..29"` or `"65.."`
+    """
+
+    by: str
+    shares: dict[str, Share] = Field(min_length=1)
 
     def chances(self, codes: NDArray[np.integer], categories: Sequence[str]) -> Floats:
         """Return each person's probability to be listed, shape (n_people,).
@@ -43,25 +52,23 @@ class CoverageByGroup(Section):
         InputError
             If a key is neither a value nor a range, a value has two shares, or a person has no value or no share.
         """
-        shares = np.full(len(categories), np.nan)
+        shares, where = np.full(len(categories), np.nan), "coverage.shares"
         for key, share in self.shares.items():
             bounds = None if key in categories else number_range(key)
             if key not in categories and bounds is None:
-                raise not_among(f"not a value of {self.by!r}", key, categories, where="coverage.shares")
+                raise not_among(f"not a value of {self.by!r}", key, categories, where=where)
             members = np.array([c == key if bounds is None else within(c, bounds) for c in categories])
             twice = members & ~np.isnan(shares)
             if twice.any():
-                value = categories[int(twice.argmax())]
-                raise InputError(
-                    "value has two shares", where="coverage.shares", found=value, expected="one share for each value"
-                )
+                found, expected = categories[int(twice.argmax())], "one share for each value"
+                raise InputError("value has two shares", where=where, found=found, expected=expected)
             shares[members] = share
         if (codes < 0).any():
             raise InputError("people with a missing value have no share", where=f"coverage.by = {self.by!r}")
         lacking = np.isnan(shares) & (np.bincount(codes, minlength=len(categories)) > 0)
         if lacking.any():
             expected = f"a share for {categories[int(lacking.argmax())]!r}"
-            raise InputError("share missing", where="coverage.shares", expected=expected)
+            raise InputError("share missing", where=where, expected=expected)
         return np.asarray(shares[codes])
 
 
@@ -73,34 +80,148 @@ class ResourceRecipe(RecipeHead):
     """Recipe of a file about some people of a population.
 
     An example is a genealogy database. At least one of ``size`` and ``coverage`` is required.
+
+    Attributes
+    ----------
+    kind
+        kind of recipe
+    population
+        population with whole numbers of people
+    seed
+        seed of the random draw
+    size
+        exact number of people in the file
+    coverage
+        probability that the file contains a person: one number, or tables by attribute, which are multiplied;
+        weights of the draw if `size` is set
+    among
+        values that a person must have to be in the file, by attribute
+    attributes
+        attributes in the file; default: all attributes of the population
+    missing
+        share of missing values, by attribute
+    price
+        price of the file, paid once
+    buyers
+        kinds of adversary who may have the file
     """
 
-    kind: Literal["resource"] = Field(description="kind of recipe")
-    population: str = Field(description="population with whole numbers of people")
-    seed: Seed = Field(description="seed of the random draw")
-    size: Annotated[int, Field(gt=0)] | None = Field(default=None, description="exact number of people in the file")
-    coverage: Coverage | None = Field(
-        default=None,
-        description="probability that the file contains a person: one number, or tables by attribute, which "
-        "are multiplied; weights of the draw if `size` is set",
-    )
-    among: dict[str, tuple[str, ...]] = Field(
-        default={}, description="values that a person must have to be in the file, by attribute"
-    )
-    attributes: tuple[str, ...] | None = Field(
-        default=None, min_length=1, description="attributes in the file; default: all attributes of the population"
-    )
-    missing: dict[str, Share] = Field(default={}, description="share of missing values, by attribute")
-    price: Annotated[float, Field(ge=0)] = Field(default=0.0, description="price of the file, paid once")
-    buyers: tuple[str, ...] = Field(
-        default=(ANYONE,), min_length=1, description="kinds of adversary who may have the file"
-    )
+    kind: Literal["resource"]
+    population: str
+    seed: Seed
+    size: Annotated[int, Field(gt=0)] | None = None
+    coverage: Coverage | None = None
+    among: dict[str, tuple[str, ...]] = Field(default={})
+    attributes: tuple[str, ...] | None = Field(default=None, min_length=1)
+    missing: dict[str, Share] = Field(default={})
+    price: Annotated[float, Field(ge=0)] = 0.0
+    buyers: tuple[str, ...] = Field(default=(ANYONE,), min_length=1)
 
     @model_validator(mode="after")
     def _lists_someone(self) -> ResourceRecipe:
         if self.size is None and self.coverage is None:
             raise InputError("size and coverage are missing", expected="size, coverage or both")
         return self
+
+    def make(self, at: Making) -> ExternalResource:
+        """Draw the resource from its population.
+
+        Raises
+        ------
+        InputError
+            If an attribute or value does not exist, a person has no probability, or fewer people can be listed than
+            required.
+        """
+        world, rng = at.people(self.population), at.rng(self.kind)
+        chance = np.ones(world.n_people)
+        if isinstance(self.coverage, float):
+            chance *= self.coverage
+        elif self.coverage is not None:
+            groups = self.coverage if isinstance(self.coverage, tuple) else (self.coverage,)
+            chance = np.prod([g.chances(world.column(g.by), world.domain[g.by].categories) for g in groups], axis=0)
+        for attribute, values in self.among.items():
+            categories = world.domain[attribute].categories
+            require_among(f"not a value of {attribute!r}", values, categories, where=f"among.{attribute}")
+            chance = chance * np.isin(world.column(attribute), [categories.index(value) for value in values])
+        person = draw_people(chance, rng, self.size)
+        records = world.take(person).select(self.attributes or world.domain.names)
+        require_among("not an attribute of the resource", self.missing, records.domain.names, where="missing")
+        missing = {records.domain.position(each): share for each, share in self.missing.items()}
+        codes = with_values_missing(records.codes, missing, rng)
+        seen = replace(records, codes=codes, name=at.name, source=self.source)
+        return ExternalResource(seen, person, world.n_people, price=self.price, buyers=self.buyers)
+
+
+class RegistryRecipe(RecipeHead):
+    """Recipe of a registry of people drawn at random from another population.
+
+    Attributes
+    ----------
+    kind
+        kind of recipe
+    population
+        population with whole numbers of people
+    size
+        number of people in the registry
+    seed
+        seed of the random draw
+    """
+
+    kind: Literal["registry"]
+    population: str
+    size: Annotated[int, Field(gt=0)]
+    seed: Seed
+
+    def make(self, at: Making) -> Population:
+        """Return a registry drawn from the population; see `draw_registry`."""
+        people = at.cells(self.population)
+        return draw_registry(people, self.size, at.rng(self.kind), name=at.name, source=self.source)
+
+
+def draw_registry(
+    population: Population, size: int, rng: np.random.Generator, *, name: str = "registry", source: str = ""
+) -> Population:
+    """Return a registry: a simple random sample of `size` people.
+
+    People are drawn without replacement.
+
+    Parameters
+    ----------
+    population : Population
+        A population with integer counts.
+    size : int
+        Number of people in the registry.
+    rng : numpy.random.Generator
+        Source of the draw.
+    name, source : str
+        Name and source of the registry.
+
+    Returns
+    -------
+    Population
+        The cells with a drawn person; the counts (int64) sum to `size`, and no cell has more people than in
+        `population`. The share ``size / population.total`` is the prior probability of Xia et al. 2015 that a person
+        is in the registry.
+
+    Raises
+    ------
+    InputError
+        If `size` is less than 1 or exceeds the population, or the population has expected counts.
+
+    Notes
+    -----
+    The counts of all cells have a multivariate hypergeometric distribution: a cell with n of N people has on average
+    ``n size / N`` people in the registry, with variance ``n (size/N) (1 - size/N) (N - n) / (N - 1)``. Xia et al. (CIKM
+    2015, section 6.2) assume that their registry is such a sample.
+    """
+    counts = population.whole_counts("a registry cannot be drawn from expected counts")
+    people = int(counts.sum())
+    if not 1 <= size <= people:
+        expected = f"1 to {people}, the number of people in {population.name!r}"
+        raise InputError("size of the registry out of range", where="size", found=size, expected=expected)
+    drawn = draw_multivariate_hypergeometric(rng, counts, size)
+    listed = drawn > 0
+    return Population(population.domain, population.cells[listed], drawn[listed], name=name, source=source)
 
 
 @dataclass(frozen=True)
@@ -148,46 +269,6 @@ class ExternalResource:
         record = np.full(self.n_people, -1, dtype=np.int64)
         record[self.person] = np.arange(len(self.person))
         return record
-
-
-def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Generator, *, name: str) -> ExternalResource:
-    """Draw the resource of a recipe from its population.
-
-    Parameters
-    ----------
-    recipe : ResourceRecipe
-        Parsed recipe.
-    world : Individuals
-        The population that the recipe names.
-    rng : numpy.random.Generator
-        Source of the draw.
-    name : str
-        Name of the resource.
-
-    Raises
-    ------
-    InputError
-        If an attribute or value does not exist, a person has no probability, or fewer people can be listed than
-        required.
-    """
-    chance = np.ones(world.n_people)
-    if isinstance(recipe.coverage, float):
-        chance *= recipe.coverage
-    elif recipe.coverage is not None:
-        groups = recipe.coverage if isinstance(recipe.coverage, tuple) else (recipe.coverage,)
-        chance = np.prod([g.chances(world.column(g.by), world.domain[g.by].categories) for g in groups], axis=0)
-    for attribute, values in recipe.among.items():
-        categories = world.domain[attribute].categories
-        require_among(f"not a value of {attribute!r}", values, categories, where=f"among.{attribute}")
-        chance = chance * np.isin(world.column(attribute), [categories.index(value) for value in values])
-    person = draw_people(chance, rng, recipe.size)
-    records = world.take(person).select(recipe.attributes or world.domain.names)
-    require_among("not an attribute of the resource", recipe.missing, records.domain.names, where="missing")
-    codes = with_values_missing(
-        records.codes, {records.domain.position(each): share for each, share in recipe.missing.items()}, rng
-    )
-    seen = Individuals(records.domain, codes, name=name, source=recipe.source)
-    return ExternalResource(seen, person, world.n_people, price=recipe.price, buyers=recipe.buyers)
 
 
 def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:

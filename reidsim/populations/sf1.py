@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from reidsim.bundled import data_file
 from reidsim.errors import InputError
-from reidsim.populations.census_cells import largest_remainders, tail_weights
+from reidsim.populations.census_cells import Tail, largest_remainders, tail_weights
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import Sf1Recipe, Tail
+from reidsim.populations.recipe import Making, RecipeHead
 
 Integers = NDArray[np.int64]
 
@@ -67,65 +68,84 @@ class _Zcta(NamedTuple):
         return f"LOGRECNO {self.logrecno} (ZCTA {self.zcta})"
 
 
-def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
-    """Return the people of a state from tables PCT12A to PCT12G.
+class Sf1Recipe(RecipeHead):
+    """Recipe for the 2010 Census Summary File 1.
 
-    The tables are in the 2010 Census Summary File 1. Only the single years of people aged 100 and over are estimated:
-    the people of one ZCTA, race and sex aged 100-104, 105-109 or 110 and over are distributed over single years with
-    the recipe's tail weights, in whole people by largest remainders. Asian and Pacific Islander are combined into one
-    race (API), as are some other race and two or more races (Other).
+    It reads a geography file and the segments with tables PCT12A to PCT12G.
 
-    Parameters
+    Attributes
     ----------
-    recipe : Sf1Recipe
-        Parsed recipe.
-    folder : Path
-        Folder of the recipe; ``recipe.folder`` is relative to it.
-    name : str
-        Name of the population.
-
-    Returns
-    -------
-    Population
-        Population over (age, race, sex, zip) with counts of dtype int64; ``zip`` has the ZCTAs with people, in order.
-        Of a ZCTA that crosses the state's border, only the part inside the state is included.
-
-    Raises
-    ------
-    InputError
-        If the folder or one of its eight files is missing, a line is truncated or has a cell that is not a whole
-        number, a ZCTA has no line in a segment, the cells of a table do not add up to its totals, or the seven tables
-        do not add up to the people of the geographic header. The message names the file and the line or LOGRECNO.
+    kind
+        kind of recipe
+    folder
+        folder with the unzipped files
+    state
+        postal abbreviation of the state in lower case, as in the file names
+    oldest
+        highest age in the population, in years
+    tail
+        distribution of people of age 100 and older, by year of age
     """
-    files = data_file(recipe.folder, folder, "populations")
-    if not files.is_dir():
-        raise InputError("no such folder", source=files, expected=f"the unzipped files of {recipe.state}2010.sf1.zip")
-    header = files / f"{recipe.state}geo2010.sf1"
-    records = _read_header(header)
-    by_race = np.zeros((len(records), len(TABLES_BY_RACE), len(SEXES), _AGES), dtype=np.int64)
-    for race, tables in enumerate(TABLES_BY_RACE.values()):
-        for table in tables:
-            by_race[:, race] += _read_table(files / f"{recipe.state}000{SEGMENTS[table]}2010.sf1", table, records)
-    # The totals within each table are consistent, so exchanged tables are detected only here.
-    for record, people in zip(records, by_race.sum(axis=(1, 2, 3)).tolist(), strict=True):
-        if people != record.people:
-            problem, expected = (
-                "tables PCT12A to PCT12G do not sum to the population of the ZCTA",
-                f"{record.people} (POP100)",
-            )
-            hint = "use files of the same state and edition"
-            raise InputError(problem, source=header, where=str(record), found=people, expected=expected, hint=hint)
-    occupied = [row for row, record in enumerate(records) if record.people > 0]
-    ages = _single_years(by_race[occupied], recipe.tail, recipe.oldest)
-    domain = Domain(
-        (
-            Attribute("age", tuple(str(age) for age in range(recipe.oldest + 1))),
-            Attribute("race", tuple(TABLES_BY_RACE)),
-            Attribute("sex", SEXES),
-            Attribute("zip", tuple(records[row].zcta for row in occupied)),
-        )
-    )
-    return Population.from_dense(domain, ages.transpose(3, 1, 2, 0), name=name, source=recipe.source)
+
+    kind: Literal["sf1"]
+    folder: str
+    state: str = Field(pattern="^[a-z]{2}$")
+    # The last age group of the tables is 110 and over.
+    oldest: Annotated[int, Field(ge=110, le=150)] = 120
+    tail: Tail = Tail(linear=0.13, quadratic=0.0055)
+
+    def make(self, at: Making) -> Population:
+        """Return the people of a state from tables PCT12A to PCT12G.
+
+        The tables are in the 2010 Census Summary File 1. Only the single years of people aged 100 and over are
+        estimated: the people of one ZCTA, race and sex aged 100-104, 105-109 or 110 and over are distributed over
+        single years with the recipe's tail weights, in whole people by largest remainders. Asian and Pacific Islander
+        are combined into one race (API), as are some other race and two or more races (Other).
+
+        Returns
+        -------
+        Population
+            Population over (age, race, sex, zip) with counts of dtype int64; ``zip`` has the ZCTAs with people, in
+            order. Of a ZCTA that crosses the state's border, only the part inside the state is included.
+
+        Raises
+        ------
+        InputError
+            If the folder or one of its eight files is missing, a line is truncated or has a cell that is not a whole
+            number, a ZCTA has no line in a segment, the cells of a table do not add up to its totals, or the seven
+            tables do not add up to the people of the geographic header. The message names the file and the line or
+            LOGRECNO.
+        """
+        files = data_file(self.folder, at.folder, "populations")
+        if not files.is_dir():
+            raise InputError("no such folder", source=files, expected=f"the unzipped files of {self.state}2010.sf1.zip")
+        header = files / f"{self.state}geo2010.sf1"
+        records = _read_header(header)
+        by_race = np.zeros((len(records), len(TABLES_BY_RACE), len(SEXES), _AGES), dtype=np.int64)
+        for race, tables in enumerate(TABLES_BY_RACE.values()):
+            for table in tables:
+                by_race[:, race] += _read_table(files / f"{self.state}000{SEGMENTS[table]}2010.sf1", table, records)
+        # The totals within each table are consistent, so exchanged tables are detected only here.
+        for record, people in zip(records, by_race.sum(axis=(1, 2, 3)).tolist(), strict=True):
+            if people != record.people:
+                raise InputError(
+                    "tables PCT12A to PCT12G do not sum to the population of the ZCTA",
+                    source=header,
+                    where=str(record),
+                    found=people,
+                    expected=f"{record.people} (POP100)",
+                    hint="use files of the same state and edition",
+                )
+        occupied = [row for row, record in enumerate(records) if record.people > 0]
+        ages = _single_years(by_race[occupied], self.tail, self.oldest)
+        categories = {
+            "age": map(str, range(self.oldest + 1)),
+            "race": TABLES_BY_RACE,
+            "sex": SEXES,
+            "zip": (records[row].zcta for row in occupied),
+        }
+        domain = Domain(tuple(Attribute(name, tuple(labels)) for name, labels in categories.items()))
+        return Population.from_dense(domain, ages.transpose(3, 1, 2, 0), name=at.name, source=self.source)
 
 
 def _read_header(path: Path) -> list[_Zcta]:

@@ -30,16 +30,23 @@ class Figure(Section):
     """A probability with its basis.
 
     It is published, assumed, or calibrated to a published result.
+
+    Attributes
+    ----------
+    probability
+        probability
+    source
+        publication of the figure
+    assumed
+        reason for an assumed figure
+    calibrated
+        published result to which the figure was calibrated
     """
 
-    probability: Annotated[float, Field(ge=0, le=1)] = Field(description="probability")
-    source: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="publication of the figure")
-    assumed: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="reason for an assumed figure"
-    )
-    calibrated: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="published result to which the figure was calibrated"
-    )
+    probability: Annotated[float, Field(ge=0, le=1)]
+    source: Annotated[str, Field(min_length=1)] | None = None
+    assumed: Annotated[str, Field(min_length=1)] | None = None
+    calibrated: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _has_one_basis(self) -> Figure:
@@ -51,9 +58,15 @@ class Figure(Section):
 
 
 class AgeFigure(Figure):
-    """A probability for people in a range of ages."""
+    """A probability for people in a range of ages.
 
-    ages: str = Field(description='range of ages, such as `"18..29"` or `"65.."`')
+    Attributes
+    ----------
+    ages
+        range of ages, such as `"18..29"` or `"65.."`
+    """
+
+    ages: str
 
     @model_validator(mode="after")
     def _has_a_range(self) -> AgeFigure:
@@ -74,10 +87,17 @@ class FiguresByAge(Section):
 
     Each probability has exactly one of ``source``, ``assumed`` and ``calibrated``. If there are age groups, they apply
     to people of a known age, and an age outside them is an error.
+
+    Attributes
+    ----------
+    overall
+        figure for people of all ages together
+    by_age
+        figures for age groups, which do not overlap
     """
 
-    overall: Figure | None = Field(default=None, description="figure for people of all ages together")
-    by_age: tuple[AgeFigure, ...] = Field(default=(), description="figures for age groups, which do not overlap")
+    overall: Figure | None = None
+    by_age: tuple[AgeFigure, ...] = ()
 
     @model_validator(mode="after")
     def _is_consistent(self) -> FiguresByAge:
@@ -103,17 +123,24 @@ class FiguresByAge(Section):
 
 
 class SocialMediaRecipe(RecipeHead):
-    """Recipe of the probability that posts reveal each attribute of a person."""
+    """Recipe of the probability that posts reveal each attribute of a person.
 
-    kind: Literal["social-media"] = Field(description="kind of recipe")
-    platform: str = Field(description="name of the social-media platform")
-    use: FiguresByAge | None = Field(
-        default=None,
-        description="probability that a person uses the platform; default: included in the figures of the attributes",
-    )
-    attributes: dict[str, FiguresByAge] = Field(
-        min_length=1, description="probability that an attribute of a user can be learned, by attribute"
-    )
+    Attributes
+    ----------
+    kind
+        kind of recipe
+    platform
+        name of the social-media platform
+    use
+        probability that a person uses the platform; default: included in the figures of the attributes
+    attributes
+        probability that an attribute of a user can be learned, by attribute
+    """
+
+    kind: Literal["social-media"]
+    platform: str
+    use: FiguresByAge | None = None
+    attributes: dict[str, FiguresByAge] = Field(min_length=1)
 
 
 @dataclass(frozen=True)

@@ -87,24 +87,24 @@ class Combinations:
 
         `columns` holds the codes of each attribute, shape (n,).
         """
-        numbers = np.zeros(n, dtype=np.int64)
-        for g, codes in zip(self.grouped, columns, strict=True):
-            numbers *= len(g.labels)
-            numbers += g.codes[codes]
-        return numbers
+        return self._numbers([g.codes[codes] for g, codes in zip(self.grouped, columns, strict=True)], n)
 
     def of_labels(self, columns: Sequence[pd.Series[str]], n: int) -> NDArray[np.int64]:
         """Return the combination number of each of `n` rows of a table, given group names.
 
         `columns` holds the group names of each attribute. The result is -1 where a name is unknown.
         """
+        pairs = zip(self.grouped, columns, strict=True)
+        groups = [pd.Index(g.labels).get_indexer(pd.Index(column)) for g, column in pairs]
+        unknown = np.any([np.zeros(n, dtype=np.bool_), *(group < 0 for group in groups)], axis=0)
+        return np.where(unknown, -1, self._numbers(groups, n))
+
+    def _numbers(self, groups: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
         numbers = np.zeros(n, dtype=np.int64)
-        unknown = np.zeros(n, dtype=np.bool_)
-        for g, column in zip(self.grouped, columns, strict=True):
-            group = pd.Index(g.labels).get_indexer(pd.Index(column))
-            unknown |= group < 0
-            numbers = numbers * len(g.labels) + group
-        return np.where(unknown, -1, numbers)
+        for size, group in zip(self.shape, groups, strict=True):
+            numbers *= size
+            numbers += group
+        return numbers
 
     @property
     def possible(self) -> NDArray[np.bool_]:

@@ -12,17 +12,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field
 
 from reidsim.errors import InputError, listed, require_distinct
 from reidsim.file_sizes import require_no_device
 from reidsim.populations.domain import Attribute, Codes, Domain, mixed_radix_keys
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import VoterFileRecipe
+from reidsim.populations.recipe import Making, RecipeHead
 from reidsim.tables import require_columns
 
 # Names of the column with the age at the end of the year: since 9 February 2022, and before.
@@ -163,16 +164,39 @@ def read_voter_file(
     return Population.from_records(domain, codes, counts.astype(np.int64), name=name, source=source), report
 
 
-def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain | None, *, name: str) -> Population:
-    """Return the population of a recipe of kind ``voter-file``; see `read_voter_file`.
+class VoterFileRecipe(RecipeHead):
+    """Recipe for the voter registration file of North Carolina.
 
-    The path of the file is relative to `folder`. The population's source reports the numbers of kept and dropped rows.
+    Attributes
+    ----------
+    kind
+        kind of recipe
+    file
+        path of the voter registration file
+    statuses
+        registration statuses to keep: `A` active, `D` denied, `I` inactive, `S` temporary
+    ages_missing
+        ages in the file that mean an unknown age
+    population
+        population whose categories are used
     """
-    path = folder / recipe.file
-    voters, report = read_voter_file(
-        path, statuses=recipe.statuses, ages_missing=recipe.ages_missing, within=within, name=name
-    )
-    return replace(voters, source=f"{recipe.source} ({report})")
+
+    kind: Literal["voter-file"]
+    file: str
+    statuses: tuple[Literal["A", "D", "I", "S"], ...] = Field(default=("A", "I", "S"), min_length=1)
+    ages_missing: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    population: str | None = None
+
+    def make(self, at: Making) -> Population:
+        """Return the voters in the file; see `read_voter_file`.
+
+        The population's source reports the numbers of kept and dropped rows.
+        """
+        # Only the categories of this population are used, so a sample suffices even for expected counts.
+        within = None if self.population is None else at.cells(self.population, expected=False).domain
+        path, ages = at.folder / self.file, self.ages_missing
+        voters, report = read_voter_file(path, statuses=self.statuses, ages_missing=ages, within=within, name=at.name)
+        return replace(voters, source=f"{self.source} ({report})")
 
 
 def _read_rows(

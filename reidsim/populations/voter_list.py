@@ -15,9 +15,8 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, locating, not_among, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes
-from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import RecipeHead, Seed, Share
+from reidsim.populations.recipe import Making, RecipeHead, Seed, Share, read_figures
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.random_counts import draw_binomial
@@ -33,18 +32,36 @@ _FACTS = ("sex", "race", "ethnicity", "party")
 
 
 class ListedAttributes(Section):
-    """The population's attributes that a voter list may contain."""
+    """The population's attributes that a voter list may contain.
 
-    age: str | None = Field(default=None, description="attribute of the population with this information")
-    year_of_birth: str | None = Field(default=None, description="attribute of the population with this information")
-    sex: str | None = Field(default=None, description="attribute of the population with this information")
-    race: str | None = Field(default=None, description="attribute of the population with this information")
-    ethnicity: str | None = Field(default=None, description="attribute of the population with this information")
-    party: str | None = Field(default=None, description="attribute of the population with this information")
-    address: tuple[str, ...] = Field(
-        default=(), description="attributes of the population that the address reveals, such as the ZIP code"
-    )
-    state: str | None = Field(default=None, description="attribute of the population with this information")
+    Attributes
+    ----------
+    age
+        attribute of the population with this information
+    year_of_birth
+        attribute of the population with this information
+    sex
+        attribute of the population with this information
+    race
+        attribute of the population with this information
+    ethnicity
+        attribute of the population with this information
+    party
+        attribute of the population with this information
+    address
+        attributes of the population that the address reveals, such as the ZIP code
+    state
+        attribute of the population with this information
+    """
+
+    age: str | None = None
+    year_of_birth: str | None = None
+    sex: str | None = None
+    race: str | None = None
+    ethnicity: str | None = None
+    party: str | None = None
+    address: tuple[str, ...] = ()
+    state: str | None = None
 
     @model_validator(mode="after")
     def _has_one_birth(self) -> ListedAttributes:
@@ -58,19 +75,42 @@ class ListedAttributes(Section):
         names = (self.age, self.year_of_birth, *(getattr(self, fact) for fact in _FACTS), self.state)
         return (*(name for name in names if name is not None), *self.address)
 
+    def carried(self, profile: VoterProfile) -> frozenset[str]:
+        """Return the population's attributes that a state's list contains."""
+        facts = [self.state, *(getattr(self, fact) for fact in _FACTS if getattr(profile, fact))]
+        birth = None if profile.birth is None else self.age or self.year_of_birth
+        address = self.address if profile.address else ()
+        return frozenset(name for name in (*facts, birth, *address) if name is not None)
+
 
 class ProfileOverrides(Section):
-    """Values that replace facts of the state's profile."""
+    """Values that replace facts of the state's profile.
 
-    birth: Literal["full", "year", "age", "none"] | None = Field(
-        default=None, description="information on the birth in the list: full date, year, age or none"
-    )
-    sex: bool | None = Field(default=None, description="whether the list has this information")
-    race: bool | None = Field(default=None, description="whether the list has this information")
-    ethnicity: bool | None = Field(default=None, description="whether the list has this information")
-    party: bool | None = Field(default=None, description="whether the list has this information")
-    address: bool | None = Field(default=None, description="whether the list has this information")
-    registered_share: Share | None = Field(default=None, description="probability that an adult is in the list")
+    Attributes
+    ----------
+    birth
+        information on the birth in the list: full date, year, age or none
+    sex
+        whether the list has this information
+    race
+        whether the list has this information
+    ethnicity
+        whether the list has this information
+    party
+        whether the list has this information
+    address
+        whether the list has this information
+    registered_share
+        probability that an adult is in the list
+    """
+
+    birth: Literal["full", "year", "age", "none"] | None = None
+    sex: bool | None = None
+    race: bool | None = None
+    ethnicity: bool | None = None
+    party: bool | None = None
+    address: bool | None = None
+    registered_share: Share | None = None
 
     def applied_to(self, profile: VoterProfile) -> VoterProfile:
         """Return a profile with these facts replaced.
@@ -88,15 +128,23 @@ class Coverage(Section):
     """A CSV file with the share of listed adults by group.
 
     It replaces the single share for all adults.
+
+    Attributes
+    ----------
+    file
+        CSV file with one row per combination of values or groups
+    share
+        column of the file with the shares
+    columns
+        column of the file, by attribute of the population
+    groups
+        groups of each attribute and the values in each group, as in `groupings` of an attribute model
     """
 
-    file: str = Field(description="CSV file with one row per combination of values or groups")
-    share: str = Field(description="column of the file with the shares")
-    columns: dict[str, str] = Field(min_length=1, description="column of the file, by attribute of the population")
-    groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
-        default={},
-        description="groups of each attribute and the values in each group, as in `groupings` of an attribute model",
-    )
+    file: str
+    share: str
+    columns: dict[str, str] = Field(min_length=1)
+    groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(default={})
 
 
 class VoterListRecipe(RecipeHead):
@@ -105,22 +153,35 @@ class VoterListRecipe(RecipeHead):
     The list has registered adults, with the attributes that the state's list contains. Exactly one of
     ``attributes.age`` and ``attributes.year_of_birth`` is required. An attribute that is not named in ``attributes`` is
     not in the list.
+
+    Attributes
+    ----------
+    kind
+        kind of recipe
+    population
+        population from which voters are drawn
+    state
+        name or postal abbreviation of the state
+    seed
+        seed of the random draw
+    reference_year
+        year of the list; needed with `attributes.year_of_birth`
+    attributes
+        attributes of the population that the list may have
+    overrides
+        values that replace facts of the state's profile
+    coverage
+        share of adults in the list by group, in place of one share for all adults
     """
 
-    kind: Literal["voter-list"] = Field(description="kind of recipe")
-    population: str = Field(description="population from which voters are drawn")
-    state: str = Field(description="name or postal abbreviation of the state")
-    seed: Seed = Field(description="seed of the random draw")
-    reference_year: int | None = Field(
-        default=None, description="year of the list; needed with `attributes.year_of_birth`"
-    )
-    attributes: ListedAttributes = Field(description="attributes of the population that the list may have")
-    overrides: ProfileOverrides = Field(
-        default=ProfileOverrides(), description="values that replace facts of the state's profile"
-    )
-    coverage: Coverage | None = Field(
-        default=None, description="share of adults in the list by group, in place of one share for all adults"
-    )
+    kind: Literal["voter-list"]
+    population: str
+    state: str
+    seed: Seed
+    reference_year: int | None = None
+    attributes: ListedAttributes
+    overrides: ProfileOverrides = ProfileOverrides()
+    coverage: Coverage | None = None
 
     @model_validator(mode="after")
     def _has_year_of_list(self) -> VoterListRecipe:
@@ -128,81 +189,51 @@ class VoterListRecipe(RecipeHead):
             raise InputError("key missing", where="reference_year", expected="the year of the list")
         return self
 
+    def make(self, at: Making) -> Population:
+        """Return the voter list of a state, drawn from the population.
 
-def voter_list_population(
-    recipe: VoterListRecipe, population: Population, folder: Path, *, name: str, expected: bool, seed: int
-) -> Population:
-    """Return the voter list of a recipe, drawn from its population.
+        Each adult of the state is listed independently, with probability equal to the state's registered share or to
+        the share of the adult's group. The draw is independent of a population that was drawn with the same seed.
 
-    Each adult of the state is listed independently, with probability equal to the state's registered share or to the
-    share of the adult's group.
+        Returns
+        -------
+        Population
+            Population over the attributes of the state's list, in the order of the population.
 
-    Parameters
-    ----------
-    recipe : VoterListRecipe
-        Parsed recipe.
-    population : Population
-        The population that the recipe names.
-    folder : Path
-        Folder of the recipe's files.
-    name : str
-        Name of the list.
-    expected : bool
-        Whether to return expected counts (float64) instead of a draw.
-    seed : int
-        Seed of the draw. The draw is independent of a population that was drawn with the same seed.
-
-    Returns
-    -------
-    Population
-        Population over the attributes of the state's list, in the order of `population`.
-
-    Raises
-    ------
-    InputError
-        If the state is unknown, the population lacks an attribute, the list would have no attribute or no people, or
-        a draw is requested from a population with expected counts.
-    """
-    with locating(where="state"):
-        profile = recipe.overrides.applied_to(voter_profile(recipe.state))
-    require_among("no such attribute", recipe.attributes.named, population.domain.names, where="attributes")
-    adults = adult_cells(population, recipe.attributes, profile, recipe.reference_year)
-    cells, counts = population.cells[adults], population.counts[adults]
-    shares = np.full(len(cells), profile.registered_share)
-    if recipe.coverage is not None:
-        shares = _coverage_shares(recipe.coverage, population, cells, folder)
-    if expected:
-        listed = counts * shares
-    else:
-        whole = population.whole_counts("a voter list cannot be drawn from expected counts")[adults]
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"voter-list")))
-        listed = draw_binomial(rng, whole, shares)
-    carried = carried_attributes(recipe.attributes, profile)
-    if not carried:
-        raise InputError(
-            "the voter list has no attribute of the population",
-            where="state",
-            found=profile.state,
-            expected="a state whose list has an attribute of the population",
-        )
-    if not listed.sum() > 0:
-        reason = next((a.reason for a in profile.assumptions if a.fact == "registered_share"), None)
-        raise InputError("the voter list is empty", where="state", found=profile.state, hint=reason)
-    origin = [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
-    origin += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
-    source = "; ".join([recipe.source, *origin] if recipe.source else origin)
-    voters = Population(population.domain, cells[listed > 0], listed[listed > 0], name=name, source=source)
-    return voters.marginal([attribute for attribute in population.domain.names if attribute in carried])
-
-
-def carried_attributes(attributes: ListedAttributes, profile: VoterProfile) -> frozenset[str]:
-    """Return the population's attributes that a state's list contains."""
-    carried = [attributes.state]
-    if profile.birth is not None:
-        carried.append(attributes.age or attributes.year_of_birth)
-    carried += [getattr(attributes, fact) for fact in _FACTS if getattr(profile, fact)]
-    carried += attributes.address if profile.address else ()
-    return frozenset(name for name in carried if name is not None)
+        Raises
+        ------
+        InputError
+            If the state is unknown, the population lacks an attribute, the list would have no attribute or no people,
+            or a draw is requested from a population with expected counts.
+        """
+        population = at.cells(self.population)
+        with locating(where="state"):
+            profile = self.overrides.applied_to(voter_profile(self.state))
+        require_among("no such attribute", self.attributes.named, population.domain.names, where="attributes")
+        adults = adult_cells(population, self.attributes, profile, self.reference_year)
+        cells, counts = population.cells[adults], population.counts[adults]
+        shares: float | Floats = profile.registered_share
+        if self.coverage is not None:
+            shares = _coverage_shares(self.coverage, population, cells, at.folder)
+        if at.expected:
+            listed = counts * shares
+        else:
+            whole = population.whole_counts("a voter list cannot be drawn from expected counts")[adults]
+            listed = draw_binomial(at.rng(self.kind), whole, shares)
+        carried = self.attributes.carried(profile)
+        if not carried:
+            attribute = "attribute of the population"
+            problem, expected = f"the voter list has no {attribute}", f"a state whose list has an {attribute}"
+            raise InputError(problem, where="state", found=profile.state, expected=expected)
+        if not listed.sum() > 0:
+            reason = next((a.reason for a in profile.assumptions if a.fact == "registered_share"), None)
+            raise InputError("the voter list is empty", where="state", found=profile.state, hint=reason)
+        origin = [self.source] if self.source else []
+        origin += [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
+        origin += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
+        some, source = listed > 0, "; ".join(origin)
+        voters = Population(population.domain, cells[some], listed[some], name=at.name, source=source)
+        return voters.marginal([attribute for attribute in population.domain.names if attribute in carried])
 
 
 def adult_cells(
@@ -240,13 +271,11 @@ def adult_cells(
 
 
 def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
-    numbers = []
-    for category in attribute.categories:
-        number = whole_number(category)
+    numbers = [whole_number(category) for category in attribute.categories]
+    for category, number in zip(attribute.categories, numbers, strict=True):
         if number is None or number < 0:
             where = f"attribute {attribute.name!r}"
             raise InputError("not a whole number, so adults cannot be identified", where=where, found=category)
-        numbers.append(number)
     return np.array(numbers, dtype=np.int64)
 
 

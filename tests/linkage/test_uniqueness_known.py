@@ -22,7 +22,7 @@ from reidsim.linkage.uniqueness.sums import (
     sum_of_weighted_reciprocals,
 )
 from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
-from reidsim.populations.registry import draw_registry
+from reidsim.populations.resources import draw_registry
 
 SAMPLE = GroupFrequencies.from_mapping({1: 20, 2: 5, 6: 1})
 

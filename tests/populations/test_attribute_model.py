@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.populations.attribute_model.draw import attribute_model_population, draw_counts, expected_counts
-from reidsim.populations.attribute_model.model import AttributeModel, build_model
-from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
+from reidsim.populations.attribute_draw import AttributeModel, draw_counts, expected_counts
+from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
 from reidsim.populations.population import Population
+from reidsim.populations.recipe import Making
 from reidsim.validation import read_toml, validated
 
 TOWN = """
@@ -82,8 +82,7 @@ def model_of(path: Path) -> AttributeModel:
 
 
 def population_of(path: Path, **options: Any) -> Population:
-    options = {"expected": False, "seed": 3} | options
-    return attribute_model_population(recipe_of(path), path.parent, name=path.stem, **options)
+    return recipe_of(path).make(Making(path.parent, path.stem, **({"seed": 3} | options)))
 
 
 def failure(path: Path) -> InputError:

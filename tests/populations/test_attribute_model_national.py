@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from reidsim.bundled import bundled_folder
-from reidsim.populations.attribute_model.draw import draw_counts
-from reidsim.populations.attribute_model.model import AttributeModel, build_model
-from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
+from reidsim.populations.attribute_draw import AttributeModel, draw_counts
+from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
 from reidsim.populations.voter_profiles import voter_profile
 from reidsim.validation import read_toml, validated
 

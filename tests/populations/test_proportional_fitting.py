@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.fitted import FittedRecipe, fitted_population
+from reidsim.populations.fitted import FittedRecipe, FittedTable, Margin, fit_margins
 from reidsim.populations.population import Population
-from reidsim.populations.proportional_fitting import FittedTable, Margin, fit_margins
+from reidsim.populations.recipe import Making
 from reidsim.validation import read_toml, validated
 
 positive = st.floats(0.1, 10)
@@ -116,8 +116,8 @@ def area(tmp_path: Path) -> Path:
 
 def made(path: Path, start: Population | None = None, **options: Any) -> Population:
     recipe = validated(FittedRecipe, read_toml(path), path)
-    options = {"expected": False, "seed": recipe.seed} | options
-    return fitted_population(recipe, start, path.parent, name=path.stem, **options)
+    others = {"seed": recipe.seed, "other": lambda *_: start} | options
+    return recipe.make(Making(path.parent, path.stem, **others))
 
 
 def table_of(population: Population) -> np.ndarray:

@@ -14,7 +14,7 @@ from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
-from reidsim.populations.registry import draw_registry
+from reidsim.populations.resources import draw_registry
 
 
 def people(counts: list[int] | list[float] | np.ndarray) -> Population:

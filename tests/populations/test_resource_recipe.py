@@ -4,9 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from reidsim.errors import InputError
-from reidsim.populations.catalogue import load_individuals, load_resource
+from reidsim.populations.catalogue import load_individuals, load_resource, populate
 from reidsim.populations.files import read_population_file
-from reidsim.populations.populate import populate
 
 TOWN = """\
 age,sex,n
@@ -108,7 +107,7 @@ def test_nothing_is_overwritten(folder):
 
 
 def test_a_resource_is_written_with_its_truth_or_not_at_all(folder, tmp_path, monkeypatch):
-    from reidsim.populations import populate as module
+    from reidsim.populations import catalogue as module
 
     write = module.write_table
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.individuals import Individuals
-from reidsim.populations.resources import ResourceRecipe, draw_people, resource_of, with_values_missing
+from reidsim.populations.recipe import Making
+from reidsim.populations.resources import ResourceRecipe, draw_people, with_values_missing
 
 DOMAIN = Domain(
     (Attribute("person", tuple(map(str, range(5000)))), Attribute("sex", ("F", "M")), Attribute("zip", tuple("abcd")))
@@ -31,7 +33,7 @@ def generator(seed=1):
 
 def drawn(n, seed=1, **keys):
     recipe = ResourceRecipe(kind="resource", population="world", seed=0, **keys)
-    return resource_of(recipe, world(n), generator(seed), name="file")
+    return recipe.make(Making(Path(), "file", seed, other=lambda *_: world(n)))
 
 
 @given(

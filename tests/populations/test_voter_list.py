@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
-from reidsim.populations.voter_list import VoterListRecipe, voter_list_population
+from reidsim.populations.recipe import Making
+from reidsim.populations.voter_list import VoterListRecipe
 from reidsim.populations.voter_profiles import voter_profile
 from reidsim.validation import validated
 
@@ -49,8 +50,8 @@ def recipe(text: str = RECIPE) -> VoterListRecipe:
 
 
 def listed(text: str = RECIPE, people: Population | None = None, folder: Path = Path(), **options: Any) -> Population:
-    options = {"expected": False, "seed": 2} | options
-    return voter_list_population(recipe(text), people or town(), folder, name="voters", **options)
+    others = {"seed": 2, "other": lambda *_: people or town()} | options
+    return recipe(text).make(Making(folder, "voters", **others))
 
 
 def by_label(population: Population) -> dict[tuple[str, ...], float]:

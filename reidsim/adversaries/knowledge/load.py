@@ -19,7 +19,7 @@ from reidsim.populations.domain import Codes, Domain, distinct_rows
 from reidsim.populations.recipe import RecipeHead, Share
 from reidsim.populations.social_media import load_social_media
 from reidsim.populations.value_groups import Members, positions_of
-from reidsim.populations.voter_list import VOTING_AGE, ListedAttributes, ProfileOverrides, carried_attributes
+from reidsim.populations.voter_list import VOTING_AGE, ListedAttributes, ProfileOverrides
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.validation import Section, read_toml, validated
 from reidsim.wording import whole_number
@@ -161,7 +161,7 @@ class VoterListsSource(Section):
     def _profile(self, facts: VoterProfile) -> SourceProfile:
         changes = self.overrides.get(facts.state) or self.overrides.get(facts.abbreviation)
         facts = facts if changes is None else changes.applied_to(facts)
-        carried = carried_attributes(self.attributes, facts)
+        carried = self.attributes.carried(facts)
         names = tuple(name for name in self.attributes.named if name in carried)
         return SourceProfile((AttributeGroup(names),) if names else (), facts.registered_share, facts.price)
 

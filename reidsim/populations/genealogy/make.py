@@ -9,8 +9,8 @@ from reidsim.errors import locating
 from reidsim.memory import require_memory
 from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.genealogy import Genealogy, Progress
-from reidsim.populations.genealogy.parameters import genealogy_parameters
 from reidsim.populations.genealogy.recipe import Engine, GenealogyRecipe
+from reidsim.populations.recipe import Making
 from reidsim.validation import read_toml, validated
 
 # Bytes per person in addition to one byte per locus; fitted to the peak memory of making and writing 3,000,000 and
@@ -58,27 +58,17 @@ def make_genealogy(
     path = resolve(recipe, "populations", "population recipe")
     given = {key: value for key, value in (("seed", seed), ("engine", engine)) if value is not None}
     content = validated(GenealogyRecipe, read_toml(path) | given, path)
-    size = {"people": people, "generations": generations}
+    at = Making(path.parent, path.stem, content.seed, progress=progress)
     with locating(path):
-        return genealogy_of(content, path.parent, name=path.stem, **size, progress=progress)
+        return genealogy_of(content, at, people=people, generations=generations)
 
 
 def genealogy_of(
-    recipe: GenealogyRecipe,
-    folder: Path,
-    *,
-    name: str,
-    people: int | None = None,
-    generations: int | None = None,
-    progress: Progress | None = None,
+    recipe: GenealogyRecipe, at: Making, *, people: int | None = None, generations: int | None = None
 ) -> Genealogy:
-    """Return the genealogy of a parsed recipe.
-
-    `folder` contains the recipe's files, and `name` is the name of the genealogy. See `make_genealogy` for the other
-    parameters and the errors.
-    """
-    parameters = genealogy_parameters(recipe, folder, name=name).resized(people=people, generations=generations)
+    """Return the genealogy of a parsed recipe; see `make_genealogy`."""
+    parameters = recipe.parameters(at.folder, at.name).resized(people=people, generations=generations)
     needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))
     require_memory(needed, f"{parameters.total:,} people do not fit into memory", where="people")
     simulate = simupop_engine.simulate if recipe.engine == "simupop" else vectorised.simulate
-    return simulate(parameters, recipe.seed, progress=progress)
+    return simulate(parameters, at.seed, progress=at.progress)

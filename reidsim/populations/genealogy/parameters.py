@@ -1,35 +1,17 @@
-"""The parameters of a genealogy.
-
-They are the content of a recipe and its files, as checked arrays.
-"""
+"""The parameters of a genealogy: the content of a recipe and its files, as checked arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, locating, refuse_rows
+from reidsim.errors import InputError
 from reidsim.populations.census_cells import largest_remainders
-from reidsim.populations.figure_files import read_figures
-from reidsim.populations.genealogy.recipe import Children, GenealogyRecipe, Labels, Migration
-from reidsim.tables import numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-# Allowed difference from 1 of the sum of published frequencies, which are rounded; they are rescaled to sum to 1.
-_ROUNDING = 1e-6
-_ALLELES = 256
-# Columns of the table of individuals other than the loci.
-RESERVED_NAMES = (
-    *("individual", "father", "mother", "sex", "generation", "subpopulation", "surname", "birth_year", "state"),
-    *("wealth", "rank", "mutations", "age"),
-)
-_LOCUS_COLUMNS = ("locus", "mutation_rate", "lowest", "highest", "first", "frequencies")
 
 
 @dataclass(frozen=True)
@@ -160,162 +142,3 @@ class GenealogyParameters:
         if generations is not None and not 1 <= generations <= 10_000:
             raise InputError("value not allowed", where="generations", found=generations, expected="1 to 10,000")
         return replace(self, subpopulations=sizes, generations=generations or self.generations)
-
-
-def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) -> GenealogyParameters:
-    """Return the parameters of a recipe; `folder` contains the files that it names.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be used, a value is missing or out of its range, a name is repeated, or probabilities do not
-        sum to 1; the message names the file and row, or the key.
-    """
-    sizes = np.array(recipe.people.subpopulations, dtype=np.int64)
-    founders, marriage, children = recipe.founders, recipe.marriage, recipe.children
-    years = list(founders.birth_years)
-    if years != sorted(years):
-        raise InputError("the first year is after the last year", where="founders.birth_years", found=years)
-    ranks = np.array(marriage.ranks, dtype=np.int64)
-    if (np.diff(ranks) <= 0).any():
-        raise InputError("wealth levels are not increasing", where="marriage.ranks", found=list(marriage.ranks))
-    loci, rates, lowest, highest, alleles = _read_loci(recipe.loci.file, folder)
-    surnames, surname_shares = _read_labels(founders.surnames, folder)
-    states, state_shares = _read_labels(founders.states, folder)
-    _, wealth_shares = _read_labels(founders.wealth, folder)
-    ages, age_shares = _mother_ages(children)
-    return GenealogyParameters(
-        name=name,
-        subpopulations=sizes,
-        generations=recipe.people.generations,
-        loci=loci,
-        mutation_rates=rates,
-        lowest=lowest,
-        highest=highest,
-        founder_alleles=alleles,
-        surnames=surnames,
-        surname_shares=surname_shares,
-        states=states,
-        state_shares=state_shares,
-        wealth_shares=wealth_shares,
-        founder_birth_years=founders.birth_years,
-        migration_generations=tuple(sorted(set(recipe.migration.generations))),
-        migration_shares=_migration_shares(recipe.migration, len(sizes)),
-        rank_starts=ranks,
-        **marriage.model_dump(exclude={"ranks"}),
-        mean_children=children.mean,
-        father_at_least=children.father_at_least,
-        mother_ages=ages,
-        mother_age_shares=age_shares,
-        wealth_steps=np.array(children.wealth_steps, dtype=np.int64),
-        state_from=_shares(np.array(list(children.state_from.model_dump().values())), "children.state_from"),
-    )
-
-
-def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
-    """Return names, mutation rates, lowest and highest alleles of the loci.
-
-    The last item holds the founders' allele frequencies, shape (n_loci, 256).
-    """
-    frame, path = read_figures(file, folder, _LOCUS_COLUMNS)
-    names = frame["locus"]
-    _require_names(names, path)
-    rate, problem = "mutation_rate", "locus name reserved for another column"
-    refuse_rows(names.isin(RESERVED_NAMES), problem, source=path, column="locus", found=names)
-    missing, expected = frame[rate].eq(""), "a number of mutations per generation"
-    refuse_rows(missing, "mutation rate missing", source=path, column=rate, found=names, expected=expected)
-    rates, low, high, first = (
-        np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
-    )
-    refuse_rows(rates > 1, "probability out of range", source=path, column=rate, found=frame[rate])
-    # Bounds must differ: simuPOP's mutator cannot distinguish a locus with one allele from an unbounded locus.
-    allowed = (low >= 1) & (low < high) & (high < _ALLELES) & (low % 1 == 0) & (high % 1 == 0)
-    bounds, expected = [*zip(frame["lowest"], frame["highest"], strict=True)], "increasing whole numbers from 1 to 255"
-    where = "lowest and highest"
-    refuse_rows(~allowed, "invalid bounds of alleles", source=path, column=where, found=bounds, expected=expected)
-    alleles = np.zeros((len(frame), _ALLELES))
-    for row, text in enumerate(frame["frequencies"]):
-        frequencies = _frequencies(text, path, row + 1)
-        last = first[row] + len(frequencies) - 1
-        if first[row] % 1 or first[row] < low[row] or last > high[row]:
-            where, found = f"row {row + 1}, columns 'first' and 'frequencies'", f"{first[row]:g} to {last:g}"
-            expected = f"whole numbers from {low[row]:g} to {high[row]:g}"
-            problem = "allele of a founder outside the bounds"
-            raise InputError(problem, source=path, where=where, found=found, expected=expected)
-        alleles[row, int(first[row]) : int(last) + 1] = frequencies
-    return tuple(names), rates, low.astype(np.int64), high.astype(np.int64), alleles
-
-
-def _frequencies(text: str, path: Path, row: int) -> Floats:
-    where = f"row {row}, column 'frequencies'"
-    try:
-        frequencies = np.array([float(part) for part in text.split()])
-    except ValueError:
-        frequencies = np.array([-1.0])
-    if not len(frequencies) or not (frequencies >= 0).all():
-        expected = "numbers of 0 or more"
-        raise InputError("invalid frequencies", source=path, where=where, found=text, expected=expected)
-    with locating(path):
-        return _summing_to_one(frequencies, where)
-
-
-def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    """Return the labels in a file, and the share of people with each label.
-
-    With ``labels.largest``, only the most frequent labels are kept; their shares sum to 1.
-    """
-    frame, path = read_figures(labels.file, folder, [labels.label, labels.people])
-    _require_names(frame[labels.label], path)
-    people = numbers(frame, labels.people, path)
-    if labels.largest is not None:
-        # Keep the order of the file; among ties, keep the first labels.
-        people = people.nlargest(labels.largest, keep="first").sort_index()
-    with locating(path):
-        shares = _shares(np.asarray(people, dtype=np.float64), f"column {labels.people!r}")
-    return tuple(frame[labels.label][people.index]), shares
-
-
-def _require_names(names: pd.Series[str], path: Path) -> None:
-    refuse_rows(names.eq(""), "name missing", source=path, column=names.name, found=names)
-    refuse_rows(names.duplicated(), "name given twice", source=path, column=names.name, found=names)
-
-
-def _migration_shares(migration: Migration, n_subpopulations: int) -> Floats:
-    if not migration.generations:
-        return np.eye(n_subpopulations)
-    where, lengths = "migration.shares", [len(row) for row in migration.shares]
-    if lengths != [n_subpopulations] * n_subpopulations:
-        problem = "the numbers of rows and columns differ from the number of subpopulations"
-        found, expected = f"rows of {lengths}", f"{n_subpopulations} rows of {n_subpopulations} numbers"
-        raise InputError(problem, where=where, found=found, expected=expected)
-    rows = enumerate(migration.shares, start=1)
-    return np.array([_summing_to_one(np.array(row), f"{where}: row {number}") for number, row in rows])
-
-
-def _mother_ages(children: Children) -> tuple[Ints, Floats]:
-    """Return the possible ages of mothers and the share of each age."""
-    where = "children.mother_ages"
-    weights: dict[int, float] = {}
-    for first, last, weight in children.mother_ages:
-        if first > last:
-            raise InputError("the first age is above the last age", where=where, found=[first, last, weight])
-        for age in range(first, last + 1):
-            if age in weights:
-                raise InputError("age in two groups", where=where, found=age)
-            weights[age] = weight
-    ages = sorted(weights)
-    return np.array(ages, dtype=np.int64), _shares(np.array([weights[age] for age in ages]), where)
-
-
-def _shares(weights: Floats, where: str) -> Floats:
-    total = weights.sum()
-    if not total > 0:
-        raise InputError("weights sum to 0", where=where, expected="a positive sum")
-    return np.asarray(weights / total, dtype=np.float64)
-
-
-def _summing_to_one(probabilities: Floats, where: str) -> Floats:
-    total = float(probabilities.sum())
-    if abs(total - 1) > _ROUNDING:
-        raise InputError("probabilities do not sum to 1", where=where, found=round(total, 9), expected="a sum of 1")
-    return np.asarray(probabilities / total)

@@ -9,8 +9,7 @@ from reidsim.adversaries.knowledge.groups import enumerate_sets
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
-from reidsim.populations.attribute_model.model import build_model
-from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
+from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.social_media import load_social_media
 from reidsim.populations.voter_profiles import voter_profile, voter_profiles

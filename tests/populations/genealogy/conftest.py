@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from reidsim.bundled import bundled_folder
-from reidsim.populations.genealogy.parameters import GenealogyParameters, genealogy_parameters
+from reidsim.populations.genealogy.parameters import GenealogyParameters
 from reidsim.populations.genealogy.recipe import GenealogyRecipe
 from reidsim.validation import read_toml, validated
 
@@ -69,7 +69,7 @@ def parameters_of() -> Callable[[Path], GenealogyParameters]:
     """Return a function that reads a recipe as the package does."""
 
     def read(path: Path) -> GenealogyParameters:
-        return genealogy_parameters(validated(GenealogyRecipe, read_toml(path), path), path.parent, name=path.stem)
+        return validated(GenealogyRecipe, read_toml(path), path).parameters(path.parent, path.stem)
 
     return read
 

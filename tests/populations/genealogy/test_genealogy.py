@@ -8,9 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from reidsim.errors import InputError
-from reidsim.populations.files import write_table
+from reidsim.populations.files import genealogy_table, read_population_file, write_table
 from reidsim.populations.genealogy.genealogy import MAN, Mutations
-from reidsim.populations.genealogy.genealogy_file import read_genealogy, to_table
 from reidsim.populations.genealogy.vectorised import simulate
 
 
@@ -56,24 +55,33 @@ def same(first, second):
 def test_a_file_brings_back_the_same(genealogy, one_village, tmp_path):
     for number, each in enumerate([genealogy, simulate(one_village(10, 1), 1)]):
         path = tmp_path / "new" / f"{number}.parquet"
-        write_table(path, to_table(each))
-        same(read_genealogy(path), each)
+        write_table(path, genealogy_table(each))
+        same(read_population_file(path), each)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"individual,father\n0,-1\n"])
 def test_a_file_that_is_no_genealogy(tmp_path, content):
     path = tmp_path / "bad.parquet"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="not a genealogy file, or damaged") as caught:
-        read_genealogy(path)
+    with pytest.raises(InputError, match="cannot be read as a Parquet file") as caught:
+        read_population_file(path)
+    assert caught.value.source == str(path)
+
+
+@pytest.mark.parametrize("column", ["wealth", "surname", "A", "mutations"])
+def test_a_genealogy_that_lacks_a_column(genealogy, tmp_path, column):
+    path = tmp_path / "bad.parquet"
+    parquet.write_table(genealogy_table(genealogy).drop_columns([column]), path)
+    with pytest.raises(InputError, match="metadata and columns of the file do not match") as caught:
+        read_population_file(path)
     assert caught.value.source == str(path)
 
 
 def test_a_file_somebody_has_edited(genealogy, tmp_path):
     path = tmp_path / "villages.parquet"
-    table = to_table(genealogy)
+    table = genealogy_table(genealogy)
     edited = table.set_column(7, "birth_year", pa.array(genealogy.birth_year + 1))
     parquet.write_table(edited.replace_schema_metadata(table.schema.metadata), path)
     with pytest.raises(InputError, match="the file has changed since it was written") as caught:
-        read_genealogy(path)
+        read_population_file(path)
     assert caught.value.source == str(path)

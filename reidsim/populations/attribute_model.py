@@ -1,25 +1,34 @@
-"""The arrays of an attribute model.
+"""Populations of recipes of kind ``attribute-model``, drawn one attribute at a time.
 
-They hold shares of each attribute's values, conditional on earlier attributes.
+Published shares of an attribute's values are conditional on earlier attributes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, refuse_rows, require_among
-from reidsim.populations.attribute_model.recipe import AttributeModelRecipe, AttributeRecipe, ShareTable
+from reidsim.errors import InputError, listed, refuse_first, refuse_rows, require_among
+from reidsim.populations.attribute_draw import AttributeModel, ConditionalShares, draw_counts, expected_counts
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.figure_files import read_figures
-from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups, number_range, values_in_order
+from reidsim.populations.population import Population
+from reidsim.populations.recipe import Delimiter, Making, RecipeHead, Seed, Share, read_figures
+from reidsim.populations.value_groups import (
+    Combinations,
+    GroupedAttribute,
+    Groups,
+    Members,
+    number_range,
+    values_in_order,
+)
 from reidsim.tables import numbers
+from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
 
@@ -29,54 +38,151 @@ SUM_TOLERANCE = 1e-6
 # From this number on, the values of a range are refused instead of listed in memory.
 _TOO_MANY_VALUES = 10**7
 
+Shares = Annotated[dict[str, Share], Field(min_length=1)]
 
-@dataclass(frozen=True)
-class ConditionalShares:
-    """Shares of an attribute's values, conditional on groups of earlier attributes.
 
-    Parameters
+class ShareTable(Section):
+    """A CSV file of shares or counts of an attribute's values.
+
+    It has one row per value and combination of values or groups of the given attributes.
+
+    Attributes
     ----------
-    given : tuple of int
-        Positions of the attributes on which the shares depend.
-    combinations : Combinations
-        Combinations of the groups of these attributes.
-    shares : ndarray of float64, shape (n_combinations, n_values)
-        Share of each value, given the combination; each row sums to 1. Rows of combinations without people are
-        placeholders.
+    file
+        CSV file with one row per value and combination of given values or groups
+    delimiter
+        column separator of a CSV file
+    encoding
+        character encoding of a CSV file, such as `latin-1`
+    where
+        text that a column must have for the row to be read, by column
+    value
+        column with the values of the attribute
+    count
+        column with counts
+    share
+        column with shares
+    columns
+        column of the file, by given attribute; default: the attribute's name
     """
 
-    given: tuple[int, ...]
-    combinations: Combinations
-    shares: Floats
+    file: str
+    delimiter: Delimiter = ","
+    encoding: str = "utf-8"
+    where: dict[str, str] = Field(default={})
+    value: str
+    count: str | None = None
+    share: str | None = None
+    columns: dict[str, str] = Field(default={})
 
-    @cached_property
-    def cumulative(self) -> Floats:
-        """Cumulative sums of the shares along each row, same shape.
+    @model_validator(mode="after")
+    def _has_one_column_of_figures(self) -> ShareTable:
+        if (self.count is None) == (self.share is None):
+            problem = "the column of counts or shares is missing or given twice"
+            raise InputError(problem, expected="either count or share")
+        return self
 
-        They are exactly 1 from the last positive share on.
+
+class AttributeRecipe(Section):
+    """One attribute: its values and their shares, given in one of four ways.
+
+    Attributes
+    ----------
+    name
+        name of the attribute
+    source
+        origin of the shares
+    shares
+        share of people with each value, with a sum of 1
+    shares_by
+        share of people with each value, for each value or group of the given attribute; each sum is 1
+    table
+        shares or counts in a CSV file
+    uniform
+        list of equally likely values, or a range such as `"1..12"`
+    given
+        earlier attributes on which the shares depend
+    grouped
+        grouping of the values of a given attribute, by attribute
+    """
+
+    name: str = Field(min_length=1)
+    source: str = ""
+    shares: Shares | None = None
+    shares_by: dict[str, Shares] | None = Field(default=None, min_length=1)
+    table: ShareTable | None = None
+    uniform: Members | None = None
+    given: tuple[str, ...] = ()
+    grouped: dict[str, str] = Field(default={})
+
+    @model_validator(mode="after")
+    def _has_shares_in_one_way(self) -> AttributeRecipe:
+        ways = [way for way in ("shares", "shares_by", "table", "uniform") if getattr(self, way) is not None]
+        given, problem = list(self.given), "the shares of the attribute are missing or given twice"
+        where, by = self.name, "shares_by needs one given attribute"
+        one, independent = (
+            "one of shares, shares_by, table, uniform",
+            "shares and uniform cannot depend on other attributes",
+        )
+        is_alone = self.shares_by is None and self.table is None
+        refuse_first(
+            (len(ways) != 1, problem, where, listed(ways) or "none", one),
+            (self.shares_by is not None and len(given) != 1, by, where, given, "one attribute"),
+            (given and is_alone, independent, where, f"given = {given}", "shares_by or table"),
+            (len(set(given)) != len(given), "attribute named twice", f"{where}.given", given, None),
+        )
+        return self
+
+
+class AttributeModelRecipe(RecipeHead):
+    """Recipe of people whose attributes are drawn one after the other.
+
+    The shares of an attribute's values can depend on earlier attributes. Each attribute has exactly one of ``shares``,
+    ``shares_by``, ``table`` and ``uniform``. A table has exactly one of ``count`` and ``share``; a missing combination
+    in the table is an error.
+
+    Attributes
+    ----------
+    kind
+        kind of recipe
+    people
+        number of people
+    seed
+        seed of the random draw
+    groupings
+        groups of each grouping and the values in each group: values, ranges such as `"18..24"` or `"75.."`, or
+        `"otherwise"` for all remaining values
+    fixed_shares
+        share that replaces the share of a value, by attribute and value; the other values keep their proportions
+    attribute
+        attributes in the order in which they are drawn
+    """
+
+    kind: Literal["attribute-model"]
+    people: Annotated[int, Field(gt=0, lt=2**53)]
+    seed: Seed
+    groupings: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(default={})
+    fixed_shares: dict[str, Shares] = Field(default={})
+    attribute: tuple[AttributeRecipe, ...] = Field(min_length=1)
+
+    def make(self, at: Making) -> Population:
+        """Return the population of the attribute model, as counts by cell.
+
+        Returns
+        -------
+        Population
+            Population over the recipe's attributes, in order; its total is ``people``.
+
+        Raises
+        ------
+        InputError
+            If the recipe or one of its files cannot be used, the domain has 2**62 cells or more, or expected counts of
+            more than 20 million cells are required.
         """
-        sums = np.cumsum(self.shares, axis=1)
-        last = self.shares.shape[1] - 1 - (self.shares[:, ::-1] > 0).argmax(axis=1)
-        sums[np.arange(self.shares.shape[1]) >= last[:, None]] = 1.0
-        return np.ascontiguousarray(sums)
-
-
-@dataclass(frozen=True)
-class AttributeModel:
-    """A domain and the conditional shares of each attribute's values.
-
-    Shares are conditional on earlier attributes.
-
-    Parameters
-    ----------
-    domain : Domain
-        Attributes in the order in which they are drawn.
-    conditionals : tuple of ConditionalShares
-        One element per attribute, in order.
-    """
-
-    domain: Domain
-    conditionals: tuple[ConditionalShares, ...]
+        model = build_model(self, at.folder)
+        if at.expected:
+            return Population(model.domain, *expected_counts(model, self.people), name=at.name, source=self.source)
+        return Population(model.domain, *draw_counts(model, self.people, at.seed), name=at.name, source=self.source)
 
 
 def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
@@ -155,14 +261,13 @@ def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tupl
 
 
 def _listed_values(member: str) -> list[str]:
-    bounds = number_range(member)
-    if bounds is None:
+    first, last = number_range(member) or (None, None)
+    if first is None:
         return [member]
-    first, last = bounds
     if last is None or last - first >= _TOO_MANY_VALUES:
         problem = "the range has no end" if last is None else "too many values"
         raise InputError(problem, where="uniform", found=member)
-    return [str(number) for number in range(first, last + 1)]
+    return list(map(str, range(first, last + 1)))
 
 
 def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttribute) -> tuple[tuple[str, ...], Floats]:
@@ -221,7 +326,11 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
     given_columns = [table.columns.get(g.attribute.name, g.attribute.name) for g in given.grouped]
     columns = [table.value, column, *given_columns, *table.where]
     frame, path = read_figures(table.file, folder, columns, delimiter=table.delimiter, encoding=table.encoding)
-    chosen = _rows_where(frame, table.where, path)
+    chosen = np.ones(len(frame), dtype=np.bool_)
+    for name, text in table.where.items():
+        found = frame[name][chosen].unique()
+        require_among("no row has this value", (text,), found, source=path, where=f"column {name!r}")
+        chosen &= (frame[name] == text).to_numpy(dtype=np.bool_)
     # Rows that are not used may hold any text; they are set to 0 rather than removed to keep row numbers in messages.
     figures = numbers(frame.assign(**{column: frame[column].where(chosen, "0")}), column, path).to_numpy(dtype=float)
     # Rows for groups that the recipe does not use, such as ages without people, are skipped.
@@ -246,14 +355,3 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
         return values, np.asarray(shares / shares.sum(axis=1, keepdims=True))
     place = (lambda row: f"rows of {given.label(row)}") if given.grouped else (lambda _: f"column {column!r}")
     return values, _normalised(shares, place, path)
-
-
-def _rows_where(frame: pd.DataFrame, conditions: Mapping[str, str], path: Path) -> NDArray[np.bool_]:
-    """Return a mask of the rows with the given texts in some columns."""
-    chosen = np.ones(len(frame), dtype=np.bool_)
-    for column, text in conditions.items():
-        require_among(
-            "no row has this value", (text,), frame[column][chosen].unique(), source=path, where=f"column {column!r}"
-        )
-        chosen &= (frame[column] == text).to_numpy(dtype=np.bool_)
-    return chosen

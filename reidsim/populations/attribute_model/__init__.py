@@ -1,4 +1,0 @@
-"""Populations drawn one attribute at a time.
-
-Published shares are conditional on earlier attributes.
-"""
