@@ -5,9 +5,10 @@ A list is defined by its section, its recipe, and the defaults of its kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from math import fsum
 from pathlib import Path
 
 import numpy as np
@@ -15,20 +16,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError, listed, refuse_rows, require_among
+from reidsim.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.drawn_lists import ListRule, PeopleList, draw_lists
-from reidsim.populations.resources import ANYONE, Coverage, ResourceRecipe
+from reidsim.populations.resources import Coverage, ResourceRecipe
 from reidsim.populations.sampling import UNKNOWN
-from reidsim.populations.social_media import FiguresByAge, SocialMediaModel, load_social_media
+from reidsim.populations.social_media import FiguresByAge, load_social_media
+from reidsim.populations.voter_list import VOTING_AGE
+from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.random_streams import nested_stream, word_of
-from reidsim.scenarios.people_values import AGE, Integers, People
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
-from reidsim.scenarios.voter_lists import VoterLists
 from reidsim.tables import read_table, require_columns
+from reidsim.wording import whole_number
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
+AGE, STATE = "age", "state"
 _TWITTER = "twitter-use-by-age"
 # Share of alleles missing from the database of Wan et al. 2021.
 _ALLELES_MISSING = 0.3
@@ -36,6 +40,73 @@ _ALLELES_MISSING = 0.3
 _SAID_AS = {"age": "year of birth", "birth_year": "year of birth"}
 # Separate random streams for the membership and the values of a list.
 _MEMBERSHIP, _CONTENTS = 0, 1
+# Field of a state's profile that determines whether its voter list has an attribute; None for attributes of every list.
+_FACT_OF = {
+    **dict.fromkeys(("age", "birth_year", "year of birth"), "birth"),
+    **{name: name for name in ("sex", "race", "ethnicity", "party")},
+    **dict.fromkeys(("zip", "zip3", "county"), "address"),
+    **dict.fromkeys(("state", "surname"), None),
+}
+_NO_RECIPE = ResourceRecipe.model_construct(kind="resource", population="", seed=0)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Attribute values of a scenario's people.
+
+    Parameters
+    ----------
+    values : mapping of str to ndarray of int64, shape (n_people,)
+        Whole numbers of 0 or more; ``UNKNOWN`` (-1) where a value is missing.
+    labels : mapping of str to sequence of str
+        Values as text, for attributes whose numbers are codes. The numbers of other attributes are the values.
+    loci : tuple of str
+        Attributes whose values are alleles.
+    rows : ndarray of int64, shape (n_people,), optional
+        Row of each person in the population, ascending; by default 0, 1, 2, ...
+    """
+
+    values: Mapping[str, Integers]
+    labels: Mapping[str, Sequence[str]]
+    loci: tuple[str, ...] = ()
+    rows: Integers | None = None
+
+    @property
+    def n_people(self) -> int:
+        """Number of people."""
+        return len(next(iter(self.values.values())))
+
+    def coded(self, attribute: str, where: str) -> tuple[Integers, list[str]]:
+        """Return the code of each person's value, and the values as text.
+
+        The codes have shape (n_people,). The code is -1 if the value is missing.
+
+        Raises
+        ------
+        InputError
+            If there is no such attribute.
+        """
+        require_among("no such attribute", (attribute,), self.values, where=where)
+        values = self.values[attribute]
+        if attribute in self.labels:
+            return values, list(self.labels[attribute])
+        known = np.unique(values[values != UNKNOWN])
+        return np.where(values == UNKNOWN, UNKNOWN, np.searchsorted(known, values)), list(map(str, known.tolist()))
+
+    def numbers(self, attribute: str, where: str) -> Integers:
+        """Return each person's value of an attribute as a whole number, shape (n_people,).
+
+        Raises
+        ------
+        InputError
+            If there is no such attribute, or a value is missing or not a whole number.
+        """
+        codes, labels = self.coded(attribute, where)
+        numbers = [whole_number(label) for label in labels]
+        is_wrong = (codes == UNKNOWN).any() or None in numbers
+        problem = "the attribute is not a whole number for each person"
+        refuse_first((is_wrong, problem, where, attribute, None))
+        return np.array(numbers, dtype=np.int64)[codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +191,7 @@ def lists_of_people(
                 read[name] = source.read(name)
             else:
                 rules[name] = source.rule()
-            prices[name], buyers[name] = source.price(), source.buyers()
+            prices[name], buyers[name] = source.price(), section.buyers or source.recipe.buyers
         except InputError as error:
             raise error if error.source else error.located(where=f"resources.{name}") from None
     return ListsOfPeople(people, rules, read, prices, buyers, together)
@@ -142,49 +213,36 @@ class _Source:
         population: str,
     ) -> None:
         self.section, self.people, self.folder = section, people, folder
-        self.recipe: ResourceRecipe | None = None
-        self.model: SocialMediaModel | None = None
         self.voters = VoterLists(people, section.states)
+        self.recipe, self.use, self.figures = _NO_RECIPE, None, dict[str, FiguresByAge]()
         self.alleles_missing = alleles_missing
         if alleles_missing is None:
             self.alleles_missing = _ALLELES_MISSING if section.kind == "genealogy" else 0.0
         if section.kind == "social-media":
             recipe = section.recipe or _TWITTER
-            self.model = load_social_media(resolve(recipe, "populations", "social-media recipe", base=folder))
+            model = load_social_media(resolve(recipe, "populations", "social-media recipe", base=folder)).recipe
+            self.use, self.figures = model.use, dict(model.attributes)
         elif section.recipe is not None:
             found = recipe_of(resolve(section.recipe, "populations", "recipe", base=folder))
             if not isinstance(found, ResourceRecipe):
                 raise InputError("the recipe does not describe a resource", where="recipe", found=section.recipe)
-            if found.population.removesuffix(".toml") != population.removesuffix(".toml"):
-                raise InputError(
-                    "the recipe belongs to another population",
-                    where="recipe",
-                    found=found.population,
-                    expected=population,
-                )
+            belongs = found.population.removesuffix(".toml") == population.removesuffix(".toml")
+            problem = "the recipe belongs to another population"
+            refuse_first((not belongs, problem, "recipe", found.population, population))
             self.recipe = found
-        of_recipe = self.recipe.attributes if self.recipe is not None else None
-        self.attributes = attributes or of_recipe or self._attributes_of_kind()
+        self.attributes = attributes or self.recipe.attributes or self._attributes_of_kind()
         require_among("no such attribute", self.attributes, people.values, where="attributes")
 
     def rule(self) -> ListRule:
         """Return the rule by which the list is drawn."""
-        size = getattr(self.section, "size", None) or (self.recipe.size if self.recipe else None)
-        of_recipe = self.recipe.missing if self.recipe else {}
-        missing = {**self._missing_of_kind(), **of_recipe, **self.section.missing}
+        size = getattr(self.section, "size", None) or self.recipe.size
+        missing = {**self._missing_of_kind(), **self.recipe.missing, **self.section.missing}
         return ListRule(self.attributes, self._chance(size), size, self.section.errors, missing)
 
     def price(self) -> float:
         """Return the price of the list."""
-        if self.section.price is not None:
-            return self.section.price
-        if self.section.kind == "voter-list":
-            return self.voters.price()
-        return self.recipe.price if self.recipe else 0.0
-
-    def buyers(self) -> tuple[str, ...]:
-        """Return the adversaries who may have the list."""
-        return self.section.buyers or (self.recipe.buyers if self.recipe else (ANYONE,))
+        of_kind = self.voters.price if self.section.kind == "voter-list" else lambda: self.recipe.price
+        return of_kind() if self.section.price is None else self.section.price
 
     def read(self, name: str) -> PeopleList:
         """Return the list `name` of kind ``file``, read from its file.
@@ -213,27 +271,24 @@ class _Source:
         If `size`, the number of people in the list, is given, the numbers are relative weights of the draw.
         """
         section, people = self.section, self.people
-        coverage = section.coverage
-        if coverage is None and self.recipe is not None:
-            coverage = self.recipe.coverage
+        coverage = self.recipe.coverage if section.coverage is None else section.coverage
         if coverage is not None:
             chance = self._by_coverage(coverage)
         elif section.kind == "voter-list":
             chance = self.voters.registered()
-        elif self.model is not None and self.model.recipe.use is not None:
-            chance = self._at_ages(self.model.recipe.use, "coverage")
-        elif self.model is not None or size is not None:
-            chance = np.ones(people.n_people)
+        elif self.use is not None:
+            chance = self._at_ages(self.use, "coverage")
         else:
-            raise InputError(
-                "coverage and size of the list are missing", where="coverage", expected="coverage, size or both"
-            )
+            is_missing = size is None and section.kind != "social-media"
+            problem = "coverage and size of the list are missing"
+            refuse_first((is_missing, problem, "coverage", None, "coverage, size or both"))
+            chance = np.ones(people.n_people)
         if section.kind == "genealogy" and people.loci:
             # A genealogy identifies people by their alleles.
             chance = chance * np.any([people.values[locus] != UNKNOWN for locus in people.loci], axis=0)
         if section.kind == "voter-list" and section.states and coverage is not None:
             chance = chance * (self.voters.state_of_person >= 0)
-        for attribute, values in {**(self.recipe.among if self.recipe else {}), **section.among}.items():
+        for attribute, values in {**self.recipe.among, **section.among}.items():
             codes, labels = people.coded(attribute, f"among.{attribute}")
             require_among(f"not a value of {attribute!r}", values, labels, where=f"among.{attribute}")
             chance = chance * np.isin(codes, [labels.index(value) for value in values])
@@ -251,7 +306,8 @@ class _Source:
         """Return the people's attributes that lists of this kind contain."""
         if self.section.kind == "voter-list":
             return self.voters.attributes()
-        return tuple(name for name in self.people.values if self.model is None or self._figures(name) is not None)
+        names = self.people.values
+        return tuple(names if self.section.kind != "social-media" else (name for name in names if self._figures(name)))
 
     def _missing_of_kind(self) -> dict[str, float | Floats]:
         missing: dict[str, float | Floats] = {}
@@ -259,17 +315,15 @@ class _Source:
             missing |= {name: self.alleles_missing for name in self.attributes if name in self.people.loci}
         if self.section.kind == "voter-list":
             missing |= self.voters.missing(self.attributes)
-        for name in self.attributes if self.model is not None else ():
-            # Attributes without figures, such as names, are in every profile.
-            figures = self._figures(name)
-            if figures is not None:
-                missing[name] = 1.0 - self._at_ages(figures, f"missing.{_SAID_AS.get(name, name)}")
-        return missing
+        # Attributes without figures, such as names, are in every profile.
+        figures = {name: found for name in self.attributes if (found := self._figures(name)) is not None}
+        return missing | {
+            name: 1.0 - self._at_ages(found, f"missing.{_SAID_AS.get(name, name)}") for name, found in figures.items()
+        }
 
     def _figures(self, name: str) -> FiguresByAge | None:
         """Return an attribute's figures in the social-media recipe, or None."""
-        figures = self.model.recipe.attributes if self.model is not None else {}
-        return figures.get(name) or figures.get(_SAID_AS.get(name, ""))
+        return self.figures.get(name) or self.figures.get(_SAID_AS.get(name, ""))
 
     def _at_ages(self, figures: FiguresByAge, where: str) -> Floats:
         """Return each person's probability by age, shape (n_people,).
@@ -278,13 +332,97 @@ class _Source:
         """
         if figures.overall is not None and not figures.by_age:
             return np.full(self.people.n_people, figures.overall.probability)
-        if AGE not in self.people.values:
-            raise InputError(
-                "figures by age need an age for each person",
-                where=where,
-                expected="this key, or people with an attribute 'age'",
-            )
+        problem, expected = "figures by age need an age for each person", "this key, or people with an attribute 'age'"
+        refuse_first((AGE not in self.people.values, problem, where, None, expected))
         return np.nan_to_num(figures.at(self.people.numbers(AGE, "recipe")))
+
+
+@dataclass(frozen=True, eq=False)
+class VoterLists:
+    """The voter lists of some states.
+
+    Parameters
+    ----------
+    people : People
+    states : tuple of str
+        Names or abbreviations of states; if empty, all states in which the people live.
+    """
+
+    people: People
+    states: tuple[str, ...]
+
+    @cached_property
+    def profiles(self) -> dict[str, VoterProfile]:
+        """Profile of each state, by the label of the state in the people's data."""
+        with locating(where="states"):
+            if STATE not in self.people.values:
+                problem, found = "the people have no attribute 'state'", list(self.states) or None
+                refuse_first((len(self.states) != 1, problem, None, found, "the state of all people"))
+                return {"": voter_profile(self.states[0])}
+            profiles = {label: voter_profile(label) for label in self.people.coded(STATE, "states")[1]}
+            wanted = [voter_profile(state).state for state in self.states]
+            require_among("no person lives in the state", wanted, [profile.state for profile in profiles.values()])
+        return {label: each for label, each in profiles.items() if not wanted or each.state in wanted}
+
+    @cached_property
+    def state_of_person(self) -> NDArray[np.intp]:
+        """Position of each person's state in `profiles`, shape (n_people,).
+
+        The position is -1 for other states.
+        """
+        if STATE not in self.people.values:
+            return np.zeros(self.people.n_people, dtype=np.intp)
+        codes, labels = self.people.coded(STATE, "states")
+        refuse_first(((codes == UNKNOWN).any(), "the state of a person is missing", "states", None, None))
+        position = {label: number for number, label in enumerate(self.profiles)}
+        return np.array([position.get(label, -1) for label in labels], dtype=np.intp)[codes]
+
+    def attributes(self) -> tuple[str, ...]:
+        """Return the people's attributes that at least one of the lists has."""
+        known = [name for name in self.people.values if name in _FACT_OF]
+        return tuple(name for name in known if any(_has(profile, name) for profile in self.profiles.values()))
+
+    def price(self) -> float:
+        """Return the price of the lists of all states together, in currency units."""
+        return fsum(profile.price for profile in self.profiles.values())
+
+    def missing(self, attributes: Iterable[str]) -> dict[str, float | Floats]:
+        """Return the probability that a person's entry lacks an attribute: 0 or 1.
+
+        The probabilities, shape (n_people,), are given by attribute: 1 if the list of the person's state lacks the
+        attribute, otherwise 0. Attributes that all lists have are not included.
+
+        Raises
+        ------
+        InputError
+            If voter lists never contain an attribute.
+        """
+        missing: dict[str, float | Floats] = {}
+        for name in attributes:
+            expected = f'one of {listed(_FACT_OF, 20)}, or a list of kind "broker-file"'
+            problem = "voter lists do not contain the attribute"
+            refuse_first((name not in _FACT_OF, problem, "attributes", name, expected))
+            lacks = np.array([not _has(profile, name) for profile in self.profiles.values()])
+            if lacks.any():
+                missing[name] = np.where(self.state_of_person >= 0, lacks[self.state_of_person], False).astype(float)
+        return missing
+
+    def registered(self) -> Floats:
+        """Return each person's probability of being registered, shape (n_people,).
+
+        It is the share of adults in the person's state who are registered; 0 for minors and people of other states.
+        """
+        problem, expected = "registration needs an age for each person", "this key, or people with an attribute 'age'"
+        refuse_first((AGE not in self.people.values, problem, "coverage", None, expected))
+        shares = np.array([profile.registered_share for profile in self.profiles.values()])
+        adult = self.people.numbers(AGE, "coverage") >= VOTING_AGE
+        return np.where(adult & (self.state_of_person >= 0), shares[self.state_of_person], 0.0)
+
+
+def _has(profile: VoterProfile, name: str) -> bool:
+    """Return whether a state's list has an attribute of `_FACT_OF`."""
+    fact = _FACT_OF[name]
+    return fact is None or getattr(profile, fact) not in (None, False)
 
 
 def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Integers:

@@ -28,10 +28,9 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.drawn_lists import lists_of_people
+from reidsim.scenarios.drawn_lists import People, lists_of_people
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns
-from reidsim.scenarios.people_values import People
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.tables import numbers, read_table
 
