@@ -209,10 +209,10 @@ def make_manifest(
 ) -> dict[str, Any]:
     """Return the manifest of a results folder.
 
-    It holds the scenario with its hash and seed, the sources of its values (see `reidsim.scenarios.origins.Origins`),
-    versions of packages, and `timings` in seconds; ``parts``, the origin of each user-defined adversary or policy, if
-    there are any; ``measures``, if the kind of scenario is user-defined; and the entries of `facts`, which replace
-    entries of the same name.
+    It holds the scenario with its hash and seed, the sources of its values (see `origins_of`), versions of packages,
+    and `timings` in seconds; ``parts``, the origin of each user-defined adversary or policy, if there are any;
+    ``measures``, if the kind of scenario is user-defined; and the entries of `facts`, which replace entries of the same
+    name.
     """
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
     return {

@@ -12,20 +12,10 @@ import pandas as pd
 from reidsim.errors import InputError, locating
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
-from reidsim.releases.calendar import date_levels
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
 from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
-from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
-from reidsim.scenarios.hierarchy_schema import (
-    Dates,
-    GeneralizedSection,
-    Groups,
-    HierarchySection,
-    Intervals,
-    Prefix,
-    Suppress,
-    Table,
-)
+from reidsim.releases.hierarchy_rules import suppression_level
+from reidsim.scenarios.hierarchy_schema import GeneralizedSection, HierarchySection, Suppress, Table
 from reidsim.scenarios.load import Scenario
 
 Attributes = Mapping[str, GeneralizedSection]
@@ -134,19 +124,7 @@ def hierarchy_of(
             assert rows is not None  # noqa: S101 - read before; for the type checker
             whole = [[*row, SUPPRESSED] for row in rows] if section.suppress else rows
             return hierarchy_from_rows(attribute, whole, costless_levels=section.costless_levels)
-        levels = _ruled_levels(attribute, section)
+        levels = section.levels_of(attribute)
         if section.suppress:
             levels.append(suppression_level(attribute))
         return Hierarchy.from_labels(attribute, levels, costless_levels=section.costless_levels)
-
-
-def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups | Dates) -> list[list[str]]:
-    if isinstance(section, Intervals):
-        return interval_levels(
-            attribute, section.widths, start=section.start, absorb_remainder=section.absorb_remainder
-        )
-    if isinstance(section, Prefix):
-        return prefix_levels(attribute, section.digits, pool=section.pool)
-    if isinstance(section, Dates):
-        return date_levels(attribute, section.levels)
-    return group_levels(attribute, section.groups)

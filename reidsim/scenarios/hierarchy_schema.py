@@ -6,6 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from reidsim.populations.domain import Attribute
+from reidsim.releases.calendar import date_levels
+from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels
 from reidsim.scenarios.amounts import Delimiter
 from reidsim.validation import Section
 
@@ -57,6 +60,10 @@ class Intervals(LevelsWithTop):
     start: int | None = None
     absorb_remainder: bool = True
 
+    def levels_of(self, attribute: Attribute) -> list[list[str]]:
+        """Return the label of each category at each level."""
+        return interval_levels(attribute, self.widths, start=self.start, absorb_remainder=self.absorb_remainder)
+
 
 class Prefix(LevelsWithTop):
     """Generalization of codes, such as postal codes, to shorter prefixes.
@@ -75,6 +82,10 @@ class Prefix(LevelsWithTop):
     digits: tuple[int, ...] = Field(min_length=1)
     pool: tuple[str, ...] = ()
 
+    def levels_of(self, attribute: Attribute) -> list[list[str]]:
+        """Return the label of each category at each level."""
+        return prefix_levels(attribute, self.digits, pool=self.pool)
+
 
 class Groups(LevelsWithTop):
     """Generalization of categories to the groups listed for each level.
@@ -89,6 +100,10 @@ class Groups(LevelsWithTop):
 
     rule: Literal["groups"]
     groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(min_length=1)
+
+    def levels_of(self, attribute: Attribute) -> list[list[str]]:
+        """Return the label of each category at each level."""
+        return group_levels(attribute, self.groups)
 
 
 class Dates(LevelsWithTop):
@@ -105,6 +120,10 @@ class Dates(LevelsWithTop):
 
     rule: Literal["dates"]
     levels: tuple[str, ...] = Field(min_length=1)
+
+    def levels_of(self, attribute: Attribute) -> list[list[str]]:
+        """Return the label of each category at each level."""
+        return date_levels(attribute, self.levels)
 
 
 class Table(LevelsWithTop):

@@ -21,8 +21,9 @@ import pandas as pd
 
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.core.measures import Measure, columns_of
-from reidsim.errors import InputError
-from reidsim.games.measures import MEASURES
+from reidsim.errors import InputError, refuse_first
+from reidsim.games.defenders.defender import Defender, outcome_of, paid_in
+from reidsim.games.measures import MEASURES, averages
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units
@@ -45,7 +46,6 @@ from reidsim.wording import counted
 
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
-    from reidsim.games.defenders.defender import Defender
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.games.record_game import Choice
     from reidsim.games.reidentified import Reidentified
@@ -109,9 +109,8 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
         InputError
             If the kind has no decision maker.
         """
-        if not self.decider:
-            expected = "a kind of scenario with policies"
-            raise InputError("this kind of scenario has no policies", where="game", found=self.name, expected=expected)
+        problem, expected = "this kind of scenario has no policies", "a kind of scenario with policies"
+        refuse_first((not self.decider, problem, "game", self.name, expected))
         return tuple(getattr(scenario, self.decider).policies)
 
     def policy(self, name: str) -> Policy:
@@ -218,8 +217,6 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
 
     def outcome(self, study: Any, world: World, defender: Defender, choice: Choice) -> Equilibrium:
         """Return the equilibrium of a choice in the true game."""
-        from reidsim.games.defenders.defender import outcome_of, paid_in
-
         found = outcome_of(paid_in(defender, world.truth, choice), choice)
         gap = getattr(choice, "gap", None)
         return replace(found, gap=gap) if isinstance(gap, np.ndarray) else found
@@ -229,8 +226,6 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
 
         There is one column per measure (`MEASURES`); the index is ``policy``.
         """
-        from reidsim.games.measures import averages
-
         weights = study.world(draw).weights
         rows = [averages(equilibrium, weights) for equilibrium in equilibria.values()]
         return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
@@ -283,8 +278,8 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
 
         Policies without a measured time have no row.
         """
-        timed = {policy: outcome.seconds for policy, outcome in outcomes.items() if outcome.seconds is not None}
-        return pd.DataFrame({"policy": list(timed), "seconds": list(timed.values())})
+        seconds = [(policy, outcome.seconds) for policy, outcome in outcomes.items() if outcome.seconds is not None]
+        return pd.DataFrame(seconds, columns=["policy", "seconds"])
 
     def facts(self, study: Any) -> dict[str, Any]:
         """Return facts about a study for manifests, by key.
@@ -392,13 +387,7 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
         InputError
             If the kind shares no table, or no policy can be played without them.
         """
-        raise InputError(
-            "this kind of scenario cannot drop columns",
-            source=study.loaded.path,
-            where="game",
-            found=self.name,
-            expected="tables",
-        )
+        raise self._unable("drop columns", study)
 
     # Released files
 
@@ -410,12 +399,10 @@ class Kind(Presentation, RecordSharing, ManyPoints, ABC):
         InputError
             If the kind shares no table, or the file cannot be read.
         """
-        raise InputError(
-            "this kind of scenario cannot evaluate released files",
-            source=study.loaded.path,
-            where="game",
-            found=self.name,
-            expected="tables",
-        )
+        raise self._unable("evaluate released files", study)
+
+    def _unable(self, action: str, study: Any) -> InputError:
+        problem, source = f"this kind of scenario cannot {action}", study.loaded.path
+        return InputError(problem, source=source, where="game", found=self.name, expected="tables")
 
     # Many points

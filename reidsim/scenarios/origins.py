@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
 from reidsim.errors import InputError
@@ -23,26 +24,7 @@ _BUNDLED_FOLDERS = ("populations", "populations/knowledge")
 _NOT_OF_THE_GAME = ("title", "source", "game", "figures")
 
 
-class RecipeOrigin(TypedDict):
-    """Name of a recipe in the scenario, its title, and the sources of its figures."""
-
-    name: str
-    title: str
-    sources: list[str]
-
-
-class Origins(TypedDict):
-    """Sources of a scenario's values.
-
-    `texts` holds the text of the scenario's file, after the texts of the files that it extends. `recipes` holds the
-    recipes that the scenario names.
-    """
-
-    texts: list[str]
-    recipes: list[RecipeOrigin]
-
-
-def origins_of(path: Path, content: Mapping[str, Any]) -> Origins:
+def origins_of(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     """Read the sources of a scenario's values from its files and recipes.
 
     Parameters
@@ -52,12 +34,32 @@ def origins_of(path: Path, content: Mapping[str, Any]) -> Origins:
     content : mapping
         The scenario as plain data, overrides included; recipes that cannot be read are skipped.
 
+    Returns
+    -------
+    dict
+        ``texts``: text of the scenario's file, after the texts of the files that it extends. ``recipes``: name, title
+        and sources of each recipe that the scenario names.
+
     Raises
     ------
     InputError
         If the file, or a file that it extends, cannot be read.
     """
-    return {"texts": [read_text(file) for file in _extended(path)], "recipes": recipe_origins(content, path.parent)}
+    names = {name: folder for folder in reversed(_BUNDLED_FOLDERS) for name in bundled_names(folder)}
+    texts = [value for _, value in leaves(content) if isinstance(value, str)]
+    recipes = []
+    for name in dict.fromkeys(text for text in texts if text in names or text.endswith(".toml")):
+        file = path.parent / name
+        if name.startswith(BUNDLED):
+            file = bundled_folder("populations") / name.removeprefix(BUNDLED)
+        elif not name.endswith(".toml"):
+            file = bundled_folder(names[name]) / f"{name}.toml"
+        with suppress(InputError):
+            recipe = read_toml(file)
+            title = recipe.get("title")
+            title = title if isinstance(title, str) else ""
+            recipes.append({"name": name, "title": title, "sources": _source_texts(recipe)})
+    return {"texts": [read_text(file) for file in _extended(path)], "recipes": recipes}
 
 
 def hashed_files(content: Any, folder: Path) -> Any:
@@ -76,33 +78,6 @@ def hashed_files(content: Any, folder: Path) -> Any:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     return with_texts(content, hashed)
-
-
-def recipe_origins(content: Mapping[str, Any], folder: Path | None) -> list[RecipeOrigin]:
-    """Return the titles and sources of the recipes that a scenario names.
-
-    Recipes that cannot be read are skipped.
-
-    Parameters
-    ----------
-    content : mapping
-        The scenario as plain data, overrides included.
-    folder : Path, optional
-        Folder in which relative paths start. Without it, recipes with a relative path are skipped.
-    """
-    found: list[RecipeOrigin] = []
-    for name in _recipe_names(content):
-        path = _recipe_file(name, folder)
-        try:
-            recipe = None if path is None else read_toml(path)
-        except InputError:
-            recipe = None
-        if recipe is not None:
-            title = recipe.get("title")
-            found.append(
-                {"name": name, "title": title if isinstance(title, str) else "", "sources": _source_texts(recipe)}
-            )
-    return found
 
 
 def leaves(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
@@ -140,24 +115,6 @@ def _extended(path: Path) -> list[Path]:
         extends = read_toml(file).get("extends")
         file = resolve(extends, "scenarios", "scenario", base=file.parent) if isinstance(extends, str) else None
     return files
-
-
-def _recipe_names(content: Mapping[str, Any]) -> list[str]:
-    """Return the recipe names in a scenario, in order of appearance."""
-    bundled = {name for folder in _BUNDLED_FOLDERS for name in bundled_names(folder)}
-    texts = [value for _, value in leaves(content) if isinstance(value, str)]
-    return list(dict.fromkeys(text for text in texts if text in bundled or text.endswith(".toml")))
-
-
-def _recipe_file(name: str, folder: Path | None) -> Path | None:
-    if not name.endswith(".toml"):
-        folders = [bundled for bundled in _BUNDLED_FOLDERS if name in bundled_names(bundled)]
-        return bundled_folder(folders[0]) / f"{name}.toml" if folders else None
-    if name.startswith(BUNDLED):
-        return bundled_folder("populations") / name.removeprefix(BUNDLED)
-    if Path(name).is_absolute():
-        return Path(name)
-    return folder / name if folder is not None else None
 
 
 def _source_texts(recipe: object) -> list[str]:

@@ -5,7 +5,7 @@ They serve to refuse keys that have no effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn
@@ -147,36 +147,28 @@ def changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, st
     return [*alone, *(first | values for values in alone)], swept
 
 
-def _conditions(section: Any, data: Any, above: str, scenario: Any) -> Iterator[tuple[str, ReadIf | None]]:
-    """Yield the path of each key in a section's data, with its failed condition.
+def _conditions(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tuple[str, ReadIf | None]]:
+    """Yield the path of each key in the data of a section, mapping or list, with its failed condition.
 
     The condition is None if the key is read.
     """
-    fields = {field.alias or name: (name, field) for name, field in type(section).model_fields.items()}
-    for key, value in data.items():
-        # An override with the value None unsets a key.
-        if key not in fields or value is None:
-            continue
-        name, field = fields[key]
-        where = f"{above}{key}"
-        general = (each for pattern, each in scenario.read_if.items() if fnmatchcase(where, pattern))
-        own = (each for each in field.metadata if isinstance(each, ReadIf))
-        failed = next((each for each in (*own, *general) if not each.holds(section, scenario)), None)
-        yield where, failed
-        if failed is None:
-            yield from _below(getattr(section, name), value, where, scenario)
-
-
-def _below(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tuple[str, ReadIf | None]]:
-    """Yield the results of `_conditions` for all sections inside a value."""
     if isinstance(value, Section) and isinstance(data, Mapping):
-        yield from _conditions(value, data, f"{where}.", scenario)
+        fields = {field.alias or name: (name, field) for name, field in type(value).model_fields.items()}
+        # An override with the value None unsets a key.
+        for key in (key for key, given in data.items() if key in fields and given is not None):
+            (name, field), path = fields[key], f"{where}.{key}" if where else key
+            general = (each for pattern, each in scenario.read_if.items() if fnmatchcase(path, pattern))
+            own = (each for each in field.metadata if isinstance(each, ReadIf))
+            failed = next((each for each in (*own, *general) if not each.holds(value, scenario)), None)
+            yield path, failed
+            if failed is None:
+                yield from _conditions(getattr(value, name), data[key], path, scenario)
     elif isinstance(value, Mapping) and isinstance(data, Mapping):
         for name in data:
-            yield from _below(value.get(name), data[name], f"{where}.{name}", scenario)
-    elif isinstance(value, Sequence) and not isinstance(value, str) and isinstance(data, Sequence):
+            yield from _conditions(value.get(name), data[name], f"{where}.{name}", scenario)
+    elif isinstance(value, list | tuple) and isinstance(data, list | tuple):
         for number, (each, its_data) in enumerate(zip(value, data, strict=False)):
-            yield from _below(each, its_data, f"{where}[{number}]", scenario)
+            yield from _conditions(each, its_data, f"{where}[{number}]", scenario)
 
 
 def has_key(content: Mapping[str, Any], where: str) -> bool:

@@ -25,7 +25,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from reidsim.core.registry import Registry, installed
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, refuse_first
 
 Group = Literal["adversaries", "policies", "kinds"]
 DEFAULT_KIND = "tables"
@@ -218,18 +218,6 @@ def fault_of_parts(error: Exception) -> InputError | None:
     )
 
 
-def module_files(name: str, folder: Path) -> tuple[Path, ...]:
-    """Return the files of a part's module or package in the scenario's folder.
-
-    The result is empty if the module is elsewhere.
-    """
-    module, separator, _ = name.partition(":")
-    beside = _beside(module.partition(".")[0], folder) if separator else None
-    if beside is None:
-        return ()
-    return (beside,) if beside.parent == folder else tuple(sorted(beside.parent.rglob("*.py")))
-
-
 def made_by(part: object) -> dict[str, str]:
     """Return the module, package and version that define a part, for manifests."""
     module = _module_of(part)
@@ -275,43 +263,23 @@ def one_line_errors(problem: str, name: str, where: str) -> Iterator[None]:
 
 def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
     """Return an imported module; a module in the scenario's folder takes precedence."""
-    top = module.partition(".")[0]
-    beside = _beside(top, folder)
-    known = sys.modules.get(top)
-    if beside is not None and known is not None and not _is_of(known, beside):
-        if top not in _BESIDE_SCENARIOS:
-            raise InputError(
-                "another module of this name is in use",
-                where=where,
-                found=name,
-                expected=f"another name for {beside}",
-            )
-        # The imported module belongs to a scenario in another folder.
-        for other in [other for other in sys.modules if other == top or other.startswith(f"{top}.")]:
-            del sys.modules[other]
+    top, path = module.partition(".")[0], str(folder.absolute())
+    files = (folder / f"{top}.py", folder / top / "__init__.py")
+    beside, known = next((file for file in files if file.is_file()), None), sys.modules.get(top)
     if beside is not None:
+        used = getattr(known, "__file__", None)
+        if known is not None and not (used and Path(used).resolve() == beside.resolve()):
+            problem, expected = "another module of this name is in use", f"another name for {beside}"
+            refuse_first((top not in _BESIDE_SCENARIOS, problem, where, name, expected))
+            # The imported module belongs to a scenario in another folder.
+            for other in [other for other in sys.modules if other == top or other.startswith(f"{top}.")]:
+                del sys.modules[other]
         _BESIDE_SCENARIOS.add(top)
         # The file may have been written after the import system cached the contents of its folder.
         invalidate_caches()
-    with _importing_from(folder), one_line_errors("cannot be imported", name, where):
-        return import_module(module)
-
-
-def _beside(top: str, folder: Path) -> Path | None:
-    """Return the file of a module or package in a scenario's folder, or None."""
-    return next((path for path in (folder / f"{top}.py", folder / top / "__init__.py") if path.is_file()), None)
-
-
-def _is_of(module: object, path: Path) -> bool:
-    file = getattr(module, "__file__", None)
-    return file is not None and Path(file).resolve() == path.resolve()
-
-
-@contextmanager
-def _importing_from(folder: Path) -> Iterator[None]:
-    path = str(folder.absolute())
     sys.path.insert(0, path)
     try:
-        yield
+        with one_line_errors("cannot be imported", name, where):
+            return import_module(module)
     finally:
         sys.path.remove(path)

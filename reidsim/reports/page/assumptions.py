@@ -16,7 +16,7 @@ from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, Table, shortened
 from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.origins import Origins, leaves, origins_of
+from reidsim.scenarios.origins import leaves, origins_of
 from reidsim.scenarios.registry import schemas
 from reidsim.toml_text import inline_toml
 from reidsim.validation import Section, read_text, section_classes, validated
@@ -36,7 +36,7 @@ class _Recipe(BaseModel):
 
 
 class _Origins(BaseModel):
-    """The origins in a manifest; see `reidsim.scenarios.origins.Origins`."""
+    """The origins in a manifest; see `reidsim.scenarios.origins.origins_of`."""
 
     texts: list[str] = []
     recipes: list[_Recipe] = []
@@ -83,7 +83,7 @@ def assumptions(run: StoredRun, scenario_file: Path | None = None) -> tuple[dict
     return context, kept if defaults else None
 
 
-def _whose(run: StoredRun, origins: Origins) -> dict[str, str]:
+def _whose(run: StoredRun, origins: Mapping[str, Any]) -> dict[str, str]:
     """Return the origin of each stated value: bundled scenario, paper or user."""
     bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
     said: dict[str, tuple[object, str]] = {}
@@ -165,7 +165,7 @@ def _meaning(run: StoredRun, path: str, value: object) -> str:
     return description
 
 
-def _comments(run: StoredRun, origins: Origins) -> dict[str, str]:
+def _comments(run: StoredRun, origins: Mapping[str, Any]) -> dict[str, str]:
     """Return the comments on values in the scenario files, if the run has the value."""
     stated = dict(leaves(run.content))
     found: dict[str, str] = {}
@@ -181,7 +181,7 @@ def _comments(run: StoredRun, origins: Origins) -> dict[str, str]:
     return found
 
 
-def _origins(run: StoredRun, scenario_file: Path | None) -> Origins:
+def _origins(run: StoredRun, scenario_file: Path | None) -> Mapping[str, Any]:
     """Return the texts and sources of the scenario files.
 
     They come from the given file, or else from the run.
