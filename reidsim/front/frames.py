@@ -82,9 +82,8 @@ class InMemory:
         if isinstance(value, Path):
             return str(value)
         if not isinstance(value, str | int | float):
-            raise InputError(
-                "value not allowed", source=SOURCE, where=key, found=value, expected="a value of a scenario file"
-            )
+            expected = "a value of a scenario file"
+            raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
         return value
 
     def _policy(self, policy: Any, key: str) -> str:
@@ -107,8 +106,7 @@ class InMemory:
         """Write a population as a recipe and a table of counted cells; return the name of the recipe."""
         name = [part for part in key.split(".") if part not in _UNSPECIFIC][-1]
         people = given if isinstance(given, Population) else Population.from_frame(given, name=name)
-        names = people.domain.names
-        count = _COUNT
+        names, count = people.domain.names, _COUNT
         while count in names:
             count = f"{count} counted"
         labels = people.domain.decode(people.cells).astype("str")

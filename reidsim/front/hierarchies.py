@@ -112,13 +112,8 @@ def hierarchy_content(given: HierarchyLike, key: str) -> dict[str, Any]:
     if isinstance(given, Hierarchy):
         costless = {"costless_levels": sorted(given.costless_levels)} if given.costless_levels else {}
         return {"rule": "table", "file": _table_of(given), **costless}
-    raise InputError(
-        "not a hierarchy",
-        source="Scenario",
-        where=key,
-        found=given,
-        expected='intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file',
-    )
+    expected = 'intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file'
+    raise InputError("not a hierarchy", source="Scenario", where=key, found=given, expected=expected)
 
 
 def _shared(suppress: bool, costless_levels: Sequence[int]) -> dict[str, Any]:

@@ -28,7 +28,8 @@ from reidsim.errors import InputError, listed, naming_arguments, nearest, requir
 from reidsim.file_names import require_plain
 from reidsim.front.frames import SOURCE, InMemory
 from reidsim.games.double_oracle import Sum
-from reidsim.overrides import merged, with_texts
+from reidsim.overrides import with_texts
+from reidsim.populations.files import require_new_file
 from reidsim.progress import watched
 from reidsim.scenarios import load
 from reidsim.scenarios.load import anchored, scenario_kind
@@ -166,17 +167,12 @@ class Scenario(load.Scenario[ScenarioHead]):
         if isinstance(records, str | Path):
             records = Path(records).absolute()
             if place != "population" and records.suffix != ".parquet" and "delimiter" not in sections.get(place, {}):
-                content = merged(content, {place: {"delimiter": sniff_delimiter(records)}})
+                content[place] = {"delimiter": sniff_delimiter(records)}
         elif isinstance(records, pd.DataFrame):
             _require_columns(records, hierarchies or {}, sections.get("attributes", {}))
         elif records is not None:
-            raise InputError(
-                "not a table",
-                source=SOURCE,
-                where="records",
-                found=type(records).__name__,
-                expected="a DataFrame, or the path of a file",
-            )
+            found, expected = type(records).__name__, "a DataFrame, or the path of a file"
+            raise InputError("not a table", source=SOURCE, where="records", found=found, expected=expected)
         if population is not None and not isinstance(population, Mapping):
             population = {"recipe": population}
         given: list[tuple[str, Any]] = [
@@ -195,10 +191,8 @@ class Scenario(load.Scenario[ScenarioHead]):
         path = Path(memory.place.name, f"{name}.toml")
         try:
             for key, value in given:
-                plain = None if value is None else memory.plain(anchored({key: value}, Path())[key], key)
-                if plain not in (None, {}):
-                    _refuse_twice(content.get(key), plain, key)
-                    content = merged(content, {key: plain})
+                if value is not None:
+                    content = _joined(content, {key: memory.plain(anchored({key: value}, Path())[key], key)})
             if population is None and game == DEFAULT_KIND:
                 content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
             start = cls(name, path, None, content, {}, allow_code, memory.given, memory.place)  # type: ignore[arg-type]
@@ -261,9 +255,8 @@ class Scenario(load.Scenario[ScenarioHead]):
         path = Path(path)
         if path.suffix != ".toml":
             raise InputError("not the name of a scenario", source=path, expected="a name that ends in .toml")
-        for file in (path, tables):
-            if file.exists() or file.is_symlink():
-                raise InputError("exists already", source=file, expected="a new file: nothing is overwritten")
+        require_new_file(path)
+        require_new_file(tables)
         with writing(path):
             if folder is not None and any(folder.iterdir()):
                 shutil.copytree(folder, tables)
@@ -339,11 +332,10 @@ class Scenario(load.Scenario[ScenarioHead]):
         RunResult
             A `BatchResult`, with statistics over runs; for replications of the masking game alone, the result of `run`.
         """
-        _require_folder(folder, resume or rerun_failed)
         return run_batch_loaded(
             self,
             self._executor(executor, workers, scheduler, timeout),
-            folder=None if folder is None else Path(folder),
+            folder=_results_folder(folder, resume or rerun_failed),
             resume=resume,
             rerun_failed=rerun_failed,
             progress=progress,
@@ -382,11 +374,8 @@ class Scenario(load.Scenario[ScenarioHead]):
         if not section["values"]:
             raise InputError("nothing to sweep", source=SOURCE, expected="values, such as loss=range(0, 500, 50)")
         if one_at_a_time:
-            section["one_at_a_time"] = (
-                list(section["values"])
-                if one_at_a_time is True
-                else [self._key(name) if name in named else name for name in one_at_a_time]
-            )
+            chosen = section["values"] if one_at_a_time is True else one_at_a_time
+            section["one_at_a_time"] = [self._key(name) if name in named else name for name in chosen]
         return self.with_(sweep=section).batch(progress=progress)
 
     @_method
@@ -478,29 +467,19 @@ class Scenario(load.Scenario[ScenarioHead]):
         InputError
             If a file of the scenario cannot be used, or the scenario has no policies.
         """
-        _require_folder(folder, resume or rerun_failed)
         used = self._executor(executor, workers, scheduler, timeout)
-        if not has_several_plays(self.scenario):
-            given = {"workers": workers, "scheduler": scheduler, "timeout": timeout, "folder": folder}
-            if several := [name for name, value in given.items() if value is not None]:
-                expected = "replications, sweep or uncertainty in the scenario"
-                raise InputError("the scenario is a single run", source=self.path, found=several[0], expected=expected)
+        into = _results_folder(folder, resume or rerun_failed)
+        of_batches = {"workers": workers, "scheduler": scheduler, "timeout": timeout, "folder": folder}
+        given = next((name for name, value in of_batches.items() if value is not None), None)
+        if given is not None and not has_several_plays(self.scenario):
+            expected = "replications, sweep or uncertainty in the scenario"
+            raise InputError("the scenario is a single run", source=self.path, found=given, expected=expected)
+        recipe = None if stages is None else str(stages)
         options = CrossPlayOptions(
-            knowledge,
-            None if stages is None else str(stages),
-            attack_rate,
-            equilibrium=equilibrium,
-            double_oracle=double_oracle,
-            tolerance=tolerance,
+            knowledge, recipe, attack_rate, equilibrium=equilibrium, double_oracle=double_oracle, tolerance=tolerance
         )
         return cross_play_loaded(
-            self,
-            options,
-            executor=used,
-            folder=None if folder is None else Path(folder),
-            resume=resume,
-            rerun_failed=rerun_failed,
-            progress=progress,
+            self, options, executor=used, folder=into, resume=resume, rerun_failed=rerun_failed, progress=progress
         )
 
     @_method
@@ -551,13 +530,9 @@ class Scenario(load.Scenario[ScenarioHead]):
         if "__" in name:
             return name.replace("__", ".")
         if name not in type(self.scenario).model_fields:
-            raise InputError(
-                "no such parameter",
-                source=SOURCE,
-                where=name,
-                hint=nearest(name, _AMOUNTS),
-                expected=f"{listed(_AMOUNTS)}, a section, or a key of a scenario with __ in place of dots",
-            )
+            expected = f"{listed(_AMOUNTS)}, a section, or a key of a scenario with __ in place of dots"
+            hint = nearest(name, _AMOUNTS)
+            raise InputError("no such parameter", source=SOURCE, where=name, hint=hint, expected=expected)
         return name
 
     def _uncertain(self, ranges: Mapping[str, Any]) -> Self:
@@ -699,15 +674,20 @@ def _require_columns(records: pd.DataFrame, hierarchies: Mapping[str, Any], attr
             require_among("no such column", (column,), known, source=SOURCE, where="hierarchies", shown=20)
 
 
-def _refuse_twice(before: Any, plain: Any, key: str) -> None:
-    """Refuse a value that two arguments give."""
-    if before is None:
-        return
-    if isinstance(before, Mapping) and isinstance(plain, Mapping):
-        for name, value in plain.items():
-            _refuse_twice(before.get(name), value, f"{key}.{name}")
-        return
-    raise InputError("given twice", source=SOURCE, where=key, found=plain, expected="one value")
+def _joined(before: Mapping[str, Any], plain: Mapping[str, Any], key: str = "") -> dict[str, Any]:
+    """Return the union of the content of two arguments; refuse a value that both give."""
+    found = dict(before)
+    for name, value in plain.items():
+        if not key and value in (None, {}):
+            continue
+        own, path = found.get(name), f"{key}.{name}" if key else name
+        if isinstance(own, Mapping) and isinstance(value, Mapping):
+            found[name] = _joined(own, value, path)
+        elif own is not None:
+            raise InputError("given twice", source=SOURCE, where=path, found=value, expected="one value")
+        else:
+            found[name] = value
+    return found
 
 
 def _several(name: str, values: Any) -> Any:
@@ -724,16 +704,12 @@ def _distribution(key: str, given: Any) -> Any:
     try:
         low, high = given
     except (TypeError, ValueError):
-        raise InputError(
-            "not a range",
-            source=SOURCE,
-            where=key,
-            found=given,
-            expected="the lowest and the highest value, such as (100, 500)",
-        ) from None
+        expected = "the lowest and the highest value, such as (100, 500)"
+        raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected) from None
     return {"distribution": "uniform", "low": low, "high": high}
 
 
-def _require_folder(folder: str | Path | None, goes_on: bool) -> None:
+def _results_folder(folder: str | Path | None, goes_on: bool) -> Path | None:
     if goes_on and folder is None:
         raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
+    return None if folder is None else Path(folder)
