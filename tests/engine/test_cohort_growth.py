@@ -12,7 +12,7 @@ from tiers import examples
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.assessment.growth import Pool
-from reidsim.kinds.assessment.release import Release
+from reidsim.kinds.assessment.study import Release
 from reidsim.populations.domain import Attribute, Domain
 
 RECIPE = 'title = "t"\nsource = "s"\n[[sources]]\nkind = "everything"\nname = "register"\n'
@@ -50,7 +50,7 @@ def test_mean_risks_of_draws_lie_around_the_exact_one():
     pool, newcomers, draws = pool_of_kinds(members, others), 30, 1000
     rng = np.random.default_rng(8)
     # Within a kind, the risks of its people sum to 1.
-    found = [len(pool.cohort(pool.order(rng, 40)).people) / 40 for _ in range(draws)]
+    found = [pool.cohort(pool.order(rng, 40))[0].n_records / 40 for _ in range(draws)]
     exact, present = expected_mean_risk(members, others, newcomers)
     # The presence of kinds is negatively associated, so the variance of their number is at most that of independent
     # kinds.
@@ -76,9 +76,9 @@ def test_cohorts_contain_each_other_and_nobody_joins_twice(growth):
     everybody = np.bincount(order, minlength=len(members))
     assert (everybody <= np.add(members, others)).all()
     assert (everybody >= members).all()
-    cohort = pool_of_kinds(members, others).cohort(order[:size])
-    assert cohort.size == size
-    assert (cohort.people == np.bincount(order[:size])[cohort.release.codes[:, 0]]).all()
+    cohort, _ = pool_of_kinds(members, others).cohort(order[:size])
+    assert cohort.people.sum() == size
+    assert (cohort.people == np.bincount(order[:size])[cohort.codes[:, 0]]).all()
     again = pool_of_kinds(members, None).order(np.random.default_rng(seed), size)
     assert not np.isin(again, np.flatnonzero(np.equal(members, 0))).any()
 

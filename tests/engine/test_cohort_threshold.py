@@ -10,7 +10,7 @@ from layout import misplaced
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.kinds.assessment.figures.risks import run_figures
+from reidsim.kinds.assessment.figures import run_figures
 
 ACCEPTED, SHARE = 0.2, 0.9
 RECIPE = """

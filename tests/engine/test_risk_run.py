@@ -6,7 +6,7 @@ import pytest
 
 import reidsim
 from reidsim.adversaries.knowledge.expectation import Network
-from reidsim.kinds.assessment.figures.risks import run_figures
+from reidsim.kinds.assessment.figures import run_figures
 
 SETTINGS = {"p_m": [0.2, 0.8], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.3, 0.6]}
 SMALL = {

@@ -9,7 +9,7 @@ from layout import misplaced
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from reidsim.kinds.assessment.figures.risks import capability_reductions, risk_maps, risk_reductions
+from reidsim.kinds.assessment.figures import capability_reductions, risk_maps, risk_reductions
 
 ADVERSARIES = ("worst-case", "twitter", "voters")
 

@@ -9,9 +9,8 @@ import pandas as pd
 
 from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.engine.single_run import run_once
-from reidsim.kinds.assessment.assessing import RiskAnalysis
 from reidsim.kinds.assessment.kind import ASSESSMENT
-from reidsim.kinds.assessment.risk_tables import reduction
+from reidsim.kinds.assessment.outputs import RiskAnalysis, reduction
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -103,7 +102,7 @@ def _unique_on_voter_list(records: pd.DataFrame) -> dict[str, Computed]:
 def _uniqueness(study: RiskStudy) -> Found:
     """Estimate an assumption of the scenario: a person unique among 1,000 is unique among 100,000,000."""
     estimates = []
-    for sample in range(study.n_samples):
+    for sample in range(study.scenario.release.samples):
         codes = study.release(_SMALLEST, sample).codes
         kind = distinct_rows(list(codes.T), len(codes))[1]
         frequencies = GroupFrequencies.from_group_sizes(np.bincount(kind))

@@ -10,37 +10,15 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.errors import InputError, locating
-from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import ThresholdSection
-from reidsim.kinds.assessment.study import RiskStudy
+from reidsim.kinds.assessment.study import Release, RiskStudy
 from reidsim.linkage.value_tree import ValueTree
 from reidsim.populations.domain import Codes, distinct_rows
 from reidsim.random_counts import draw_multivariate_hypergeometric
 
 Positions = NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Cohort:
-    """A simulated cohort; people with equal values share a row.
-
-    Parameters
-    ----------
-    release : Release
-    knowledge : dict of str to Knowledge
-        Knowledge of each adversary about the people of the rows.
-    people : ndarray of int64, shape (n_rows,)
-        Number of people of each row.
-    """
-
-    release: Release
-    knowledge: dict[str, Knowledge]
-    people: NDArray[np.int64]
-
-    @property
-    def size(self) -> int:
-        """Number of people."""
-        return int(self.people.sum())
+# A simulated cohort, whose rows stand for `Release.people`, and the knowledge of each adversary about the rows.
+Cohort = tuple[Release, dict[str, Knowledge]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,35 +62,14 @@ class Pool:
             Number of people; at least all members are returned.
         """
         kept = rng.permutation(self.members)
-        likened = self.members[rng.integers(len(kept), size=max(size - len(kept), 0))]
-        joined = likened if self.others is None else self._of_strata(rng, self.others, self.stratum[likened])
-        return np.concatenate([kept, joined])
-
-    def cohort(self, order: Positions) -> Cohort:
-        """Return the cohort of people of the given types.
-
-        `order` contains the type of each person, shape (n_people,); see the method `order`.
-        """
-        kinds, people = np.unique(order, return_counts=True)
-        release = replace(
-            self.release,
-            codes=self.release.codes[kinds],
-            persons=None if self.release.persons is None else self.release.persons[kinds],
-        )
-        return Cohort(release, _about(self.knowledge, kinds), people)
-
-    def _of_strata(self, rng: np.random.Generator, others: NDArray[np.int64], wanted: Positions) -> Positions:
-        """Return the type of each newcomer, drawn without replacement from its stratum.
-
-        `others` is as in `Pool`; `wanted` is the stratum of each newcomer, shape (n_newcomers,).
-        """
-        drawn = np.empty(len(wanted), dtype=np.intp)
-        by_stratum, places = np.argsort(self.stratum, kind="stable"), np.argsort(wanted, kind="stable")
-        present, start, number = np.unique(wanted[places], return_index=True, return_counts=True)
-        ends = np.searchsorted(self.stratum[by_stratum], [present, present + 1])
-        for first, last, begin, many in zip(*ends.tolist(), start.tolist(), number.tolist(), strict=True):
-            kinds = by_stratum[first:last]
-            there = int(others[kinds].sum())
+        joined = self.members[rng.integers(len(kept), size=max(size - len(kept), 0))]
+        if self.others is None:
+            return np.concatenate([kept, joined])
+        # Each newcomer replaces a member of its stratum.
+        wanted, drawn = self.stratum[joined], np.empty(len(joined), dtype=np.intp)
+        for stratum in np.unique(wanted):
+            kinds, places = np.flatnonzero(self.stratum == stratum), np.flatnonzero(wanted == stratum)
+            there, many = int(self.others[kinds].sum()), len(places)
             if many > there:
                 raise InputError(
                     "more newcomers than similar people in the population",
@@ -120,15 +77,20 @@ class Pool:
                     found=f"{many:,} newcomers with the same threshold.like_members",
                     expected=f"at most {there:,}",
                 )
-            counts = draw_multivariate_hypergeometric(rng, others[kinds], many)
-            drawn[places[begin : begin + many]] = rng.permutation(np.repeat(kinds, counts))
-        return drawn
+            counts = draw_multivariate_hypergeometric(rng, self.others[kinds], many)
+            drawn[places] = rng.permutation(np.repeat(kinds, counts))
+        return np.concatenate([kept, drawn])
+
+    def cohort(self, order: Positions) -> Cohort:
+        """Return the cohort of people of the given types, shape (n_people,)."""
+        kinds, people = np.unique(order, return_counts=True)
+        return replace(_rows(self.release, kinds), people=people), _about(self.knowledge, kinds)
 
 
 def grown_cohorts(
     study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]
-) -> Iterator[tuple[int, Cohort]]:
-    """Yield the number of the draw, from 0, and the cohort, for each draw and size.
+) -> Iterator[tuple[int, int, Cohort]]:
+    """Yield the number of the draw, from 0, the size and the cohort, for each draw and size.
 
     Sizes are those of ``threshold.sizes``, ascending, without the size of the release itself.
     """
@@ -140,8 +102,7 @@ def grown_cohorts(
     for draw in range(section.draws):
         with locating(study.loaded.path):
             order = pool.order(study.stream("cohort", release.n_records, draw), sizes[-1])
-        for size in sizes:
-            yield draw, pool.cohort(order[:size])
+        yield from ((draw, size, pool.cohort(order[:size])) for size in sizes)
 
 
 def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]) -> Pool:
@@ -156,52 +117,41 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
         If the population is too small, or the generalization of newcomers' values is undefined.
     """
     n, largest, names = release.n_records, max(section.sizes), release.domain.names
-    shown, own = release.codes, release.codes if release.persons is None else release.persons
-    counts = np.ones(n, dtype=np.int64)
-    grows = section.newcomers == "population" and largest > n
-    if grows:
-        population = study.population
-        assert population is not None  # noqa: S101 - the schema guarantees it; for the type checker
-        columns = [
-            _as_released(population.cells[:, i], shown[:, i], release.trees.get(name), name)
-            for i, name in enumerate(names)
-        ]
-        joining = np.column_stack(columns)
-        # Without true values, the released values replace them, for newcomers and members equally.
-        own = np.concatenate([own, joining if release.persons is None else population.cells])
-        shown = np.concatenate([shown, joining])
-        counts = np.concatenate([-counts, population.counts.astype(np.int64)])
-    first, kind = distinct_rows([*own.T, *shown.T], len(own))
-    kinds = replace(release, codes=shown[first], persons=None if release.persons is None else own[first])
-    others, stratum = None, np.zeros(len(first), dtype=np.intp)
-    if grows:
-        others = np.zeros(len(first), dtype=np.int64)
-        np.add.at(others, kind, counts)
-        others = np.maximum(others, 0)
-        if n + others.sum() < largest:
-            raise InputError(
-                "the cohort is larger than the population",
-                where="threshold.sizes",
-                found=largest,
-                expected=f"at most {n + others.sum():,}",
-            )
-        alike = [kinds.codes[:, names.index(name)] for name in section.like_members]
-        stratum = distinct_rows(alike, len(first))[1].astype(np.intp)
-    known = study.knowledge(kinds) if grows else _about(knowledge, first)
-    return Pool(kinds, known, kind[:n].astype(np.intp), others, stratum)
+    if section.newcomers != "population" or largest <= n:
+        first, kind = distinct_rows([*release.true_values.T, *release.codes.T], n)
+        return Pool(_rows(release, first), _about(knowledge, first), kind.astype(np.intp), None, np.zeros_like(first))
+    cells = study.people.cells
+    by_attribute = zip(names, cells.T, release.codes.T, strict=True)
+    joining = np.column_stack([_as_released(own, shown, release.trees.get(a), a) for a, own, shown in by_attribute])
+    # Without true values, the released values replace them, for newcomers and members equally.
+    persons = None if release.persons is None else np.concatenate([release.persons, cells])
+    everybody = replace(release, codes=np.concatenate([release.codes, joining]), persons=persons)
+    first, kind = distinct_rows([*everybody.true_values.T, *everybody.codes.T], everybody.n_records)
+    others = np.zeros(len(first), dtype=np.int64)
+    np.add.at(others, kind, np.concatenate([np.full(n, -1), study.people.counts.astype(np.int64)]))
+    others = np.maximum(others, 0)
+    if n + others.sum() < largest:
+        problem, most = "the cohort is larger than the population", f"at most {n + others.sum():,}"
+        raise InputError(problem, where="threshold.sizes", found=largest, expected=most)
+    kinds = _rows(everybody, first)
+    alike = [kinds.codes[:, names.index(name)] for name in section.like_members]
+    stratum = distinct_rows(alike, len(first))[1].astype(np.intp)
+    return Pool(kinds, study.knowledge(kinds), kind[:n].astype(np.intp), others, stratum)
+
+
+def _rows(release: Release, rows: Positions) -> Release:
+    """Return a release with some of its rows."""
+    persons = None if release.persons is None else release.persons[rows]
+    return replace(release, codes=release.codes[rows], persons=persons)
 
 
 def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, Knowledge]:
     """Return the knowledge of each adversary about the given persons."""
-    return {
-        name: replace(
-            whole,
-            sources=tuple(
-                replace(source, profile_of_person=source.profile_of_person[persons]) for source in whole.sources
-            ),
-        )
-        for name, whole in knowledge.items()
-    }
+    found = {}
+    for name, known in knowledge.items():
+        sources = (replace(each, profile_of_person=each.profile_of_person[persons]) for each in known.sources)
+        found[name] = replace(known, sources=tuple(sources))
+    return found
 
 
 def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: str) -> Codes:
@@ -226,16 +176,6 @@ def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: st
         )
     if (used < tree.attribute.size).all():
         return values
-    node_of = np.arange(tree.attribute.size, dtype=np.int32)
-    for value in range(tree.attribute.size):
-        chain = tree.chain[value]
-        node_of[value] = next(node for node in chain.tolist() if node in used or node not in strictly_above)
-    return node_of[values]
-
-
-def growth_warnings(study: RiskStudy) -> tuple[str, ...]:
-    """Return a warning if larger cohorts repeat members, which understates risk."""
-    section = study.scenario.threshold
-    if section is None or section.newcomers != "members" or max(section.sizes, default=0) <= study.sizes[0]:
-        return ()
-    return ("larger cohorts repeat members, which understates their risk (threshold.newcomers)",)
+    chains = tree.chain[: tree.attribute.size].tolist()
+    nodes = [next(node for node in chain if node in used or node not in strictly_above) for chain in chains]
+    return np.array(nodes, dtype=np.int32)[values]

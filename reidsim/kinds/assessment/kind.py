@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reidsim.adversaries.knowledge.groups import count_sets
-from reidsim.kinds.assessment.assessing import assess_study
-from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
+from reidsim.kinds.assessment.outputs import MEASURES, MEASURES_OF_PEOPLE, assess_study
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.kind import Kind
@@ -25,7 +24,7 @@ class AssessmentKind(Kind):
     schema = RiskScenario
     measures = MEASURES
     measures_of_people = MEASURES_OF_PEOPLE
-    drawn_by = "reidsim.kinds.assessment.figures.risks"
+    drawn_by = "reidsim.kinds.assessment.figures"
     decides = ""
 
     def build(self, loaded: Scenario[Any]) -> RiskStudy:
@@ -42,7 +41,8 @@ class AssessmentKind(Kind):
         sizes = ", ".join(f"{size:,}" for size in study.sizes)
         attributes = counted(len(release.domain.names), "attribute")
         people = "" if release.person is None else f" of {counted(release.n_people, 'person', 'people')}"
-        return f"{counted(study.n_samples, 'release')} of {sizes} records{people}, {attributes}, {adversaries}"
+        releases = counted(study.scenario.release.samples, "release")
+        return f"{releases} of {sizes} records{people}, {attributes}, {adversaries}"
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the tables of risks; see `assess_study`."""
@@ -50,27 +50,20 @@ class AssessmentKind(Kind):
 
     def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield sentences on the release and on the adversaries' knowledge."""
-        content = run.content
+        content, people = run.content, run.manifest.get("people")
         release = section(content, "release")
-        people = run.manifest.get("people")
         if "path" in release:
             yield ("What is the re-identification risk of the records of ", Code(str(release["path"])), "?")
         else:
-            sizes = ", ".join(number_text(size) for size in release.get("sizes", ()))
             of = f" of {number_text(people)} people" if people else ""
-            samples = number_text(release.get("samples", 1))
-            yield (
-                f"What is the re-identification risk of random samples{of}: {sizes} records, {samples} of each size?",
-            )
+            sizes = f"{', '.join(map(number_text, release.get('sizes', ())))} records"
+            samples = f"{number_text(release.get('samples', 1))} of each size"
+            yield (f"What is the re-identification risk of random samples{of}: {sizes}, {samples}?",)
         attributes = run.manifest.get("attributes")
         if isinstance(attributes, list):
             yield ("Attributes released: ", *codes(attributes), ".")
-        knowledge = section(content, "knowledge")
-        yield (
-            "Background knowledge of the adversary: ",
-            *codes([f"{name}" for name in knowledge]),
-            "; each is compared with the worst case, knowledge of every attribute of each person.",
-        )
+        worst = "; each is compared with the worst case, knowledge of every attribute of each person."
+        yield ("Background knowledge of the adversary: ", *codes(list(section(content, "knowledge"))), worst)
         uniqueness = section(content, "uniqueness")
         if uniqueness:
             value = f" {number_text(uniqueness['value'])}" if "value" in uniqueness else ""

@@ -79,43 +79,25 @@ class RiskReleaseSection(Section):
 
     @model_validator(mode="after")
     def _one_origin(self) -> RiskReleaseSection:
-        drawn = self.path is None
+        drawn, weight, person = self.path is None, self.weight, self.person
         of_file = ("columns", "persons", "weight", "person", "household")
         given = next((key for key in of_file if drawn and getattr(self, key)), None)
         of = "need" if given in ("columns", "persons") else "needs"
+        weighs, both = weight in (*self.attributes, *self.columns.values()), weight is not None and person is not None
+        exclusive = "sampling weights and a person key exclude each other"
+        lists = {"sizes": list(self.sizes), "attributes": list(self.attributes)}
+        attributes = [self.columns.get(name, name) for name in self.attributes]
+        keys = [(key, column) for key in ("person", "household") for column in key_columns(getattr(self, key))]
+        free = "a column that is no attribute"
         refuse_first(
             (drawn == (not self.sizes), "the records are missing or given twice", None, None, "either sizes or path"),
             (not drawn and self.samples > 1, "all samples of a file are equal", "samples", self.samples, "1"),
             (given, f"{given} {of} a file", given, None, "path instead of sizes"),
-            (
-                self.weight is not None and self.weight in (*self.attributes, *self.columns.values()),
-                "the column of sampling weights is also an attribute",
-                "weight",
-                self.weight,
-                None,
-            ),
-            (
-                self.weight is not None and self.person is not None,
-                "sampling weights and a person key exclude each other",
-                "weight",
-                self.weight,
-                "either weight or person",
-            ),
-            *(
-                (len(set(values)) != len(values), "value given twice", name, list(values), None)
-                for name, values in (("sizes", self.sizes), ("attributes", self.attributes))
-            ),
+            (weighs, "the column of sampling weights is also an attribute", "weight", weight, None),
+            (both, exclusive, "weight", weight, "either weight or person"),
+            *((len({*v}) != len(v), "value given twice", name, v, None) for name, v in lists.items()),
+            *((c in attributes, f"the key of {key}s is a quasi-identifier", key, c, free) for key, c in keys),
         )
-        attributes = [self.columns.get(name, name) for name in self.attributes]
-        for key in ("person", "household"):
-            for column in key_columns(getattr(self, key)):
-                if column in attributes:
-                    raise InputError(
-                        f"the key of {key}s is a quasi-identifier",
-                        where=key,
-                        found=column,
-                        expected="a column that is no attribute",
-                    )
         return self
 
 
@@ -356,70 +338,34 @@ class RiskScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:
-        sized, estimates = self.uniqueness.population_size is not None, self.uniqueness.estimates
-        weighted, known = self.release.weight is not None, self.uniqueness.method == "known"
-        needed = "to count population uniques" if known else "to draw samples"
-        sizes = f"population_size with method {self.uniqueness.method!r}, or release.weight"
-        where = "uniqueness.population_size"
+        uniqueness, release, threshold, people = self.uniqueness, self.release, self.threshold, self.population
+        sized, weighted = uniqueness.population_size is not None, release.weight is not None
+        known, estimates, where = uniqueness.method == "known", uniqueness.estimates, "uniqueness.population_size"
+        needed = f"a recipe, {'to count population uniques' if known else 'to draw samples'}"
+        sizes = f"population_size with method {uniqueness.method!r}, or release.weight"
+        either, twice = "either uniqueness.population_size or release.weight", "the number of people is given twice"
+        worst, reserved = WORST_CASE in self.knowledge, "name reserved for the worst case, which is always included"
         refuse_first(
-            (
-                WORST_CASE in self.knowledge,
-                "name reserved for the worst case, which is always included",
-                f"knowledge.{WORST_CASE}",
-                None,
-                None,
-            ),
-            (
-                (known or self.release.sizes) and self.population is None,
-                "section missing",
-                "population",
-                None,
-                f"a recipe, {needed}",
-            ),
-            (
-                estimates and sized and weighted,
-                "the number of people is given twice",
-                where,
-                None,
-                "either uniqueness.population_size or release.weight",
-            ),
+            (worst, reserved, f"knowledge.{WORST_CASE}", None, None),
+            ((known or release.sizes) and people is None, "section missing", "population", None, needed),
+            (estimates and sized and weighted, twice, where, None, either),
             (estimates and not sized and not weighted, "key missing", where, None, sizes),
-            (
-                self.trees and self.release.path is None,
-                "value trees need a file of records",
-                "trees",
-                None,
-                "release.path",
-            ),
+            (self.trees and release.path is None, "value trees need a file of records", "trees", None, "release.path"),
         )
-        if self.threshold is not None:
-            self._check_growth(self.threshold)
-        return self
-
-    def _check_growth(self, threshold: ThresholdSection) -> None:
-        release, from_people = self.release, threshold.newcomers == "population"
+        if threshold is None:
+            return self
+        from_people, like, grown = threshold.newcomers == "population", threshold.like_members, threshold.sizes
         several = len(release.sizes) > 1 or release.samples > 1
         keyed = (release.person or release.weight or release.household) is not None
-        refuse_first(
-            (
-                threshold.like_members and not from_people,
-                "like_members has no effect if members are drawn again",
-                "threshold.like_members",
-                list(threshold.like_members),
-                'newcomers = "population"',
-            ),
-            (
-                from_people and self.population is None,
-                "section missing",
-                "population",
-                None,
-                "a recipe, from which newcomers are drawn",
-            ),
-            (
-                threshold.sizes and (several or keyed),
-                "cohorts need a single release with one record per person and no weights",
-                "threshold.sizes",
-                list(threshold.sizes),
-                "only release.path, or one value of release.sizes and one sample",
-            ),
+        unlike, drawn = (
+            "like_members has no effect if members are drawn again",
+            "a recipe, from which newcomers are drawn",
         )
+        single = "cohorts need a single release with one record per person and no weights"
+        one = "only release.path, or one value of release.sizes and one sample"
+        refuse_first(
+            (like and not from_people, unlike, "threshold.like_members", list(like), 'newcomers = "population"'),
+            (from_people and people is None, "section missing", "population", None, drawn),
+            (grown and (several or keyed), single, "threshold.sizes", list(grown), one),
+        )
+        return self

@@ -4,23 +4,90 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import Knowledge, everything
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
-from reidsim.errors import InputError, locating, require_among
-from reidsim.kinds.assessment.release import Release, population_over, read_release
-from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskScenario
+from reidsim.errors import InputError, listed, locating, refuse_rows, require_among
+from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskReleaseSection, RiskScenario, TreeSection
+from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.populations.domain import Domain
+from reidsim.linkage.uniqueness.sample_cells import weights_in
+from reidsim.linkage.value_tree import TOP, ValueTree
+from reidsim.populations.counted import natural_categories
+from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
+from reidsim.releases.hierarchy_file import read_hierarchy_rows
+from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.people import HOUSEHOLD, PERSON, Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named
 from reidsim.scenarios.study import Study, World, digest_of
+from reidsim.tables import read_table, require_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Released records, with their hierarchies of values.
+
+    Parameters
+    ----------
+    domain : Domain
+        Attributes with their ungeneralized values.
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Code of each value; for an attribute with a value tree, the node of the tree.
+    trees : dict of str to ValueTree
+        Tree of the values and groups of each attribute that has groups or suppressed values.
+    persons : ndarray of int32, shape (n_records, n_attributes), optional
+        True values of the persons of the records; None if unknown, in which case the released values replace them.
+    weights : ndarray of float64, shape (n_records,), optional
+        Number of people that each record represents; None if unknown.
+    person : ndarray of int, shape (n_records,), optional
+        Person of each record, numbered from 0; None if each record is one person.
+    household : ndarray of int, shape (n_records,), optional
+        Household of each record's person; None if unknown.
+    people : ndarray of int64, shape (n_records,), optional
+        Number of people with equal values that each row of a simulated cohort stands for.
+    """
+
+    domain: Domain
+    codes: Codes
+    trees: dict[str, ValueTree]
+    persons: Codes | None = None
+    weights: Floats | None = None
+    person: Keys | None = None
+    household: Keys | None = None
+    people: NDArray[np.int64] | None = None
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.codes)
+
+    @property
+    def n_people(self) -> int:
+        """Number of people; the number of records if each record is one person."""
+        return self.n_records if self.person is None else int(self.person.max()) + 1
+
+    @property
+    def true_values(self) -> Codes:
+        """Codes of the persons' values, shape (n_records, n_attributes)."""
+        return self.codes if self.persons is None else self.persons
+
+    def by_person(self, risks: Floats) -> Floats:
+        """Return the largest risk among a person's records, shape (n_records,)."""
+        return risks if self.person is None else largest_in_groups(risks, self.person)
+
+    def of_people(self, risks: Floats) -> Floats:
+        """Return the largest risk among each person's records, shape (n_people,)."""
+        return risks if self.person is None else self.by_person(risks)[np.unique(self.person, return_index=True)[1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,22 +107,20 @@ class RiskStudy(Study[RiskScenario]):
     file: Release | None
 
     @property
+    def people(self) -> Population:
+        """Population by the released attributes, for scenarios whose schema requires one."""
+        assert self.population is not None  # noqa: S101 - the schema guarantees it; for the type checker
+        return self.population
+
+    @property
     def domain(self) -> Domain:
         """Released attributes, with their ungeneralized values."""
-        if self.file is not None:
-            return self.file.domain
-        assert self.population is not None  # noqa: S101 - the schema guarantees it; for the type checker
-        return self.population.domain
+        return self.people.domain if self.file is None else self.file.domain
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Numbers of records of the releases: of each sample size, or of the file."""
         return self.scenario.release.sizes if self.file is None else (self.file.n_records,)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of releases of each size; 1 for a file."""
-        return self.scenario.release.samples
 
     @cached_property
     def network(self) -> Network:
@@ -65,9 +130,8 @@ class RiskStudy(Study[RiskScenario]):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the people or records; changes with any relevant data."""
-        file, parts = self.file, []
-        if file is not None:
-            parts = [file.codes, file.persons, file.weights, file.person, file.household]
+        file = self.file
+        parts = [] if file is None else [file.codes, file.persons, file.weights, file.person, file.household]
         return digest_of(repr(self.domain), [*parts, self.population])
 
     def release(self, size: int, sample: int) -> Release:
@@ -78,12 +142,9 @@ class RiskStudy(Study[RiskScenario]):
         """
         if self.file is not None:
             return self.file
-        people = self.population
-        assert people is not None  # noqa: S101 - the schema guarantees it; for the type checker
-        rng = self.stream("sample", size, sample)
-        drawn = rng.choice(int(people.total), size, replace=False)
-        cell = np.searchsorted(np.cumsum(people.counts), drawn, side="right")
-        return Release(people.domain, people.cells[cell], {})
+        people = self.people
+        drawn = self.stream("sample", size, sample).choice(int(people.total), size, replace=False)
+        return Release(people.domain, people.cells[np.searchsorted(np.cumsum(people.counts), drawn, side="right")], {})
 
     def knowledge(self, release: Release) -> dict[str, Knowledge]:
         """Return the knowledge of each adversary about the persons of a release.
@@ -95,10 +156,9 @@ class RiskStudy(Study[RiskScenario]):
         # Rows of a simulated cohort do not correspond to rows of the file.
         file = str(section.persons or section.path) if release is self.file else None
         records = None if file is None else RecordsFile(folder / file, section.columns)
-        persons = release.codes if release.persons is None else release.persons
         for name, recipe in self.scenario.knowledge.items():
             try:
-                found[name] = load_knowledge(recipe, release.domain, persons, base=folder, records=records)
+                found[name] = load_knowledge(recipe, release.domain, release.true_values, base=folder, records=records)
             except InputError as error:
                 # An error inside a recipe or file already names its source, which is not a key of the scenario.
                 raise error if error.source else error.located(self.loaded.path, f"knowledge.{name}") from None
@@ -115,8 +175,7 @@ class RiskStudy(Study[RiskScenario]):
             assert section.value is not None  # noqa: S101 - the schema guarantees it; for the type checker
             return FixedUniqueness(section.value)
         if section.method == "known":
-            assert self.population is not None  # noqa: S101 - the schema guarantees it; for the type checker
-            return KnownPopulation(self.population.cells, self.population.counts.astype(np.int64))
+            return KnownPopulation(self.people.cells, self.people.counts.astype(np.int64))
         weights = None if self.file is None else self.file.weights
         size = section.population_size if weights is None else round(float(weights.sum()))
         assert size is not None  # noqa: S101 - the schema guarantees it; for the type checker
@@ -144,56 +203,156 @@ def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
         If a recipe or file cannot be used, a sample is larger than the population, an attribute has the name of a
         column of the results, or the scenario names an attribute that is not released.
     """
-    scenario = loaded.scenario
+    scenario, section = loaded.scenario, loaded.scenario.release
     with locating(loaded.path):
-        population = _population(loaded)
-        if scenario.release.path is not None:
-            file, population = read_release(loaded, population)
-            study = RiskStudy(loaded, population, file)
+        population = None
+        if scenario.population is not None:
+            recipe = scenario.population.recipe
+            population = people_named(recipe, loaded, seed=scenario.population.seed)
+            if not np.issubdtype(population.counts.dtype, np.integer):
+                raise InputError("samples need whole numbers of people", where="population.recipe", found=recipe)
+        if section.path is not None:
+            study = read_release(loaded, population)
         else:
-            assert population is not None  # noqa: S101 - the schema guarantees it; for the type checker
-            too_large = [size for size in scenario.release.sizes if size > population.total]
-            if too_large:
-                raise InputError(
-                    "the sample is larger than the population",
-                    where="release.sizes",
-                    found=too_large[0],
-                    expected=f"at most {population.total:,.0f}",
-                )
-            study = RiskStudy(loaded, population_over(population, scenario.release.attributes), None)
-        _check_settings(scenario)
-        section = scenario.release
-        keyed = (PERSON,) * (section.person is not None) + (HOUSEHOLD,) * (section.household is not None)
-        taken = [name for name in study.domain.names if name in (*RISK_COLUMNS, *keyed)]
-        if taken:
+            study = RiskStudy(loaded, _over(population, section.attributes), None)
+            most = study.people.total
+            for size in (size for size in section.sizes if size > most):
+                where, problem = "release.sizes", "the sample is larger than the population"
+                raise InputError(problem, where=where, found=size, expected=f"at most {most:,.0f}")
+        settings, sizes = scenario.figures.settings, section.sizes
+        if settings is not None and settings.records is not None and settings.records not in sizes:
             raise InputError(
-                "attribute name reserved for a column of the results", where="release.attributes", found=taken[0]
+                "no sample of this size",
+                where="figures.settings.records",
+                found=settings.records,
+                expected=f"one of {', '.join(map(str, sizes)) or 'none, with a file'}",
+                hint="choose one of release.sizes",
             )
-        groups = () if scenario.threshold is None else scenario.threshold.groups
-        require_among("no such attribute", groups, study.domain.names, where="threshold.groups")
-        alike = () if scenario.threshold is None else scenario.threshold.like_members
-        require_among("no such attribute", alike, study.domain.names, where="threshold.like_members")
+        names, threshold = study.domain.names, scenario.threshold
+        keyed = {PERSON: section.person, HOUSEHOLD: section.household}
+        reserved = {*RISK_COLUMNS, *(column for column, key in keyed.items() if key is not None)}
+        for name in (name for name in names if name in reserved):
+            problem = "attribute name reserved for a column of the results"
+            raise InputError(problem, where="release.attributes", found=name)
+        for key in ("groups", "like_members") if threshold is not None else ():
+            require_among("no such attribute", getattr(threshold, key), names, where=f"threshold.{key}")
     return study
 
 
-def _population(loaded: Scenario[RiskScenario]) -> Population | None:
-    section = loaded.scenario.population
-    if section is None:
+def _over(population: Population | None, attributes: tuple[str, ...]) -> Population | None:
+    """Return the population by the released attributes; by all if none are named."""
+    if population is None:
         return None
-    population = people_named(section.recipe, loaded, seed=section.seed)
-    if not np.issubdtype(population.counts.dtype, np.integer):
-        raise InputError("samples need whole numbers of people", where="population.recipe", found=section.recipe)
-    return population
+    with locating(where="release.attributes"):
+        return population.marginal(attributes or population.domain.names)
 
 
-def _check_settings(scenario: RiskScenario) -> None:
-    """Check that the samples of ``figures.settings`` exist."""
-    settings = scenario.figures.settings
-    if settings is not None and settings.records is not None and settings.records not in scenario.release.sizes:
-        raise InputError(
-            "no sample of this size",
-            where="figures.settings.records",
-            found=settings.records,
-            expected=f"one of {', '.join(map(str, scenario.release.sizes)) or 'none, with a file'}",
-            hint="choose one of release.sizes",
-        )
+def read_release(loaded: Scenario[RiskScenario], population: Population | None) -> RiskStudy:
+    """Read the records of a file, and return the study.
+
+    The categories of an attribute come from its value tree, the population, or the file. The value ``*`` is suppressed:
+    it includes every value. An empty value is refused because its meaning is unknown.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used, an attribute or value is missing, or a value is invalid for its attribute.
+    """
+    section, trees = loaded.scenario.release, loaded.scenario.trees
+    path, true_path = loaded.folder / str(section.path), loaded.folder / str(section.persons)
+    frame, truth = read_table(path, delimiter=section.delimiter, comment="#"), None
+    if section.persons is not None:
+        truth = read_table(true_path, delimiter=section.delimiter, comment="#")
+        if len(truth) != len(frame):
+            problem, expected = "the file of persons does not match the records", f"{len(frame)} rows"
+            rows, expected = f"{len(truth)} rows", f"{expected}, as in {section.path}"
+            raise InputError(problem, source=true_path, found=rows, expected=expected)
+    shown = {column: attribute for attribute, column in section.columns.items()}
+    besides = (*key_columns(section.person), section.household, section.weight)
+    columns = [str(column) for column in frame.columns if str(column) not in besides]
+    names = section.attributes or tuple(shown.get(column, column) for column in columns)
+    for key, named in (("trees", trees), ("release.columns", section.columns)):
+        require_among("no such attribute", named, names, where=key)
+    column_of = {name: section.columns.get(name, name) for name in names}
+    require_columns(frame, column_of.values(), path)
+    people = _over(population, names)
+    if truth is not None:
+        require_columns(truth, column_of.values(), true_path)
+    made, codes, own, attributes = dict[str, ValueTree](), [], [], []
+    for name, column in column_of.items():
+        declared = _declared_tree(name, trees[name], loaded.folder) if name in trees else None
+        known = None if people is None else people.domain[name]
+        if declared is not None and known is not None and declared.attribute != known:
+            raise InputError(
+                "the value tree and the population have different values",
+                where=f"trees.{name}",
+                found=listed(declared.attribute.categories),
+                expected=listed(known.categories),
+            )
+        with locating(path):
+            true = None if truth is None else truth[column]
+            attribute, tree = _values(name, frame[column], declared, known, true)
+            codes.append((attribute if tree is None else tree).encode(frame[column], column))
+        if truth is not None:
+            with locating(true_path):
+                own.append(attribute.encode(truth[column], column))
+                _require_included(own[-1], codes[-1], attribute, tree, column, section)
+        attributes.append(attribute)
+        made |= {} if tree is None else {name: tree}
+    persons = np.column_stack(own) if own else None
+    weights = None if section.weight is None else weights_in(frame, section.weight, path)
+    keys = (section.person, section.household)
+    person, household = (None if key is None else keys_of_records(frame, key, path) for key in keys)
+    if person is not None and household is not None:
+        require_same(household, person, "household", path, str(section.household))
+    release = Release(Domain(tuple(attributes)), np.column_stack(codes), made, persons, weights, person, household)
+    return RiskStudy(loaded, people, release)
+
+
+def _require_included(
+    own: Codes, shown: Codes, attribute: Attribute, tree: ValueTree | None, column: str, section: RiskReleaseSection
+) -> None:
+    """Check that the released value of each record includes the person's true value."""
+    labels = attribute.categories if tree is None else tree.labels
+    refuse_rows(
+        own != shown if tree is None else tree.chain[own, tree.depth[shown]] != shown,
+        "the released record does not include the person's value",
+        column=column,
+        found=[attribute.categories[code] for code in own],
+        expected=lambda row: f"{labels[shown[row]]!r} or a value in this group, as in {section.path}",
+    )
+
+
+def _values(
+    name: str,
+    column: pd.Series[str],
+    declared: ValueTree | None,
+    known: Attribute | None,
+    truth: pd.Series[str] | None,
+) -> tuple[Attribute, ValueTree | None]:
+    """Return an attribute, and its tree if it has groups or suppressed values."""
+    expected = f"a value, or {SUPPRESSED!r} for a suppressed value"
+    refuse_rows((column == "").to_numpy(), "value missing", column=column.name, expected=expected)
+    shown = column[column != SUPPRESSED]
+    seen = shown if truth is None else pd.concat([shown, truth[(truth != SUPPRESSED) & (truth != "")]])
+    if declared is None and known is None and not len(seen):
+        hint = "remove the attribute from release.attributes"
+        raise InputError("every value is suppressed", where=f"column {column.name!r}", hint=hint)
+    given = known if declared is None else declared.attribute
+    attribute = given or Attribute(name, natural_categories(seen))
+    nodes = attribute.categories if declared is None else declared.labels
+    if len(shown) == len(column) or SUPPRESSED in nodes:
+        return attribute, declared
+    # A new root includes every value.
+    parent = np.full(attribute.size, TOP, dtype=np.int32) if declared is None else declared.parent
+    parent = np.append(np.where(parent == TOP, len(nodes), parent), TOP).astype(np.int32)
+    return attribute, ValueTree(attribute, (*nodes, SUPPRESSED), parent)
+
+
+def _declared_tree(name: str, section: TreeSection, folder: Path) -> ValueTree:
+    with locating(where=f"trees.{name}"):
+        if section.file is None:
+            return ValueTree.from_groups(name, section.groups)
+        rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
+        attribute = Attribute(name, tuple(dict.fromkeys(row[0] for row in rows)))
+        return ValueTree.from_hierarchy(hierarchy_from_rows(attribute, rows))

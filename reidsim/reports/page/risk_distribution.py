@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
-from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
+from reidsim.kinds.assessment.outputs import RISKS_OF_PERSONS
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Bar, Cell, Table
 from reidsim.scenarios.people import once_each

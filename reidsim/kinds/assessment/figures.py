@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
+from matplotlib.artist import Artist
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -17,18 +16,16 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
-from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
-from reidsim.kinds.assessment.risk_tables import EVERYBODY
+from reidsim.kinds.assessment.outputs import EVERYBODY, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
-from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import once_each
 
 _RISKS = ("journalist", "prosecutor", "marketer")
-_BINS = 20
+_EDGES = np.linspace(0, 1, 21)
 # From a blue that is distinct from white, for the smallest shares, to black.
 _SHARES = LinearSegmentedColormap.from_list("shares", [SKY_BLUE, BLUE, BLACK])
-_EDGES = np.linspace(0, 1, _BINS + 1)
+_KEYS = ["records", "knowledge", "attribute", "value"]
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
@@ -41,7 +38,9 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     told = {name: tables[name].dropna(subset=["median"]) for name in ("reductions", "settings") if name in tables}
     yield "risk-reductions", risk_reductions(told["reductions"])
     if "cohorts" in tables:
-        yield from cohort_figures(tables["cohorts"])
+        yield "cohort-groups", cohort_groups(tables["cohorts"])
+        if len(tables["cohorts"]["records"].unique()) > 1:
+            yield "cohort-growth", cohort_growth(tables["cohorts"])
     if "settings" in told and (told["settings"]["knowledge"] != WORST_CASE).any():
         yield "capability-reductions", capability_reductions(told["settings"])
 
@@ -61,34 +60,25 @@ def risk_maps(records: pd.DataFrame) -> Figure:
         One row of panels per adversary, one column per risk: worst-case risk on the x axis, the adversary's risk on the
         y axis, the share of persons as colour. On the dashed line, both risks are equal.
     """
-    size = int(records["records"].iloc[0])
-    adversaries = [name for name in records["knowledge"].unique() if name != WORST_CASE]
-    worst = records[records["knowledge"] == WORST_CASE].sort_values("record")
-    figure, grid = new_figure(len(adversaries), len(_RISKS), panel=(3.3, 2.7), sharex=True, sharey=True)
-    meshes = []
-    for name, row in zip(adversaries, grid, strict=True):
-        theirs = records[records["knowledge"] == name].sort_values("record")
+    by_knowledge = {name: rows.sort_values("record") for name, rows in _by(records, "knowledge")}
+    worst = by_knowledge.pop(WORST_CASE)
+    figure, grid = new_figure(len(by_knowledge), len(_RISKS), panel=(3.3, 2.7), sharex=True, sharey=True)
+    for (name, theirs), row in zip(by_knowledge.items(), grid, strict=True):
         for risk, axes in zip(_RISKS, row, strict=True):
-            meshes.append(_map(axes, worst[risk].to_numpy(), theirs[risk].to_numpy()))
+            # The last bin includes 1, the largest possible risk.
+            shares = np.histogram2d(theirs[risk], worst[risk], bins=(_EDGES, _EDGES))[0] / len(theirs)
+            cells = np.where(shares > 0, shares, np.nan)
+            mesh = axes.pcolormesh(_EDGES, _EDGES, cells, cmap=_SHARES, norm=LogNorm(1e-3, 1), rasterized=True)
+            axes.add_line(Line2D([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.8))
+            axes.set_aspect("equal")
             title = RISKS_OF_PERSONS[risk].label if row is grid[0] else ""
             label_axes(axes, title=title, x="Risk in the worst case" if row is grid[-1] else "")
         label_axes(row[0], y=f"Risk from {given_name(name)}")
     panels = [axes for row in grid for axes in row]
-    bar = figure.colorbar(meshes[0], ax=panels, format=FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    bar = figure.colorbar(mesh, ax=panels, format=FuncFormatter(lambda share, _: f"{100 * share:g} %"))
     bar.ax.tick_params(labelsize=9)
-    label_axes(bar.ax, y=f"Share of {size:,} persons")
+    label_axes(bar.ax, y=f"Share of {int(records['records'].iloc[0]):,} persons")
     return figure
-
-
-def _map(axes: Axes, worst: Floats, risk: Floats) -> QuadMesh:
-    # The last bin includes 1, the largest possible risk.
-    shares = np.histogram2d(risk, worst, bins=(_EDGES, _EDGES))[0] / len(risk)
-    mesh = axes.pcolormesh(
-        _EDGES, _EDGES, np.where(shares > 0, shares, np.nan), cmap=_SHARES, norm=LogNorm(1e-3, 1), rasterized=True
-    )
-    axes.add_line(Line2D([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.8))
-    axes.set_aspect("equal")
-    return mesh
 
 
 def risk_reductions(reductions: pd.DataFrame) -> Figure:
@@ -108,28 +98,18 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
         One panel per adversary: medians as a line and the interquartile range as a band, averaged over samples.
     """
     reductions = reductions[reductions["risk"] == "marketer"]
-    means = (
-        reductions.groupby(["knowledge", "records"], sort=False, observed=True)[["q1", "median", "q3"]]
-        .mean()
-        .reset_index()
-    )
-    adversaries = list(means["knowledge"].unique())
+    adversaries = list(reductions["knowledge"].unique())
     figure, grid = new_figure(1, len(adversaries), panel=(4.0, 3.2))
     for name, axes in zip(adversaries, grid[0], strict=True):
-        rows = means[means["knowledge"] == name].sort_values("records")
-        sizes = rows["records"].to_numpy(dtype=np.float64)
+        rows = reductions[reductions["knowledge"] == name].groupby("records")[["q1", "median", "q3"]].mean()
+        sizes = rows.index.to_numpy(dtype=np.float64)
         axes.fill_between(sizes, rows["q1"], rows["q3"], color=SKY_BLUE, alpha=0.5, linewidth=0)
         axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4)
         scale_axis(axes, "x", sizes)
         axes.yaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
         label_axes(axes, title=sentence(given_name(name)), x="Records", y="Reduction of marketer risk")
-    legend_below(
-        figure,
-        [
-            Line2D([], [], color=BLACK, marker="o", markersize=4, label="median person"),
-            Patch(color=SKY_BLUE, alpha=0.5, linewidth=0, label="first to third quartile"),
-        ],
-    )
+    median = Line2D([], [], color=BLACK, marker="o", markersize=4, label="median person")
+    legend_below(figure, [median, Patch(color=SKY_BLUE, alpha=0.5, linewidth=0, label="first to third quartile")])
     return figure
 
 
@@ -149,48 +129,17 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
     Figure
         One panel: the distribution function, over combinations, of each adversary's median averaged over samples.
     """
-    capabilities = ("p_m", "p_fm", "p_cu", "p_c")
     settings = settings[settings["knowledge"] != WORST_CASE]
-    adversaries = list(settings["knowledge"].unique())
-    figure, grid = new_figure(1, 1, panel=(6.4, 3.6))
-    axes = grid[0][0]
-    look = looks(adversaries)
-    for name in adversaries:
-        means = (
-            settings[settings["knowledge"] == name]
-            .groupby(list(capabilities), observed=True)[["q1", "median", "q3"]]
-            .mean()
-        )
-        draw_shares(axes, means["median"].to_numpy(), look[name], sentence(given_name(name)))
+    figure, ((axes,),) = new_figure(1, 1, panel=(6.4, 3.6))
+    look = looks(list(settings["knowledge"].unique()))
+    for name, rows in _by(settings, "knowledge"):
+        medians = rows.groupby(["p_m", "p_fm", "p_cu", "p_c"], observed=True)["median"].mean()
+        draw_shares(axes, medians.to_numpy(), look[name], sentence(given_name(name)))
     label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
     axes.xaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     legend_below(figure, axes.get_lines())
     return figure
-
-
-# Quantiles of the draws at the ends of the band.
-_DRAWS_WITHIN = (0.05, 0.95)
-_KEYS = ("records", "knowledge", "attribute", "value")
-
-
-def cohort_figures(cohorts: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of risks by group and, for several sizes, by size."""
-    yield "cohort-groups", cohort_groups(cohorts)
-    if len(cohorts["records"].unique()) > 1:
-        yield "cohort-growth", cohort_growth(cohorts)
-
-
-def _means(table: pd.DataFrame) -> pd.DataFrame:
-    """Return means over samples and draws, with quantiles of the draws."""
-    risks = table.groupby(list(_KEYS), sort=False, observed=True)["percentile_risk"]
-    low, high = (risks.quantile(end) for end in _DRAWS_WITHIN)
-    means = table.groupby(list(_KEYS), sort=False, observed=True)[["percentile_risk", "threshold", "percentile"]].mean()
-    return means.assign(low=low, high=high).reset_index()
-
-
-def _risk_label(means: pd.DataFrame) -> str:
-    return f"Risk that {means['percentile'].iloc[0]:.0%} do not exceed"
 
 
 def cohort_groups(cohorts: pd.DataFrame) -> Figure:
@@ -212,23 +161,20 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     """
     means = _means(cohorts[~cohorts["simulated"]])
     means = means[means["records"] == means["records"].max()]
-    names = list(means["knowledge"].unique())
     groups = list(dict.fromkeys(zip(means["attribute"], means["value"], strict=True)))
     position = {group: -number for number, group in enumerate(groups)}
-    height = max(2.2, 0.8 + 0.24 * len(groups))
-    figure, grid = new_figure(1, len(names), panel=(3.6, height), sharey=True)
-    for name, axes in zip(names, grid[0], strict=True):
-        rows = means[means["knowledge"] == name]
+    panel = 3.6, max(2.2, 0.8 + 0.24 * len(groups))
+    figure, grid = new_figure(1, means["knowledge"].nunique(), panel=panel, sharey=True)
+    for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
         y = [position[group] for group in zip(rows["attribute"], rows["value"], strict=True)]
         colours = np.where(rows["percentile_risk"] > rows["threshold"], VERMILION, BLACK)
         axes.scatter(rows["percentile_risk"], y, c=colours.tolist(), s=22, zorder=3)
         axes.axvline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
         axes.set_xlim(left=0)
-        label_axes(
-            axes, title=sentence(given_name(name)), x=f"{_risk_label(means)}\n({_accepted(means).get_label()}: dashed)"
-        )
+        words = f"{_risk_label(means)}\n({_accepted(means).get_label()}: dashed)"
+        label_axes(axes, title=sentence(given_name(name)), x=words)
     labels = [value if attribute == EVERYBODY else f"{attribute}: {value}" for attribute, value in groups]
-    grid[0][0].set_yticks([position[group] for group in groups], labels)
+    grid[0][0].set_yticks(list(position.values()), labels)
     return figure
 
 
@@ -247,51 +193,45 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
         Lines are means over samples and draws; bands extend from the 5th to the 95th percentile.
     """
     means = _means(cohorts)
-    names = list(means["knowledge"].unique())
-    figure, grid = new_figure(1, len(names), panel=(3.6, 3.2), sharey=True)
-    for name, axes in zip(names, grid[0], strict=True):
-        rows = means[means["knowledge"] == name]
+    whole: dict[str, Any] = {"color": BLACK, "marker": "o", "markersize": 4, "linewidth": 1.5}
+    group: dict[str, Any] = {"color": SKY_BLUE, "linewidth": 0.8}
+    figure, grid = new_figure(1, means["knowledge"].nunique(), panel=(3.6, 3.2), sharey=True)
+    for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
         for (attribute, _), line in rows.groupby(["attribute", "value"], sort=False, observed=True):
-            line = line.sort_values("records")
-            whole = attribute == EVERYBODY
-            axes.plot(
-                line["records"],
-                line["percentile_risk"],
-                color=BLACK if whole else SKY_BLUE,
-                zorder=3 if whole else 2,
-                marker="o" if whole else None,
-                markersize=4,
-                linewidth=1.5 if whole else 0.8,
-            )
-            axes.fill_between(
-                line["records"],
-                line["low"],
-                line["high"],
-                color=GREY if whole else SKY_BLUE,
-                alpha=0.4,
-                linewidth=0,
-                zorder=2 if whole else 1,
-            )
+            all_people, line = attribute == EVERYBODY, line.sort_values("records")
+            sizes, band, zorder = line["records"], GREY if all_people else SKY_BLUE, 3 if all_people else 2
+            axes.plot(sizes, line["percentile_risk"], zorder=zorder, **(whole if all_people else group))
+            axes.fill_between(sizes, line["low"], line["high"], color=band, alpha=0.4, linewidth=0, zorder=zorder - 1)
         axes.axhline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
         scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)
-        label_axes(
-            axes,
-            title=sentence(given_name(name)),
-            x="People in the cohort",
-            y=_risk_label(means) if axes is grid[0][0] else "",
-        )
-    legend_below(
-        figure,
-        [
-            Line2D([], [], color=BLACK, marker="o", markersize=4, label="everybody"),
-            Line2D([], [], color=SKY_BLUE, linewidth=0.8, label="a group"),
-            _accepted(means),
-            *[Patch(color=GREY, alpha=0.4, linewidth=0, label="9 of 10 draws")]
-            * bool((means["low"] < means["high"]).any()),
-        ],
-    )
+        words = _risk_label(means) if axes is grid[0][0] else ""
+        label_axes(axes, title=sentence(given_name(name)), x="People in the cohort", y=words)
+    handles: list[Artist] = [
+        Line2D([], [], label="everybody", **whole),
+        Line2D([], [], label="a group", **group),
+        _accepted(means),
+    ]
+    if (means["low"] < means["high"]).any():
+        handles.append(Patch(color=GREY, alpha=0.4, linewidth=0, label="9 of 10 draws"))
+    legend_below(figure, handles)
     return figure
+
+
+def _by(table: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each value of a column, in order of first appearance, with its rows."""
+    return ((str(name), rows) for name, rows in table.groupby(key, sort=False, observed=True))
+
+
+def _means(table: pd.DataFrame) -> pd.DataFrame:
+    """Return means over samples and draws, with the 5th and 95th percentile of the draws."""
+    groups = table.groupby(_KEYS, sort=False, observed=True)
+    low, high = (groups["percentile_risk"].quantile(end) for end in (0.05, 0.95))
+    return groups[["percentile_risk", "threshold", "percentile"]].mean().assign(low=low, high=high).reset_index()
+
+
+def _risk_label(means: pd.DataFrame) -> str:
+    return f"Risk that {means['percentile'].iloc[0]:.0%} do not exceed"
 
 
 def _accepted(means: pd.DataFrame) -> Line2D:
