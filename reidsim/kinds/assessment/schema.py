@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -85,7 +85,7 @@ class RiskReleaseSection(Section):
         of = "need" if given in ("columns", "persons") else "needs"
         weighs, both = weight in (*self.attributes, *self.columns.values()), weight is not None and person is not None
         exclusive = "sampling weights and a person key exclude each other"
-        lists = {"sizes": list(self.sizes), "attributes": list(self.attributes)}
+        lists: dict[str, list[Any]] = {"sizes": list(self.sizes), "attributes": list(self.attributes)}
         attributes = [self.columns.get(name, name) for name in self.attributes]
         keys = [(key, column) for key in ("person", "household") for column in key_columns(getattr(self, key))]
         free = "a column that is no attribute"

@@ -45,36 +45,30 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
         the records of its table.
     """
     attributes = [column for column in periods.columns if column.startswith(_LEVEL)]
-    levels = periods[attributes].apply(pd.to_numeric).set_axis(periods.index)
+    levels = periods[attributes].apply(pd.to_numeric)
     policies = list(periods["policy"].unique())
     numbers = np.unique(periods["number"])
     highest = int(np.nanmax(levels.to_numpy(), initial=1))
     colours = colormaps["YlGnBu"].resampled(highest + 1).with_extremes(bad=GREY)
     figure, axes_of = style.panels(len(attributes) + 1, 2, panel=(4.9, 1.3 + _ROW * len(policies)))
-    edges = np.append(numbers - 0.5, numbers[-1] + 0.5)
+    edges, rows = np.append(numbers - 0.5, numbers[-1] + 0.5), np.arange(len(policies))
     for place, (column, axes) in enumerate(zip(attributes, axes_of, strict=False)):
         cells = levels[column].set_axis([periods["policy"], periods["number"]]).unstack().reindex(policies)[numbers]
-        image = axes.pcolormesh(
-            edges,
-            np.arange(len(policies) + 1) - 0.5,
-            np.ma.masked_invalid(cells.to_numpy()),
-            cmap=colours,
-            vmin=-0.5,
-            vmax=highest + 0.5,
-        )
-        axes.hlines(np.arange(len(policies) - 1) + 0.5, edges[0], edges[-1], color="white", linewidth=2)
-        names = [style.policy_name(policy) for policy in policies]
-        axes.set_yticks(np.arange(len(policies)), names if place % 2 == 0 else [""] * len(names), parse_math=False)
+        shown, ends = np.ma.masked_invalid(cells.to_numpy()), np.append(rows, len(rows)) - 0.5
+        image = axes.pcolormesh(edges, ends, shown, cmap=colours, vmin=-0.5, vmax=highest + 0.5)
+        axes.hlines(rows[1:] - 0.5, edges[0], edges[-1], color="white", linewidth=2)
+        names = [style.policy_name(policy) if place % 2 == 0 else "" for policy in policies]
+        axes.set_yticks(rows, names, parse_math=False)
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
         axes.spines[:].set_visible(False)
         style.label_axes(axes, title=style.sentence(column.removeprefix(_LEVEL)), x="Period")
+    first, last = periods[periods["policy"] == policies[0]], axes_of[-1]
+    last.bar(first["number"], first["records"], color=GREY, width=0.9)
+    last.set_xlim(edges[0], edges[-1])
+    style.label_axes(last, title="Cases", x="Period", y="Records of the table")
+    for axes in axes_of:
         axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
-    first = periods[periods["policy"] == policies[0]]
-    axes_of[-1].bar(first["number"], first["records"], color=GREY, width=0.9)
-    axes_of[-1].set_xlim(edges[0], edges[-1])
-    axes_of[-1].xaxis.set_major_locator(MaxNLocator(7, integer=True))
-    style.label_axes(axes_of[-1], title="Cases", x="Period", y="Records of the table")
     bar = figure.colorbar(image, ax=axes_of, ticks=np.arange(highest + 1), fraction=0.03, pad=0.02)
     bar.ax.tick_params(labelsize=9)
     style.label_axes(bar.ax, y="Level of generalization (0: unchanged)")

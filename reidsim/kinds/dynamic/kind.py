@@ -11,8 +11,7 @@ import pandas as pd
 
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified, reidentified_in
-from reidsim.kinds.dynamic.cases import columns_of, shared_content
-from reidsim.kinds.dynamic.outcomes import (
+from reidsim.kinds.dynamic.outputs import (
     MEASURES,
     DynamicTables,
     exposing_rows,
@@ -22,7 +21,7 @@ from reidsim.kinds.dynamic.outcomes import (
 )
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
-from reidsim.kinds.dynamic.study import DynamicStudy, build_study
+from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
@@ -59,7 +58,8 @@ class DynamicKind(Kind):
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
         """Return the content that determines cases and people."""
-        return shared_content(loaded.content)
+        used = ("population", "voters", "release", "epidemic", "attributes", "seed")
+        return {key: loaded.content[key] for key in used if key in loaded.content}
 
     def row_of_record(self, study: DynamicStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the row of each case in the games: its row in its last table."""
@@ -94,9 +94,9 @@ class DynamicKind(Kind):
         """
         row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
         table = super().records(study, draw, equilibria)
-        codes = np.tile(study.cases.period, len(equilibria))
         released = [study.lattice.released(found.strategies[row], row) for found in equilibria.values()]
-        table.insert(1, PERIOD, pd.Series(pd.Categorical.from_codes(codes, categories=periods)))
+        period = pd.Categorical.from_codes(np.tile(study.cases.period, len(equilibria)), categories=periods)
+        table.insert(1, PERIOD, pd.Series(period))
         return pd.concat([table, pd.concat(released, ignore_index=True)], axis=1)
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> DynamicTables:

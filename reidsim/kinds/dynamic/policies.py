@@ -49,24 +49,21 @@ class KeepsPk(Policy):
     next review. If no generalization qualifies, every attribute is released at the last level of its hierarchy.
     """
 
-    label = "PK-driven"
+    label, is_rule = "PK-driven", True
     description = (
         "generalization with the highest utility whose PK does not exceed the threshold in "
         "simulated tables; chosen again at each review"
     )
-    is_rule = True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the generalization of each row's period."""
         rule, lattice = study.scenario.publisher, study.lattice
         require_comparable(self.name, lattice.size)
-        strategies = np.empty(lattice.n_records, dtype=np.int64)
-        evaluated = np.empty_like(strategies)
-        sizes = lattice.sizes
-        for first in range(0, len(sizes), rule.review):
-            end = lattice.starts[min(first + rule.review, len(sizes))]
-            here = slice(lattice.starts[first], end)
-            strategies[here], evaluated[here] = _best_within(study, lattice.utilities(first), int(sizes[first]))
+        strategies, evaluated = np.empty((2, lattice.n_records), dtype=np.int64)
+        for number, (table, size) in enumerate(zip(lattice.tables, lattice.sizes.tolist(), strict=True)):
+            if number % rule.review == 0:
+                chosen = _best_within(study, lattice.utilities(number), size)
+            strategies[table], evaluated[table] = chosen
         return Choice(strategies, self.name, evaluated, exact=False)
 
 
@@ -103,20 +100,17 @@ class Basic(Policy):
     The table is withheld if every generalization pays less than withholding; see `SameForm`.
     """
 
-    label, description = (
-        "Basic game",
-        ("generalization with the highest payoff in each period, whether or not records are attacked"),
-    )
+    label = "Basic game"
+    description = "generalization with the highest payoff in each period, whether or not records are attacked"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the generalization of each row's period."""
         played, lattice = record_game_of(game), study.lattice
         search = SameForm(self.name, lattice.counts, no_attack=self.forbids_attacks)
-        strategies = np.empty(lattice.n_records, dtype=np.int64)
-        evaluated = np.empty_like(strategies)
-        for start, end in zip(lattice.starts[:-1], lattice.starts[1:], strict=True):
-            found = search.best_of(played, np.arange(start, end))
-            strategies[start:end], evaluated[start:end] = found.form, found.evaluated
+        strategies, evaluated = np.empty((2, lattice.n_records), dtype=np.int64)
+        for table in lattice.tables:
+            found = search.best_of(played, np.arange(table.start, table.stop))
+            strategies[table], evaluated[table] = found.form, found.evaluated
         return Choice(strategies, "same-form", evaluated, exact=True)
 
 
@@ -127,11 +121,10 @@ class NoAttack(Basic):
     The table is withheld if no generalization without an attack pays as much as withholding.
     """
 
-    label = "No-Attack game"
+    label, forbids_attacks = "No-Attack game", True
     description = (
         "generalization with the highest payoff in each period among the generalizations without an attacked record"
     )
-    forbids_attacks = True
 
 
 PolicyName = Annotated[str, PartName(POLICIES)]

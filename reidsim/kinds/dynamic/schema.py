@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, require_among
+from reidsim.errors import refuse_first, require_among
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.amounts import Count, Delimiter, Share, Text
@@ -141,10 +141,8 @@ class DynamicPublisherSection(PoliciesSection):
     @model_validator(mode="after")
     def _consistent(self) -> DynamicPublisherSection:
         self.require_policies()
-        if FIXED in self.policies and not self.fixed:
-            raise InputError(
-                "levels of policy 'fixed' are missing", where="fixed", expected="a level of at least one attribute"
-            )
+        missing, expected = "levels of policy 'fixed' are missing", "a level of at least one attribute"
+        refuse_first((FIXED in self.policies and not self.fixed, missing, "fixed", None, expected))
         return self
 
 
@@ -190,17 +188,31 @@ class DynamicScenario(PublisherScenario):
 
     @model_validator(mode="after")
     def _consistent(self) -> DynamicScenario:
-        if not self.attributes:
-            raise InputError("no quasi-identifiers", where="attributes", expected="one or more attributes")
-        for name in self.attributes:
-            if name in (*RECORD_COLUMNS, PERIOD):
-                raise InputError(
-                    "attribute name reserved for a column of the results",
-                    where=f"attributes.{name}",
-                    expected="another name",
-                )
-        self._require_known(tuple(self.publisher.fixed), "publisher.fixed")
-        self._cases_consistently()
+        epidemic, release, agents = self.epidemic, self.release, self.agents
+        taken = next((name for name in self.attributes if name in (*RECORD_COLUMNS, PERIOD)), None)
+        reserved = "attribute name reserved for a column of the results"
+        refuse_first(
+            (not self.attributes, "no quasi-identifiers", "attributes", None, "one or more attributes"),
+            (taken, reserved, f"attributes.{taken}", None, "another name"),
+        )
+        require_among("no such attribute", self.publisher.fixed, self.attributes, where="publisher.fixed")
+        same, given = (release.path is None) == (epidemic is None), "neither" if epidemic is None else "both"
+        either, drawn = "either release.path or [epidemic]", epidemic is not None or PK in self.publisher.policies
+        needed = f"a population, for {f'policy {PK}' if epidemic is None else 'epidemic'}"
+        refuse_first(
+            (same, "the cases are missing or given twice", "release.path", given, either),
+            (self.population is None and drawn, "section missing", "population", None, needed),
+        )
+        if epidemic is not None:
+            require_among("no such attribute", (epidemic.area,), self.attributes, where="epidemic.area")
+        foreseen, joins = epidemic is not None and release.forecast, agents is not None and agents.participation
+        repeats, once = agents and release.table == "cumulative", "agents need tables that contain each case once"
+        free = "participation is not supported for cases"
+        refuse_first(
+            (foreseen, "the key needs a file", "release.forecast", release.forecast, "release.path"),
+            (repeats, once, "release.table", "cumulative", "period"),
+            (joins, free, "agents.participation", None, None),
+        )
         for where, section in self.every_adversary.items():
             self.refuse(section, where)
         return self
@@ -216,58 +228,18 @@ class DynamicScenario(PublisherScenario):
         InputError
             If a key is not supported; the message names the key.
         """
-        for key, given in (
-            ("knowledge", section.knowledge is not None),
-            ("stages", section.stages is not None),
-            ("sequential.registry", section.sequential.registry is not None),
-            ("sequential.belief", section.plans_sequentially and section.sequential.belief == "unknown"),
-        ):
-            if given:
-                raise InputError(
-                    "not supported for cases released over time",
-                    where=f"{where}.{key}",
-                    expected="an adversary who knows all quasi-identifiers; section [voters] names the list",
-                )
-        if section.risk == "sample":
-            raise InputError("cases have no weights", where=f"{where}.risk", found="sample", expected="journalist")
-        if section.risk == "journalist" and self.voters is None and self.population is None:
-            raise InputError(
-                "journalist risk needs a list or a population",
-                where=f"{where}.risk",
-                found="journalist",
-                expected="[voters] or [population], or risk prosecutor",
-            )
-
-    def _cases_consistently(self) -> None:
-        if (self.release.path is None) == (self.epidemic is None):
-            found = "both" if self.epidemic is not None else "neither"
-            raise InputError(
-                "the cases are missing or given twice",
-                where="release.path",
-                found=found,
-                expected="either release.path or [epidemic]",
-            )
-        if self.population is None and (self.epidemic is not None or PK in self.publisher.policies):
-            needing = "epidemic" if self.epidemic is not None else f"policy {PK}"
-            raise InputError("section missing", where="population", expected=f"a population, for {needing}")
-        if self.epidemic is not None:
-            self._require_known((self.epidemic.area,), "epidemic.area")
-            if self.release.forecast is not None:
-                raise InputError(
-                    "the key needs a file",
-                    where="release.forecast",
-                    found=self.release.forecast,
-                    expected="release.path",
-                )
-        if self.agents is not None and self.release.table == "cumulative":
-            raise InputError(
-                "agents need tables that contain each case once",
-                where="release.table",
-                found="cumulative",
-                expected="period",
-            )
-        if self.agents is not None and self.agents.participation is not None:
-            raise InputError("participation is not supported for cases", where="agents.participation")
-
-    def _require_known(self, names: tuple[str, ...], where: str) -> None:
-        require_among("no such attribute", names, self.attributes, where=where)
+        sequential, risk, unlisted = section.sequential, section.risk, self.voters is None and self.population is None
+        keys = {
+            "knowledge": section.knowledge is not None,
+            "stages": section.stages is not None,
+            "sequential.registry": sequential.registry is not None,
+            "sequential.belief": section.plans_sequentially and sequential.belief == "unknown",
+        }
+        problem = "not supported for cases released over time"
+        expected = "an adversary who knows all quasi-identifiers; section [voters] names the list"
+        needed, people = "journalist risk needs a list or a population", "[voters] or [population], or risk prosecutor"
+        refuse_first(
+            *((given, problem, f"{where}.{key}", None, expected) for key, given in keys.items()),
+            (risk == "sample", "cases have no weights", f"{where}.risk", "sample", "journalist"),
+            (risk == "journalist" and unlisted, needed, f"{where}.risk", "journalist", people),
+        )

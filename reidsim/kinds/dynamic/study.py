@@ -1,31 +1,68 @@
-"""Build the study of a scenario of cases over time: tables, people and games."""
+"""Build the study of a scenario of cases over time: cases, people, tables and games."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
-from reidsim.kinds.dynamic.cases import Cases, read_cases
-from reidsim.kinds.dynamic.lattice import PeriodLattice, SimulatedTables, class_sizes, entropy
+from reidsim.kinds.dynamic.lattice import PeriodLattice, SimulatedTables, entropy
 from reidsim.kinds.dynamic.schema import DynamicScenario
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import distinct_rows
+from reidsim.populations.domain import Attribute, Codes, Domain, distinct_rows, natural_categories
 from reidsim.populations.population import Population
+from reidsim.portable_math import exp
+from reidsim.random_counts import draw_multinomial, draw_multivariate_hypergeometric
 from reidsim.random_streams import random_stream
-from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Rows
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.records import select_columns
+from reidsim.releases.strategy_space import Floats, Rows
 from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, over_domain
+from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.python_objects import planner
+from reidsim.scenarios.python_objects import people_named, planner, table_named
 from reidsim.scenarios.schema import EconomicsSection, economics_of
 from reidsim.scenarios.study import Study, World, digest_of
+from reidsim.tables import numbers, read_table, require_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """The cases of a scenario, and the people to link them to.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (n_cases, n_attributes)
+        Category codes over the domain of the hierarchies; one row per case, in the order of the file or, if simulated,
+        of the periods.
+    period : ndarray of int64, shape (n_cases,)
+        Number of each case's period, from 0.
+    periods : tuple of str
+        Labels of the periods, in order; each period has at least one case.
+    forecast : ndarray of float64, shape (n_periods,)
+        Benefit that a forecast adds to each record of the period, in currency units.
+    hierarchies : tuple of Hierarchy
+        Hierarchy of each attribute, in the order of the columns of `codes`.
+    population, voters : Population, optional
+        People who may become a case, and people in the adversary's list, over the same domain.
+    """
+
+    codes: Codes
+    period: NDArray[np.int64]
+    periods: tuple[str, ...]
+    forecast: Floats
+    hierarchies: tuple[Hierarchy, ...]
+    population: Population | None
+    voters: Population | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +77,20 @@ class DynamicStudy(Study[DynamicScenario]):
     cases : Cases
     lattice : PeriodLattice
         Strategies of the rows.
+    cell : ndarray of int, shape (n_rows,)
+        Number of each row's distinct case.
     row_of_case : ndarray of int, shape (n_cases,)
         Row of each case in the table of the last period that contains it.
     group_sizes : GroupSizes or None
-        Number of people who share the released values of each distinct case: people of the list, or without a list, of
-        the population. None without both.
+        Number of people who share the released values of each row: people of the list, or without a list, of the
+        population. None without both.
     table_linker : TableLinker
         Linker of rows to their own tables.
     """
 
     cases: Cases
     lattice: PeriodLattice
+    cell: NDArray[np.intp]
     row_of_case: NDArray[np.intp]
     group_sizes: GroupSizes | None
     table_linker: TableLinker
@@ -58,15 +98,8 @@ class DynamicStudy(Study[DynamicScenario]):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of cases and people."""
-        cases = self.cases
-        parts: list[Any] = [
-            cases.codes,
-            cases.period,
-            cases.forecast,
-            self.lattice.counts,
-            cases.population,
-            cases.voters,
-        ]
+        cases, counts = self.cases, self.lattice.counts
+        parts: list[Any] = [cases.codes, cases.period, cases.forecast, counts, cases.population, cases.voters]
         return digest_of(repr((self.lattice.domain, cases.periods)), parts)
 
     @property
@@ -80,14 +113,11 @@ class DynamicStudy(Study[DynamicScenario]):
         InputError
             If a level exceeds the last level of an attribute's hierarchy.
         """
-        given = self.scenario.publisher.fixed
-        levels = [given.get(name, 0) for name in self.lattice.domain.names]
-        for name, level, n_levels in zip(self.lattice.domain.names, levels, self.lattice.shape, strict=True):
-            if level >= n_levels:
-                raise InputError(
-                    "no such level", where=f"publisher.fixed.{name}", found=level, expected=f"at most {n_levels - 1}"
-                )
-        return self.lattice.index(levels)
+        last = dict(zip(self.lattice.domain.names, (n - 1 for n in self.lattice.shape), strict=True))
+        levels = {name: self.scenario.publisher.fixed.get(name, 0) for name in last}
+        each = ((lev, last[name], f"publisher.fixed.{name}") for name, lev in levels.items())
+        refuse_first(*((lev > most, "no such level", where, lev, f"at most {most}") for lev, most, where in each))
+        return self.lattice.index(list(levels.values()))
 
     @cached_property
     def tables(self) -> SimulatedTables:
@@ -95,15 +125,10 @@ class DynamicStudy(Study[DynamicScenario]):
         population, largest = self.cases.population, int(self.lattice.sizes.max())
         if population is None:
             raise InputError("section missing", where="population", expected="a population, for policy pk")
+        most = f"at most {population.total:,.0f} cases, the number of people in the population"
+        too_many = "more cases in a table than people in the population"
+        refuse_first((largest > population.total, too_many, "population", largest, most))
         rng = random_stream(self.scenario.seed, "simulated-tables")
-        if largest > population.total:
-            expected = f"at most {population.total:,.0f} cases, the number of people in the population"
-            raise InputError(
-                "more cases in a table than people in the population",
-                where="population",
-                found=largest,
-                expected=expected,
-            )
         return SimulatedTables(population, self.lattice, largest, self.scenario.publisher.simulations, rng)
 
     # Games
@@ -116,11 +141,9 @@ class DynamicStudy(Study[DynamicScenario]):
         or 1 without a population.
         """
         section, people, voters = self.scenario.voters, self.cases.population, self.cases.voters
-        if section is None or voters is None:
-            return 1.0
-        if section.coverage is not None:
+        if section is not None and section.coverage is not None:
             return section.coverage
-        return 1.0 if people is None else min(1.0, voters.total / people.total)
+        return 1.0 if people is None or voters is None else min(1.0, voters.total / people.total)
 
     @property
     def linker(self) -> Linker:
@@ -129,12 +152,11 @@ class DynamicStudy(Study[DynamicScenario]):
         For prosecutor risk, and without list and population, candidates are the records of the row's own table.
         Otherwise they are the people of the list or, without a list, of the population.
         """
-        groups, place = self.group_sizes, self.table_linker.place
+        groups = self.group_sizes
         # Without a list and a population, every adversary counts candidates in the released table.
         if self.scenario.adversary.risk == "prosecutor" or groups is None:
             return self.table_linker
-        listed = PopulationLinker(groups) if self.cases.voters is None else ListLinker(groups, self.coverage)
-        return LinkerByPlace(listed, place)
+        return PopulationLinker(groups) if self.cases.voters is None else ListLinker(groups, self.coverage)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the game with the given payoff parameters.
@@ -147,8 +169,8 @@ class DynamicStudy(Study[DynamicScenario]):
 
     def world(self, draw: int = 0) -> World:
         """Return the true game and the believed game; see `Study`."""
-        truth, belief = economics_of(self.scenario)
-        return World(self.game(truth), self.game(belief), self.lattice.counts)
+        truth, belief = map(self.game, economics_of(self.scenario))
+        return World(truth, belief, self.lattice.counts)
 
     def with_adversary(self, section: AdversarySection) -> Self:
         """Return the study against another adversary; see `Study`."""
@@ -180,30 +202,9 @@ class ListLinker:
         candidates, or 0 without candidates. Its inverse is the effective group size.
         """
         listed = self.group_sizes.at(strategy, rows)
-        chance = np.divide(self.coverage, listed, out=np.zeros(len(listed)), where=listed > 0)
+        sizes = one_over(np.divide(self.coverage, listed, out=np.zeros(len(listed)), where=listed > 0))
         candidates = ListedCandidates(listed, np.full(len(listed), self.coverage))
-        sizes = one_over(chance)
         return Linkage(sizes, sizes, by_chance=True, candidates=candidates)
-
-
-@dataclass(frozen=True, eq=False)
-class LinkerByPlace:
-    """Linker that links each row as its distinct case, whatever its period.
-
-    Parameters
-    ----------
-    linker : Linker
-        Linker of distinct cases.
-    place : ndarray of int, shape (n_rows,)
-        Distinct case of each row.
-    """
-
-    linker: Linker
-    place: NDArray[np.intp]
-
-    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the linkage of the rows' distinct cases; see `Linker`."""
-        return self.linker.link(strategy, self.place if rows is None else self.place[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,14 +217,11 @@ class TableLinker:
     ----------
     lattice : PeriodLattice
     groups : GroupSizes
-        Group sizes of all distinct cases.
-    place : ndarray of int, shape (n_rows,)
-        Distinct case of each row.
+        Groups of rows with equal released values in any period.
     """
 
     lattice: PeriodLattice
     groups: GroupSizes
-    place: NDArray[np.intp]
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the size of each row's equivalence class in its table; see `Linker`."""
@@ -238,62 +236,176 @@ class TableLinker:
         strategy : int
         rows : ndarray of int, shape (n,)
         """
-        lattice, node = self.lattice, self.groups.table(strategy)
-        if not len(rows):
-            return rows
-        # Rows of periods are contiguous: compute the tables from that of the first row to that of the last.
-        starts = lattice.starts[lattice.period[rows.min()] : lattice.period[rows.max()] + 2]
-        here = slice(starts[0], starts[-1])
-        within = class_sizes(starts - starts[0], node.group_of[self.place[here]], lattice.counts[here], len(node.keys))
-        return np.asarray(within[rows - starts[0]])
+        lattice, group_of = self.lattice, self.groups.table(strategy).group_of
+        sizes = np.zeros(lattice.n_records, dtype=np.int64)
+        tables = lattice.tables
+        for period in np.unique(lattice.period[rows]).tolist():
+            groups, counts = group_of[tables[period]], lattice.counts[tables[period]]
+            sizes[tables[period]] = np.bincount(groups, weights=counts)[groups]
+        return sizes[rows]
 
 
 def build_study(loaded: Scenario[Any]) -> DynamicStudy:
     """Read the files and recipes of a scenario, and build its tables.
 
+    With cumulative tables, a period's table contains the cases of this and all earlier periods.
+
     Raises
     ------
     InputError
-        If the scenario is of another kind, or a file or value cannot be used.
+        If a file or value cannot be used.
     """
-    if not isinstance(loaded.scenario, DynamicScenario):
-        raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="dynamic")
     with locating(loaded.path):
-        study = study_on(loaded, read_cases(loaded))
-        if "fixed" in loaded.scenario.publisher.policies:
+        cases = read_cases(loaded)
+        first, cell = distinct_rows(list(cases.codes.T), len(cases.codes))
+        counts, last = np.zeros((len(cases.periods), len(first)), dtype=np.int64), cases.period
+        np.add.at(counts, (cases.period, cell), 1)
+        if loaded.scenario.release.table == "cumulative":
+            counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
+        period, held = np.nonzero(counts)
+        spread = np.array([entropy(np.bincount(values)[None, :])[0] for values in cases.codes.T])
+        weights = spread / spread.sum() if spread.sum() > 0 else np.full(len(spread), 1 / len(spread))
+        counts, codes = counts[period, held], cases.codes[first[held]]
+        lattice = PeriodLattice(cases.hierarchies, codes, period=period, counts=counts, attribute_weights=weights)
+        row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
+        listed = cases.voters or cases.population
+        groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
+        everybody = Population(lattice.domain, cases.codes[first], np.bincount(cell), name="cases")
+        tables = TableLinker(lattice, GroupSizes(everybody, lattice))
+        study = DynamicStudy(loaded, cases, lattice, held, row_of_case, groups, tables)
+        if "fixed" in study.scenario.publisher.policies:
             _ = study.fixed_form
         return study
 
 
-def study_on(loaded: Scenario[DynamicScenario], cases: Cases) -> DynamicStudy:
-    """Build the study of the given cases.
+def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
+    """Read or simulate the cases, and read the people of `population` and `voters`.
 
-    With cumulative tables, a period's table contains the cases of this and all earlier periods.
+    The categories of an attribute are the categories of the population; without one, of the list; without either, the
+    values in the file. Periods without a simulated case are left out; the other periods keep their labels.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used, or a hierarchy lacks a value; the message names the value, its row and its column.
     """
-    n_attributes = cases.codes.shape[1]
-    first, cell = distinct_rows(list(cases.codes.T), len(cases.codes))
-    counts = np.zeros((len(cases.periods), len(first)), dtype=np.int64)
-    np.add.at(counts, (cases.period, cell), 1)
-    last = cases.period
-    if loaded.scenario.release.table == "cumulative":
-        counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
-    period, held = np.nonzero(counts)
-    entropies = np.array([_entropy_of(cases.codes[:, position]) for position in range(n_attributes)])
-    weights = entropies / entropies.sum() if entropies.sum() > 0 else np.full(n_attributes, 1 / n_attributes)
-    lattice = PeriodLattice(
-        cases.hierarchies,
-        cases.codes[first[held]],
-        period=period,
-        counts=counts[period, held],
-        attribute_weights=weights,
-    )
-    row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
-    distinct, listed = GeneralizationLattice(cases.hierarchies, cases.codes[first]), cases.voters or cases.population
-    groups = None if listed is None else GroupSizes(listed, distinct, holds_records=cases.voters is None)
-    everybody = Population(distinct.domain, distinct.codes, np.bincount(cell), name="cases")
-    tables = TableLinker(lattice, GroupSizes(everybody, distinct), held)
-    return DynamicStudy(loaded, cases, lattice, row_of_case, groups, tables)
+    scenario, section, path = loaded.scenario, loaded.scenario.release, loaded.path
+    population, voters = _people("population", loaded), _people("voters", loaded)
+    people, columns, labels = population or voters, columns_of(scenario), pd.DataFrame()
+    if section.path is not None:
+        path, frame = table_named(
+            section.path, loaded, "release.path", partial(read_table, delimiter=section.delimiter)
+        )
+        labels = select_columns(frame, columns, {}, path)
+        for name, column in columns.items():
+            missing, expected = labels[name].eq(""), "a value in every row"
+            refuse_rows(missing, "value missing", source=path, column=column, expected=expected)
+    if people is None:
+        domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in columns))
+    else:
+        domain = people.domain
+    hierarchies = tuple(_hierarchy(name, domain[name], loaded) for name in columns)
+    if voters is not None:
+        with locating(where="voters.recipe"):
+            voters = over_domain(domain, voters, scenario.attributes)
+    if section.path is None:
+        codes, period, periods = _epidemic(scenario, population, dict(zip(columns, hierarchies, strict=True)))
+        forecast = np.zeros(len(periods))
+    else:
+        with locating(path):
+            codes = np.column_stack([domain[name].encode(labels[name], column) for name, column in columns.items()])
+        require_columns(frame, [section.period], path)
+        values = frame[section.period].str.strip()
+        missing, expected = values.eq(""), "the period of the case"
+        refuse_rows(missing, "value missing", source=path, column=section.period, expected=expected)
+        attribute = Attribute(section.period, natural_categories(values))
+        periods, forecast = attribute.categories, np.zeros(attribute.size)
+        period = attribute.encode(values).astype(np.int64)
+        if section.forecast is not None:
+            require_columns(frame, [section.forecast], path)
+            amounts = np.asarray(numbers(frame, section.forecast, path), dtype=np.float64)
+            first = np.unique(period, return_index=True)[1]
+            like, forecast = first[period], amounts[first]
+            refuse_rows(
+                amounts != amounts[like],
+                "cases of the same period have different benefits of the forecast",
+                source=path,
+                column=section.forecast,
+                found=amounts,
+                expected=lambda row: f"{amounts[like[row]]:g}, as in row {int(like[row]) + 1}",
+            )
+    held, period = np.unique(period, return_inverse=True)
+    periods = tuple(periods[number] for number in held)
+    return Cases(codes, period.astype(np.int64), periods, forecast[held], hierarchies, population, voters)
 
 
-def _entropy_of(values: NDArray[np.int32]) -> float:
-    return float(entropy(np.bincount(values)[None, :])[0])
+def columns_of(scenario: DynamicScenario) -> dict[str, str]:
+    """Return the column of the file for each attribute; by default, its name."""
+    return {name: section.column or name for name, section in scenario.attributes.items()}
+
+
+def _people(key: str, loaded: Scenario[DynamicScenario]) -> Population | None:
+    """Return the people of a section's recipe, counted by combination of attribute values.
+
+    Counts that are not whole numbers are refused; the message names the section `key`.
+    """
+    section = getattr(loaded.scenario, key)
+    if section is None:
+        return None
+    with locating(where=f"{key}.recipe"):
+        people = people_named(section.recipe, loaded).marginal(tuple(loaded.scenario.attributes))
+        expected = not np.issubdtype(people.counts.dtype, np.integer)
+        whole = "whole numbers of people"
+        refuse_first((expected, "the population has expected counts", None, people.name, whole))
+    return people
+
+
+def _hierarchy(name: str, attribute: Attribute, loaded: Scenario[DynamicScenario]) -> Hierarchy:
+    section = loaded.scenario.attributes[name]
+    table = isinstance(section.hierarchy, Table)
+    rows = hierarchy_rows(name, section, loaded, set(attribute.categories)) if table else None
+    return hierarchy_of(attribute, section.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", rows)
+
+
+def _epidemic(
+    scenario: DynamicScenario, population: Population | None, hierarchies: Mapping[str, Hierarchy]
+) -> tuple[Codes, NDArray[np.int64], tuple[str, ...]]:
+    """Draw distinct people as cases, and draw the period of each.
+
+    The numbers of cases by area and period are multinomial, in proportion to the area's people times a normal curve
+    around the area's peak. Within an area, every person is equally likely to become a case.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (n_cases, n_attributes)
+        Category codes of the cases, in the order of periods.
+    period : ndarray of int64, shape (n_cases,)
+        Number of each case's period, from 0.
+    periods : tuple of str
+        Labels of all periods.
+    """
+    section = scenario.epidemic
+    assert section is not None and population is not None  # noqa: S101, PT018 - the schema guarantees it
+    groups, rng = hierarchies[section.area].groups, random_stream(scenario.seed, "epidemic")
+    most = f"at most {len(groups) - 1}"
+    refuse_first((section.level >= len(groups), "no such level", "epidemic.level", section.level, most))
+    area = groups[section.level][population.cells[:, population.domain.position(section.area)]]
+    people = np.bincount(area, weights=population.counts)
+    peaks = section.peak + section.spread * rng.random(len(people))
+    distance = (np.arange(1, section.periods + 1) - peaks[:, None]) / section.width
+    wave = people[:, None] * exp(-(distance**2) / 2)
+    refuse_first((not wave.sum() > 0, "no period has cases", "epidemic.peak", section.peak, None))
+    drawn = draw_multinomial(rng, section.cases, np.asarray(wave.ravel(), dtype=np.float64)).reshape(wave.shape)
+    cells, period = [], []
+    for number, by_period in enumerate(drawn):
+        n_cases, here, most_cases = int(by_period.sum()), np.flatnonzero(area == number), int(people[number])
+        few = f"fewer cases, because one area has only {most_cases:,} people"
+        too_many = "more cases than people in an area"
+        refuse_first((n_cases > most_cases, too_many, "epidemic.cases", section.cases, few))
+        if n_cases:
+            counts = draw_multivariate_hypergeometric(rng, population.counts[here].astype(np.int64), n_cases)
+            cells.append(rng.permutation(np.repeat(here, counts)))
+            period.append(np.repeat(np.arange(section.periods), by_period))
+    order = np.argsort(np.concatenate(period), kind="stable")
+    labels = tuple(str(number + 1) for number in range(section.periods))
+    return population.cells[np.concatenate(cells)[order]], np.concatenate(period)[order], labels

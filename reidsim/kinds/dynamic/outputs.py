@@ -17,13 +17,11 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.study import DynamicStudy
-from reidsim.populations.domain import row_keys
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.validation import read_toml
 from reidsim.wording import counted
 
 _OWN = measures_worded(read_toml(Path(__file__).with_name("measures.toml"))["own"])
-PK, PERIODS_WITHIN, CHANGES = _OWN["pk"], _OWN["periods_within"], _OWN["release_changes"]
 MEASURES = (*RUN_MEASURES, *_OWN.values())
 
 
@@ -60,26 +58,22 @@ def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> 
 
     for policy, found in equilibria.items():
         forms = found.strategies[starts]
-        levels = lattice.all_levels(np.maximum(forms, 0)).astype(np.float64)
-        levels[forms == WITHHELD] = np.nan
-        parts.append(
-            pd.DataFrame(
-                {
-                    "policy": policy,
-                    "period": list(periods),
-                    "number": np.arange(1, len(periods) + 1),
-                    "records": sizes,
-                    "strategy": [_name(study, form) for form in forms.tolist()],
-                    "utility": summed(found.utility) / sizes,
-                    "publisher_payoff": summed(found.publisher_payoff),
-                    "adversary_payoff": summed(found.adversary_payoff),
-                    "attacked": summed(found.attack_probability),
-                    "reidentified": summed(found.risk),
-                    "pk": pk_by_period(study, found),
-                    **{f"level {name}": levels[:, position] for position, name in enumerate(names)},
-                }
-            )
-        )
+        levels = np.where((forms == WITHHELD)[:, None], np.nan, lattice.all_levels(np.maximum(forms, 0)))
+        columns = {
+            "policy": policy,
+            "period": list(periods),
+            "number": np.arange(1, len(periods) + 1),
+            "records": sizes,
+            "strategy": ["withheld" if form == WITHHELD else lattice.describe(form) for form in forms.tolist()],
+            "utility": summed(found.utility) / sizes,
+            "publisher_payoff": summed(found.publisher_payoff),
+            "adversary_payoff": summed(found.adversary_payoff),
+            "attacked": summed(found.attack_probability),
+            "reidentified": summed(found.risk),
+            "pk": pk_by_period(study, found),
+            **{f"level {name}": levels[:, position] for position, name in enumerate(names)},
+        }
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -89,12 +83,11 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
     PK is the share of the table's records in equivalence classes of fewer than ``publisher.k`` records; 0 where nothing
     is released.
     """
-    lattice, k, shares = study.lattice, study.scenario.publisher.k, np.zeros(len(study.cases.periods))
-    for period, start in enumerate(lattice.starts[:-1]):
-        if (form := int(found.strategies[start])) != WITHHELD:
-            rows = np.arange(start, lattice.starts[period + 1])
-            shares[period] = share_below(study.table_linker.sizes(form, rows), lattice.counts[rows], k)
-    return shares
+    k, linker, shares = study.scenario.publisher.k, study.table_linker, []
+    for table in study.lattice.tables:
+        form, rows = int(found.strategies[table.start]), np.arange(table.start, table.stop)
+        shares.append(0.0 if form == WITHHELD else share_below(linker.sizes(form, rows), study.lattice.counts[rows], k))
+    return np.array(shares)
 
 
 def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
@@ -103,15 +96,11 @@ def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibriu
     Columns are the mean of PK over periods, the share of periods whose PK is at most the scenario's threshold, and the
     number of periods in which the generalization differs from the previous period's.
     """
-    rows = {}
+    rows, threshold = {}, study.scenario.publisher.threshold
     for policy, found in equilibria.items():
         shares, forms = pk_by_period(study, found), found.strategies[study.lattice.starts[:-1]]
-        rows[policy] = {
-            PK.column: shares.mean(),
-            PERIODS_WITHIN.column: (shares <= study.scenario.publisher.threshold).mean(),
-            CHANGES.column: float((forms[1:] != forms[:-1]).sum()),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")
+        rows[policy] = (shares.mean(), (shares <= threshold).mean(), float((forms[1:] != forms[:-1]).sum()))
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(_OWN))
 
 
 def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
@@ -120,25 +109,18 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
     Of tables with equal risk, the first counts. A case is in one table or, with cumulative tables, in all tables from
     its own period on.
     """
-    lattice, cases = study.lattice, study.cases
+    rows, risk = study.row_of_case.copy(), found.risk
     if study.scenario.release.table == "period":
-        return study.row_of_case
-    last = study.row_of_case
-    n_rows, risk = lattice.n_records, found.risk
-    final = lattice.starts[-2]
-    # The last cumulative table contains all distinct cases; look up the rows of earlier tables in it.
-    keys = row_keys(list(lattice.codes.T), n_rows)
-    place = np.searchsorted(keys[final:], keys)
-    best = np.full(len(last), -1, dtype=np.intp)
-    for number in range(len(cases.periods)):
-        rows = np.arange(lattice.starts[number], lattice.starts[number + 1])
-        row_of_cell = np.full(n_rows - final, -1, dtype=np.intp)
-        row_of_cell[place[rows]] = rows
-        here = np.flatnonzero(cases.period <= number)
-        row = row_of_cell[last[here] - final]
-        better = (best[here] < 0) | (risk[row] > risk[best[here]])
-        best[here[better]] = row[better]
-    return best
+        return rows
+    # The last cumulative table contains all distinct cases. Go back from it, to the period of each case.
+    cell_of_case = study.cell[rows]
+    best = rows[np.unique(cell_of_case, return_index=True)[1]]
+    for number, table in reversed([*enumerate(study.lattice.tables)]):
+        cells = study.cell[table]
+        best[cells] = np.where(risk[table] >= risk[best[cells]], np.arange(table.start, table.stop), best[cells])
+        of_period = study.cases.period == number
+        rows[of_period] = best[cell_of_case[of_period]]
+    return rows
 
 
 def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[str]:
@@ -148,19 +130,12 @@ def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[st
     adversary who keeps the earlier tables may know more than the model assumes. Only cumulative tables, which contain
     the earlier cases again, have warnings.
     """
-    if study.scenario.release.table != "cumulative":
-        return
-    for policy, outcome in outcomes.items():
+    for policy, outcome in outcomes.items() if study.scenario.release.table == "cumulative" else ():
         forms = outcome.equilibrium.strategies[study.lattice.starts[:-1]]
         levels = study.lattice.all_levels(forms[forms != WITHHELD])
-        finest = np.minimum.accumulate(levels, axis=0)
-        coarser = int((levels > finest).any(axis=1).sum())
+        coarser = int((levels > np.minimum.accumulate(levels, axis=0)).any(axis=1).sum())
         if coarser:
             yield (
                 f"{policy}: {counted(coarser, 'table is', 'tables are')} coarser in some attribute than an earlier "
                 "table; an adversary with the earlier table has more information than the risk assumes"
             )
-
-
-def _name(study: DynamicStudy, form: int) -> str:
-    return "withheld" if form == WITHHELD else study.lattice.describe(form)
