@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.knowledge.assessment import Assessment, RiskName, assess
-from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.expectation import Network
+from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.errors import locating
 from reidsim.games.measures import HOUSEHOLD_RISK
