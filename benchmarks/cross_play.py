@@ -16,13 +16,10 @@ import numpy as np
 from figures import figure
 from needs import require_file
 
-from reidsim.engine.batch.batch_run import run_job
 from reidsim.engine.batch.design import content_of_run, design_of
-from reidsim.engine.batch.executors.choice import SerialExecutor
-from reidsim.engine.batch.runner import tasks_of
-from reidsim.engine.cross_play.result import CrossPlayOptions
-from reidsim.engine.cross_play.run import CrossPlayJob
-from reidsim.engine.cross_play.single_play import CrossPlayWork
+from reidsim.engine.batch.executors import SerialExecutor
+from reidsim.engine.batch.tasks import tasks_of
+from reidsim.engine.cross_play.run import CrossPlayOptions, CrossPlayWork, cross_play_loaded
 from reidsim.front.scenario import cross_play
 from reidsim.games.matrix_games import equilibrium, zero_sum
 from reidsim.scenarios.load import Scenario
@@ -33,22 +30,22 @@ _BLOCK = 100
 
 def in_blocks(n: int) -> None:
     """Play n runs that differ in the loss, in blocks of a hundred, as batches and in loops."""
-    job = CrossPlayJob(CrossPlayOptions())
+    options = CrossPlayOptions()
     cross_play(TOWN)
     loop = batch = 0.0
     for start in range(0, n, _BLOCK):
         losses = np.linspace(50, 600, n)[start : start + _BLOCK].tolist()
         loaded = Scenario.load(TOWN, {"figures": {}, "sweep": {"values": {"economics.loss": losses}}})
         design = design_of(loaded)
-        tasks = tasks_of(loaded, design, content_of_run(loaded) | job.options)
-        work = CrossPlayWork(loaded, CrossPlayOptions())
+        tasks = tasks_of(loaded, design, content_of_run(loaded) | {"cross_play": options.facts})
+        work = CrossPlayWork(loaded, options=options)
         begun = time.perf_counter()
         for task in tasks:
             work(task)
         loop += time.perf_counter() - begun
         with tempfile.TemporaryDirectory() as folder:
             begun = time.perf_counter()
-            run_job(job, loaded, SerialExecutor(), folder=Path(folder) / "played")
+            cross_play_loaded(loaded, options, SerialExecutor(), folder=Path(folder) / "played")
             batch += time.perf_counter() - begun
     print(f"{n:,} small runs: bare loop {loop:.1f} s, batch {batch:.1f} s, ratio {batch / loop:.3f} (at most 1.15)")
     figure(f"{n:,} runs of cross-play as a batch", batch, "bare loop", loop, 1.15, at_most=True)

@@ -10,12 +10,11 @@ from typing import Any
 
 from memory import peak_mib
 
-from reidsim.engine.batch.batch_run import ScenarioJob, run_job
-from reidsim.engine.batch.design import Design, at_point
-from reidsim.engine.batch.executors.choice import executor_named
-from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.runner import tasks_of
-from reidsim.engine.batch.tasks import RunTask, Tables
+from reidsim.engine.batch.design import Design, at_point, design_of
+from reidsim.engine.batch.executors import executor_named
+from reidsim.engine.batch.runner import Job, run_job
+from reidsim.engine.batch.tasks import RunTask, ScenarioWork, Tables, tasks_of
+from reidsim.engine.run import batch_result
 from reidsim.scenarios.load import Scenario
 
 
@@ -40,13 +39,13 @@ class Instant:
         """Read nothing."""
 
 
-class InstantJob(ScenarioJob):
-    """Does such runs."""
+def instant(loaded: Scenario[Any]) -> Any:
+    """Return the callable that does such runs, after one real run."""
+    task = tasks_of(loaded, Design(design_of(loaded).points[:1]), at_point(loaded, {}).content)[0]
+    return Instant(ScenarioWork(loaded)(task)[0])
 
-    def work(self, loaded: Scenario[Any], design: Design) -> Any:
-        """Return the runner, after one real run."""
-        task = tasks_of(loaded, Design(design.points[:1]), at_point(loaded, {}).content)[0]
-        return Instant(ScenarioWork(loaded)(task)[0])
+
+INSTANT_JOB = Job(instant, batch_result)
 
 
 def swept(scenario: Path, n: int) -> Scenario[Any]:
@@ -73,10 +72,10 @@ def batch_of(scenario: Path, n: int, executor: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         run_job(
-            InstantJob(), loaded, executor_named(executor, workers=workers), folder=Path(folder, "out"), progress=note
+            INSTANT_JOB, loaded, executor_named(executor, workers=workers), folder=Path(folder, "out"), progress=note
         )
         found |= {"seconds": time.perf_counter() - begun, "written": peak_mib()}
         begun = time.perf_counter()
-        run_job(InstantJob(), loaded, folder=Path(folder, "out"), resume=True)
+        run_job(INSTANT_JOB, loaded, folder=Path(folder, "out"), resume=True)
         found["resumed"] = time.perf_counter() - begun
     return found

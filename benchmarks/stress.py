@@ -11,13 +11,15 @@ import time
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.stress.outcomes import Evaluator, economics_at
+from reidsim.engine.batch.design import at_point
+from reidsim.engine.stress.outcomes import Evaluator
 from reidsim.games.robust import robust_choices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.many_points import OneShotPoints
 from reidsim.kinds.tables.outcomes import play
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.schema import economics_of
 from reidsim.scenarios.study import equilibria_of
 
 
@@ -54,7 +56,7 @@ def main() -> None:
     print(f"the first point, which thins strategies: {first:.2f} s; each further one: {1000 * each:.1f} ms")
     print(f"single runs take {single / each:.0f} times as long as further points")
 
-    truths = [economics_at(loaded, values)[0] for values in points.to_dict("records")]
+    truths = [economics_of(at_point(loaded, values).scenario)[0] for values in points.to_dict("records")]
     begun = time.perf_counter()
     robust_choices([study.game(truth) for truth in truths])
     seconds = time.perf_counter() - begun

@@ -45,10 +45,10 @@ def run_batch_loaded(
 
     See `reidsim.run_batch`.
     """
-    return run_job(Job(ScenarioWork, _result), loaded, executor, **keeping)
+    return run_job(Job(ScenarioWork, batch_result), loaded, executor, **keeping)
 
 
-def _result(ended: Ended) -> RunResult:
+def batch_result(ended: Ended) -> RunResult:
     """Return the result of a batch, with measures and statistics."""
     scenario, tables = ended.loaded.scenario, ended.tables
     if has_numbered_replications(scenario) and not is_batch(scenario):

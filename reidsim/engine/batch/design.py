@@ -69,10 +69,8 @@ class Design:
         The result has shape (n_points,) and holds numbers of points.
         """
         columns = [column for key, column in self.columns.items() if key not in free]
-        if not columns:
-            return np.zeros(len(self.points), dtype=np.int64)
         first: dict[str, int] = {}
-        texts = (json.dumps(row, default=str) for row in zip(*columns, strict=True))
+        texts = [json.dumps([column[point] for column in columns], default=str) for point in range(len(self.points))]
         return np.array([first.setdefault(text, point) for point, text in enumerate(texts)], dtype=np.int64)
 
 
@@ -149,14 +147,25 @@ def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> p
     own : mapping of str to object, optional
         The scenario's values of the keys that are swept one at a time.
     """
-    options = [[row for group in axis for row in _rows_of(sweep, axis, group, own or {})] for axis in sweep.axes]
-    keys = [key for axis in sweep.axes for group in axis for key in group]
-    rows = [tuple(itertools.chain.from_iterable(parts)) for parts in itertools.product(*options)]
+    axes = []
+    for axis in sweep.axes:
+        rows = []
+        for group in axis:
+            # Keys of the other groups of an axis have the scenario's own values.
+            keep = {key: own[key] for other in axis if other != group for key in other} if own else {}
+            columns = (_values(sweep.values[key]) for key in group)
+            rows += [{**keep, **dict(zip(group, values, strict=True))} for values in zip(*columns, strict=True)]
+        axes.append(rows)
+    points = [{key: value for part in parts for key, value in part.items()} for parts in itertools.product(*axes)]
     if sweep.one_at_a_time:
         # Every key of a one-at-a-time sweep may contribute the point of the scenario's own values; keep it once.
-        rows = list({json.dumps([_as_number(value) for value in row], default=str): row for row in rows}.values())
+        by_text = {}
+        for point in points:
+            plain = [float(point[key]) if type(point[key]) is int else point[key] for key in sweep.values]
+            by_text[json.dumps(plain, default=str)] = point
+        points = [*by_text.values()]
     # Columns have the scenario's order of keys, even if some keys change together.
-    return pd.DataFrame({key: _column([row[keys.index(key)] for row in rows]) for key in sweep.values})
+    return pd.DataFrame({key: _column([point[key] for point in points]) for key in sweep.values})
 
 
 def own_values(loaded: Scenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
@@ -176,22 +185,6 @@ def own_values(loaded: Scenario[ScenarioHead], keys: Iterable[str]) -> dict[str,
             problem, where = "the scenario sets no value for the key", "sweep.one_at_a_time"
             raise InputError(problem, where=where, found=key, expected=expected) from None
     return found
-
-
-def _as_number(value: Any) -> Any:
-    return float(value) if type(value) is int else value
-
-
-def _rows_of(
-    sweep: SweepSection, axis: tuple[tuple[str, ...], ...], group: tuple[str, ...], own: Mapping[str, Any]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of all keys of an axis, for each value of one of its groups.
-
-    Keys of the other groups have the scenario's own values, `own`.
-    """
-    for values in zip(*(_values(sweep.values[key]) for key in group), strict=True):
-        changed = dict(zip(group, values, strict=True))
-        yield tuple(changed[key] if key in changed else own[key] for other in axis for key in other)
 
 
 def at_point(

@@ -10,23 +10,12 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.design_schema import (
-    Beta,
-    CorrelationSection,
-    Discrete,
-    Distribution,
-    LogNormal,
-    LogUniform,
-    Normal,
-    Triangular,
-    UncertaintySection,
-    Uniform,
-)
+from reidsim.scenarios import design_schema as schema
 
 Floats = NDArray[np.float64]
 
 
-def draw_points(section: UncertaintySection, seed: int) -> pd.DataFrame:
+def draw_points(section: schema.UncertaintySection, seed: int) -> pd.DataFrame:
     """Draw points of the uncertain parameters.
 
     Parameters
@@ -73,7 +62,7 @@ def spread(method: str, n: int, n_parameters: int, rng: np.random.Generator) -> 
     return np.clip(np.asarray(shares, dtype=np.float64), 2.0**-53, 1 - 2.0**-53)
 
 
-def quantiles(distribution: Distribution, shares: Floats) -> NDArray[Any]:
+def quantiles(distribution: schema.Distribution, shares: Floats) -> NDArray[Any]:
     """Return quantiles of a distribution.
 
     Parameters
@@ -88,58 +77,44 @@ def quantiles(distribution: Distribution, shares: Floats) -> NDArray[Any]:
         float64; int64 (rounded) for distributions of integers; the listed values, as objects, for a discrete
         distribution.
     """
-    if isinstance(distribution, Discrete):
-        return _listed(distribution, shares)
-    values = _continuous(distribution, shares)
-    return np.rint(values).astype(np.int64) if distribution.whole else values
+    if isinstance(distribution, schema.Discrete):
+        weights = np.ones(len(distribution.values)) if distribution.weights is None else np.array(distribution.weights)
+        bounds = np.cumsum(weights / weights.sum())
+        at = np.minimum(np.searchsorted(bounds, shares, side="right"), np.flatnonzero(weights)[-1])
+        chosen = [distribution.values[number] for number in at.tolist()]
+        values = np.empty(len(chosen), dtype=object)
+        values[:] = [round(value) for value in chosen] if distribution.whole else chosen
+        return values
+    low, high = (
+        default if bound is None else float(bound)
+        for bound, default in ((distribution.low, -np.inf), (distribution.high, np.inf))
+    )
+    found = np.clip(_continuous(distribution, low, high, shares), low, high)
+    return np.rint(found).astype(np.int64) if distribution.whole else found
 
 
-def _continuous(distribution: Distribution, shares: Floats) -> Floats:
-    from scipy.special import betaincinv, ndtr, ndtri
+def _continuous(distribution: Any, low: float, high: float, shares: Floats) -> Floats:
+    from scipy import stats
 
-    if isinstance(distribution, Uniform):
-        return distribution.low + (distribution.high - distribution.low) * shares
-    if isinstance(distribution, LogUniform):
-        low, high = np.log(distribution.low), np.log(distribution.high)
-        return np.asarray(np.clip(np.exp(low + (high - low) * shares), distribution.low, distribution.high))
-    if isinstance(distribution, Triangular):
-        low, mode, high = distribution.low, distribution.mode, distribution.high
-        rising = (mode - low) / (high - low)
-        below = low + np.sqrt(shares * (high - low) * (mode - low))
-        above = high - np.sqrt((1 - shares) * (high - low) * (high - mode))
-        return np.where(shares < rising, below, above)
-    if isinstance(distribution, Beta):
-        share = np.asarray(betaincinv(distribution.a, distribution.b, shares))
-        return distribution.low + (distribution.high - distribution.low) * share
-    assert isinstance(distribution, Normal | LogNormal)  # noqa: S101 - the remaining types; for the type checker
-    logarithm = isinstance(distribution, LogNormal)
-    centre = np.log(distribution.median) if isinstance(distribution, LogNormal) else distribution.mean
-    scale = distribution.sigma if isinstance(distribution, LogNormal) else distribution.sd
-    with np.errstate(divide="ignore"):
-        low, high = (
-            default if bound is None else ((np.log(bound) if logarithm else bound) - centre) / scale
-            for bound, default in ((distribution.low, -np.inf), (distribution.high, np.inf))
-        )
-    # Compute in the lower tail: reflect the interval if it lies above the mean, so that far tails keep their precision.
-    flip = -1.0 if low > 0 else 1.0
-    first, last = sorted((flip * low, flip * high))
-    inside = ndtri(ndtr(first) + (ndtr(last) - ndtr(first)) * (shares if flip > 0 else 1 - shares))
-    scaled = centre + scale * np.clip(flip * np.asarray(inside), low, high)
-    return np.asarray(np.exp(scaled) if logarithm else scaled)
+    match distribution:
+        case schema.Uniform():
+            return low + (high - low) * shares
+        case schema.LogUniform():
+            found = stats.loguniform.ppf(shares, low, high)
+        case schema.Triangular(mode=mode):
+            found = stats.triang.ppf(shares, (mode - low) / (high - low), low, high - low)
+        case schema.Beta(a=a, b=b):
+            found = stats.beta.ppf(shares, a, b, low, high - low)
+        case schema.Normal(mean=mean, sd=sd):
+            found = stats.truncnorm.ppf(shares, (low - mean) / sd, (high - mean) / sd, mean, sd)
+        case _:
+            with np.errstate(divide="ignore"):
+                ends = (np.log([max(low, 0.0), high]) - np.log(distribution.median)) / distribution.sigma
+            found = np.exp(stats.truncnorm.ppf(shares, *ends, np.log(distribution.median), distribution.sigma))
+    return np.asarray(found, dtype=np.float64)
 
 
-def _listed(distribution: Discrete, shares: Floats) -> NDArray[Any]:
-    weights = np.ones(len(distribution.values)) if distribution.weights is None else np.array(distribution.weights)
-    bounds = np.cumsum(weights / weights.sum())
-    possible = np.flatnonzero(weights)
-    at = np.minimum(np.searchsorted(bounds, shares, side="right"), possible[-1])
-    values = np.empty(len(distribution.values), dtype=object)
-    values[:] = distribution.values
-    chosen = values[at]
-    return np.array([round(value) for value in chosen], dtype=object) if distribution.whole else chosen
-
-
-def correlation_matrix(keys: list[str], correlations: tuple[CorrelationSection, ...]) -> Floats:
+def correlation_matrix(keys: list[str], correlations: tuple[schema.CorrelationSection, ...]) -> Floats:
     """Return the matrix of Spearman correlations of all parameters.
 
     The result has shape (n_parameters, n_parameters).
@@ -175,18 +150,11 @@ def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> 
     # Normal variables with rank correlation r have the (Pearson) correlation 2 sin(pi r / 6).
     of_scores = 2 * np.sin(np.pi * correlation / 6)
     if np.linalg.eigvalsh(of_scores).min() < 1e-9:
-        raise InputError(
-            "correlations are inconsistent",
-            where="uncertainty.correlations",
-            expected="a positive definite matrix",
-        )
+        where, expected = "uncertainty.correlations", "a positive definite matrix"
+        raise InputError("correlations are inconsistent", where=where, expected=expected)
     if n <= 2 * n_parameters:
-        raise InputError(
-            "too few samples for correlated parameters",
-            where="uncertainty.samples",
-            found=n,
-            expected=f"more than {2 * n_parameters} samples",
-        )
+        problem, expected = "too few samples for correlated parameters", f"more than {2 * n_parameters} samples"
+        raise InputError(problem, where="uncertainty.samples", found=n, expected=expected)
     scores = np.asarray(ndtri(np.arange(1, n + 1) / (n + 1)))
     shuffled = np.column_stack([rng.permutation(scores) for _ in range(n_parameters)])
     found = np.linalg.cholesky(np.corrcoef(shuffled, rowvar=False))
