@@ -42,6 +42,7 @@ _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
 _OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
 # Measures that are quantiles over the records of all rounds, taken together.
 _RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES]
+_PLACE = ["replication", "draw", "policy", "round", "adversary"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,8 +84,9 @@ class PlayedPolicy(NamedTuple):
     Attributes
     ----------
     policy : str
-    rounds, adversaries, through, counterfeits : DataFrame
-        Tables of this draw and policy; see `AgentAnalysis`.
+    tables : dict of str to DataFrame
+        Tables ``rounds``, ``adversaries``, ``through`` and ``counterfeits`` of this draw and policy; see
+        `AgentAnalysis`.
     last : Equilibrium
         Outcome of the last round.
     participants : ndarray of bool, shape (n_subjects,)
@@ -103,10 +105,7 @@ class PlayedPolicy(NamedTuple):
     """
 
     policy: str
-    rounds: pd.DataFrame
-    adversaries: pd.DataFrame
-    through: pd.DataFrame
-    counterfeits: pd.DataFrame
+    tables: dict[str, pd.DataFrame]
     last: Equilibrium
     participants: NDArray[np.bool_]
     people: Reidentified
@@ -114,6 +113,11 @@ class PlayedPolicy(NamedTuple):
     shared: NDArray[np.int64]
     bought: dict[str, Holdings]
     row_of_subject: NDArray[np.intp] | None = None
+
+    @property
+    def is_attacked(self) -> bool:
+        """Whether a record was attacked in any round."""
+        return bool(self.tables["rounds"][SHARE_ATTACKED.column].any())
 
 
 def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: int = 0) -> PlayedPolicy:
@@ -131,35 +135,39 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     from reidsim.agents.model import THROUGH, ReidentificationModel
 
     model = ReidentificationModel(setting, policy).run()
-    place = {"replication": replication, "draw": draw, "policy": policy}
+    place: dict[str, Any] = {"replication": replication, "draw": draw, "policy": policy}
     rounds = model.datacollector.get_model_vars_dataframe()
     numbers = np.arange(1, len(rounds) + 1)
     rounds = rounds.assign(**place, round=numbers, subjects=setting.n_subjects)
     rounds = rounds[[*place, "round", "subjects", *columns_of(ROUND_MEASURES)]]
     added = np.zeros((0, 3), dtype=np.int64) if model.planned is None else model.planned.counterfeits
     each_added = {"round": added[:, 0] + 1, "record": added[:, 1], "value_of": added[:, 2]}
-    counterfeits = pd.DataFrame({**place, **each_added}, index=range(len(added)))
     if setting.waves:
         after = rounds.columns.get_loc("round") + 1
         rounds.insert(after, "wave", list(setting.waves))
         rounds.insert(after + 1, "counterfeits", np.bincount(added[:, 0], minlength=len(rounds)))
     adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
-    each = np.repeat(numbers, len(setting.profiles))
-    columns = list(adversaries.columns)
-    adversaries = adversaries.assign(**place, round=each)[[*place, "round", *columns]]
+    columns = [*place, "round", *adversaries.columns]
+    adversaries = adversaries.assign(**place, round=np.repeat(numbers, len(setting.profiles)))[columns]
+    # Numbers of records attacked and re-identified, by combination of resources used.
+    through = [
+        (*where, combination, *found)
+        for *where, by_combination in adversaries[[*_PLACE, THROUGH]].itertuples(index=False, name=None)
+        for combination, found in by_combination.items()
+    ]
     rows = model.setting.cell_of_subject
-    outcomes = {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]}
-    through, adversaries = found_through(adversaries), adversaries.drop(columns=THROUGH)
     played = PlayedPolicy(
         policy,
-        rounds,
-        adversaries,
-        through,
-        counterfeits,
+        {
+            "rounds": rounds,
+            "adversaries": adversaries.drop(columns=THROUGH),
+            "through": pd.DataFrame(through, columns=[*_PLACE, THROUGH, "attacks", "breaches"]),
+            "counterfeits": pd.DataFrame({**place, **each_added}, index=range(len(added))),
+        },
         model.equilibrium(),
         model.shared_in_last_round,
         evenly_mixed(model.reidentified),
-        outcomes,
+        {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]},
         np.concatenate(model.shared),
         {each.name: each.holds - each.profile.holds for each in model.adversaries},
         None if rows is setting.cell_of_subject else rows,
@@ -197,7 +205,7 @@ def broken_guarantees(
     rows: list[pd.DataFrame] = []
     for each in played:
         setting = setting_of(each.policy)
-        if not (setting.forbids_attacks(each.policy) and each.rounds[SHARE_ATTACKED.column].any()):
+        if not (setting.forbids_attacks(each.policy) and each.is_attacked):
             continue
         rows.append(_of_guarantee(each, ""))
         bought = {name: resources for name, resources in each.bought.items() if resources}
@@ -213,7 +221,7 @@ def broken_guarantees(
         for words, change in known.items():
             informed = play_policy(replace(setting, **change), each.policy)
             rows.append(_of_guarantee(informed, words))
-            if not informed.rounds[SHARE_ATTACKED.column].any():
+            if not informed.is_attacked:
                 break
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
 
@@ -240,21 +248,19 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
     setting_of = kind.settings(study)
     runs: list[pd.DataFrame] = []
     played: list[PlayedPolicy] = []
-    n_plays = study.draws * agents.draws * len(policies)
+    n_plays = agents.draws * len(policies)
     for replication in range(study.draws):
-        here: list[PlayedPolicy] = []
         for draw, policy in itertools.product(range(agents.draws), policies):
-            report("playing", len(played) + len(here), n_plays)
+            report("playing", len(played), study.draws * n_plays)
             setting = setting_of(policy, replication, draw)
-            here.append(play_policy(setting, policy, replication=replication, draw=draw))
-        played += here
-        runs.append(run_table(study.loaded.name, scenario.seed, replication, run_measures(here, policies)))
-    first = {each.policy: each for each in reversed(played)}
-    ended = [first[policy] for policy in policies]
+            played.append(play_policy(setting, policy, replication=replication, draw=draw))
+        measures = run_measures(played[-n_plays:], policies)
+        runs.append(run_table(study.loaded.name, scenario.seed, replication, measures))
+    ended = played[: len(policies)]
     study, last = _last_rounds(study, ended)
     records = kind.records(study, 0, equilibria_of(last))
     if agents.participation is not None or setting.schedule is not None:
-        records = with_participation(records, [first[policy] for policy in policies])
+        records = with_participation(records, ended)
     warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, _as_decided(study, last, ended)))
     facts = {"policies": kind.facts_of_policies(study, last)}
     analysis = analysis_of(played)
@@ -289,13 +295,10 @@ def _as_decided(
     """
     row, told = kind_of(study.scenario).row_of_subject(study, 0), {}
     for each in played:
-        equilibrium = last[each.policy].equilibrium
-        there = np.bincount(row[each.participants], minlength=len(equilibrium.strategies)) > 0
-        told[each.policy] = PolicyOutcome(
-            replace(
-                equilibrium, strategies=np.where(there, equilibrium.strategies, np.maximum(equilibrium.strategies, 0))
-            )
-        )
+        found = last[each.policy].equilibrium
+        there = np.bincount(row[each.participants], minlength=len(found.strategies)) > 0
+        decided = np.where(there, found.strategies, np.maximum(found.strategies, 0))
+        told[each.policy] = PolicyOutcome(replace(found, strategies=decided))
     return told
 
 
@@ -315,54 +318,52 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
     its value after the last round), measures of the distribution of people re-identified in a round, and quantiles of
     risk (over the records of all rounds and draws; see `PlayedPolicy`).
     """
-    rounds = pd.concat([each.rounds for each in played], ignore_index=True)
+    rounds = pd.concat([each.tables["rounds"] for each in played], ignore_index=True)
     means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
     ends = rounds[rounds["round"] == rounds["round"].max()]
     means = means.join(ends.groupby("policy", sort=False, observed=True)[DISTINCT.column].mean())
-    of_policy = {policy: [each for each in played if each.policy == policy] for policy in policies}
-    people = measures_table({policy: _people(own) for policy, own in of_policy.items()})
-    levels, risks = [RISK_QUANTILES[column] for column in _RISKS], {}
-    for policy, own in of_policy.items():
-        outcomes, shared = _outcomes(own)
-        risks[policy] = weighted_quantiles(outcomes[RISK.column], shared, levels)
+    found = _by_policy(played)
+    people = measures_table({policy: found[policy].people for policy in policies})
+    levels = [RISK_QUANTILES[column] for column in _RISKS]
+    risks = {
+        policy: weighted_quantiles(found[policy].outcomes[RISK.column], found[policy].shared, levels)
+        for policy in policies
+    }
     table = means.join(people).join(pd.DataFrame.from_dict(risks, orient="index", columns=_RISKS))
     first = [column for column in columns_of(RUN_MEASURES) if column in table]
     return table[[*first, *(column for column in table if column not in first)]]
 
 
-def _people(played: Sequence[PlayedPolicy]) -> Reidentified:
-    """Return the distribution of the number of people re-identified in a round.
+class _Drawn(NamedTuple):
+    """Outcomes of a policy in all rounds and draws, which are equally likely; see `PlayedPolicy`."""
 
-    Draws are equally likely, and so are rounds.
-    """
-    return evenly_mixed([each.people for each in played])
+    people: Reidentified
+    outcomes: dict[str, NDArray[np.float64]]
+    shared: NDArray[np.int64]
 
 
-def _outcomes(played: Sequence[PlayedPolicy]) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]:
-    """Return outcomes of all rounds and draws, and the number of records with each.
-
-    See `outcomes` and `shared` of `PlayedPolicy`.
-    """
-    columns = played[0].outcomes
-    outcomes = {column: np.concatenate([each.outcomes[column] for each in played]) for column in columns}
-    return outcomes, np.concatenate([each.shared for each in played])
+def _by_policy(played: Sequence[PlayedPolicy]) -> dict[str, _Drawn]:
+    several: dict[str, list[PlayedPolicy]] = {}
+    for each in played:
+        several.setdefault(each.policy, []).append(each)
+    return {
+        policy: _Drawn(
+            evenly_mixed([each.people for each in own]),
+            {column: np.concatenate([each.outcomes[column] for each in own]) for column in own[0].outcomes},
+            np.concatenate([each.shared for each in own]),
+        )
+        for policy, own in several.items()
+    }
 
 
 def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
     """Return the combined tables of all policies and draws."""
-    by_policy: dict[str, list[PlayedPolicy]] = {}
-    for each in played:
-        by_policy.setdefault(each.policy, []).append(each)
-    people = {policy: _people(own) for policy, own in by_policy.items()}
-    of_records = [row for policy, own in by_policy.items() for row in distributions_of_rounds(policy, *_outcomes(own))]
-    return AgentAnalysis(
-        reidentified=distribution_table(people),
-        rounds=_stacked([each.rounds for each in played]),
-        adversaries=_stacked([each.adversaries for each in played]),
-        through=_stacked([each.through for each in played]),
-        distributions=pd.DataFrame([*of_records, *quantiles_of_people(people)]),
-        counterfeits=_stacked([each.counterfeits for each in played]),
-    )
+    found = _by_policy(played)
+    people = {policy: own.people for policy, own in found.items()}
+    of_records = [row for policy, own in found.items() for row in distributions_of_rounds(policy, *own[1:])]
+    tables: dict[str, Any] = {name: _stacked([each.tables[name] for each in played]) for name in played[0].tables}
+    distributions = pd.DataFrame([*of_records, *quantiles_of_people(people)])
+    return AgentAnalysis(reidentified=distribution_table(people), distributions=distributions, **tables)
 
 
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
@@ -385,13 +386,10 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
     """Return warnings about adversaries whose budget is too small for any attack."""
     poor = [profile for profile in profiles if not profile.can_attack]
     amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
+    below = "below the cost of the cheapest attack"
     if poor and len(poor) == len(profiles):
-        return (
-            f"no adversary can attack, because budgets are below the cost of the cheapest attack: {'; '.join(amounts)}",
-        )
-    return tuple(
-        f"an adversary cannot attack, because the budget is below the cost of the cheapest attack: {a}" for a in amounts
-    )
+        return (f"no adversary can attack, because budgets are {below}: {'; '.join(amounts)}",)
+    return tuple(f"an adversary cannot attack, because the budget is {below}: {each}" for each in amounts)
 
 
 def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -400,33 +398,5 @@ def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     Names become categories.
     """
     # pandas before 3 warns about empty tables.
-    return _categorical(pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True))
-
-
-def _categorical(table: pd.DataFrame) -> pd.DataFrame:
-    names = [name for name in ("policy", "adversary", "holds", "through") if name in table]
-    return table.astype(dict.fromkeys(names, "category"))
-
-
-_PLACE = ["replication", "draw", "policy", "round", "adversary"]
-
-
-def found_through(adversaries: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per adversary, round and combination of resources used.
-
-    Columns are ``replication``, ``draw``, ``policy``, ``round``, ``adversary``, ``through`` (the combination),
-    ``attacks`` and ``breaches`` (numbers of records attacked and re-identified with it). Adversaries without attacks in
-    a round have no row for it.
-
-    Parameters
-    ----------
-    adversaries : DataFrame
-        One row per draw, policy, round and adversary. Column ``through`` holds a dict with both numbers for each
-        combination.
-    """
-    rows = [
-        (*place, through, attacks, breaches)
-        for *place, found in adversaries[[*_PLACE, "through"]].itertuples(index=False, name=None)
-        for through, (attacks, breaches) in found.items()
-    ]
-    return pd.DataFrame(rows, columns=[*_PLACE, "through", "attacks", "breaches"])
+    table = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    return table.astype({name: "category" for name in ("policy", "adversary", "holds", "through") if name in table})
