@@ -10,8 +10,8 @@ from typing import Any
 
 from memory import peak_mib
 
+from reidsim.engine.batch.cluster import executor_named
 from reidsim.engine.batch.design import Design, at_point, design_of
-from reidsim.engine.batch.executors import executor_named
 from reidsim.engine.batch.runner import Job, run_job
 from reidsim.engine.batch.tasks import RunTask, ScenarioWork, Tables, tasks_of
 from reidsim.engine.run import batch_result

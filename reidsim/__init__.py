@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reidsim.adversaries.sequential.planning import BinomialBelief as BinomialBelief
     from reidsim.adversaries.sequential.planning import plan_known as plan_known
     from reidsim.adversaries.sequential.planning import plan_unknown as plan_unknown
-    from reidsim.engine.run_result import RunResult as RunResult
+    from reidsim.engine.results import RunResult as RunResult
     from reidsim.errors import InputError as InputError
     from reidsim.front.drafting import new as new
     from reidsim.front.hierarchies import groups as groups
@@ -107,7 +107,7 @@ _THINGS = {
     "FactoredMDPAdversary": "reidsim.adversaries.factored_mdp",
     "Response": "reidsim.adversaries.response",
     "Choice": "reidsim.games.record_game",
-    "RunResult": "reidsim.engine.run_result",
+    "RunResult": "reidsim.engine.results",
     "InputError": "reidsim.errors",
 }
 # Building blocks of games: documented in their own modules and importable from the package.

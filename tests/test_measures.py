@@ -16,8 +16,7 @@ from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.core.measures import Measure, columns_of, measures_among
 from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.batch.tasks import GROUP_COLUMNS
-from reidsim.engine.results import make_manifest, write_json
-from reidsim.engine.run_result import RUN_COLUMNS
+from reidsim.engine.results import RUN_COLUMNS, make_manifest, write_json
 from reidsim.engine.stress import outcomes
 from reidsim.engine.stress.outcomes import Evaluator, Outcomes, outputs_among
 from reidsim.engine.stress.run import check_stress

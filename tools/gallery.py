@@ -17,8 +17,8 @@ from exhibits import EXHIBITS, Exhibit
 from markdown_text import wrapped
 
 from reidsim.bundled import bundled_names
+from reidsim.engine.results import RunResult
 from reidsim.engine.run import run_loaded
-from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves

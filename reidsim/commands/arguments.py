@@ -18,8 +18,7 @@ from reidsim.terminal import console, echo, note, progress_console
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from reidsim.engine.results import Result
-    from reidsim.engine.run_result import RunResult
+    from reidsim.engine.results import Result, RunResult
     from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.schema import ScenarioHead
     from reidsim.scenarios.study import Progress

@@ -74,7 +74,7 @@ def cross_play(
     """
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
     with arguments.waiting(f"reading {scenario}"):
-        from reidsim.engine.batch.executors import executor_named
+        from reidsim.engine.batch.cluster import executor_named
         from reidsim.engine.batch.folder import telling_kept
         from reidsim.engine.cross_play.run import CrossPlayOptions, cross_play_loaded, has_several_plays
         from reidsim.games.cross_play import require_measure

@@ -16,7 +16,7 @@ from reidsim.progress import DelayedProgress
 from reidsim.terminal import echo, note, progress_console
 
 if TYPE_CHECKING:
-    from reidsim.engine.run_result import RunResult
+    from reidsim.engine.results import RunResult
 
 
 def run(
@@ -44,8 +44,8 @@ def run(
     """
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}"):
+        from reidsim.engine.batch.cluster import executor_named
         from reidsim.engine.batch.design import has_several_runs
-        from reidsim.engine.batch.executors import executor_named
         from reidsim.engine.run import run_loaded
         from reidsim.reports.summary_table import summary_tables
         from reidsim.scenarios.people import counted_units, unit_sentence

@@ -57,7 +57,7 @@ def stress(
 
     how_to_go_on = f"repeat the command with --runs {runs} to continue"
     with telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.batch.executors import executor_named
+        from reidsim.engine.batch.cluster import executor_named
         from reidsim.engine.stress.run import stress_loaded, with_method
         from reidsim.reports.stress_tables import stress_tables
 

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.agents.measures import weighted_quantiles
-from reidsim.engine.run_result import RunResult
+from reidsim.engine.results import RunResult
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.people import once_each

@@ -1,4 +1,4 @@
-"""Results folders with a manifest, written completely or not at all.
+"""Results and their folders, which have a manifest and are written completely or not at all.
 
 Figures may be added later.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -24,14 +26,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from reidsim.bundled import BUNDLED, data_file
 from reidsim.core.measures import WORDS, Measure
 from reidsim.errors import InputError, reading, writing
 from reidsim.file_sizes import require_no_device
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import AnalysisTables
 from reidsim.scenarios.user_defined import kinds
 from reidsim.validation import plain
+from reidsim.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,9 +123,11 @@ def writing_results(folder: Path) -> Iterator[None]:
         raise InputError(f"results cannot be written: {error.strerror or error}", source=folder) from None
 
 
-def keep_private(folder: Path) -> None:
-    """Restrict a folder and its content to the user."""
-    _set_permissions(folder, of_folders=0o700, of_files=0o600)
+def keep_private(folder: Path, *, of_folders: int = 0o700, of_files: int = 0o600) -> None:
+    """Restrict a folder and its content to the user, or set other permissions."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(of_folders if path.is_dir() else of_files)
 
 
 def open_to_group(folder: Path) -> None:
@@ -132,13 +139,7 @@ def open_to_group(folder: Path) -> None:
         If the operating system does not allow it.
     """
     with writing_results(folder):
-        _set_permissions(folder, of_folders=0o750, of_files=0o640)
-
-
-def _set_permissions(folder: Path, *, of_folders: int, of_files: int) -> None:
-    for path in (folder, *folder.rglob("*")):
-        if not path.is_symlink():
-            path.chmod(of_folders if path.is_dir() else of_files)
+        keep_private(folder, of_folders=0o750, of_files=0o640)
 
 
 def require_free(folder: Path) -> None:
@@ -151,7 +152,16 @@ def require_free(folder: Path) -> None:
     """
     require_no_standard_output(folder)
     with writing_results(folder):
-        _require_free(folder)
+        parent = next((path for path in folder.absolute().parents if path.exists()), folder.parent)
+        is_folder = folder.is_dir()
+        if is_folder and any(folder.iterdir()):
+            raise InputError("folder is not empty", source=folder, expected="a new folder: results are not overwritten")
+        for path, wrong in (
+            (parent, parent.exists() and not parent.is_dir()),
+            (folder, not is_folder and (folder.exists() or folder.is_symlink())),
+        ):
+            if wrong:
+                raise InputError("is a file", source=path, expected="a folder for results")
 
 
 def require_no_standard_output(path: Path) -> None:
@@ -167,17 +177,6 @@ def require_no_standard_output(path: Path) -> None:
     if str(path) == "-":
         problem = "several files cannot be written to standard output"
         raise InputError(problem, source="-o", found="-", expected="a file or folder name")
-
-
-def _require_free(folder: Path) -> None:
-    parent = next((p for p in folder.absolute().parents if p.exists()), None)
-    if parent is not None and not parent.is_dir():
-        raise InputError("is a file", source=parent, expected="a folder for results")
-    if folder.is_dir():
-        if any(folder.iterdir()):
-            raise InputError("folder is not empty", source=folder, expected="a new folder: results are not overwritten")
-    elif folder.exists() or folder.is_symlink():
-        raise InputError("is a file", source=folder, expected="a folder for results")
 
 
 def make_folder(folder: Path) -> None:
@@ -198,10 +197,8 @@ def make_folder(folder: Path) -> None:
 
 def next_free_folder(parent: Path, name: str) -> Path:
     """Return ``parent/name-001``, or the first such path that is not in use."""
-    number = 1
-    while (parent / f"{name}-{number:03d}").exists():
-        number += 1
-    return parent / f"{name}-{number:03d}"
+    folders = (parent / f"{name}-{number:03d}" for number in itertools.count(1))
+    return next(folder for folder in folders if not folder.exists())
 
 
 def make_manifest(
@@ -408,13 +405,9 @@ def require_no_links(folder: Path) -> None:
         for place in (folder, *(folder / name for name in _READ)):
             for path in sorted(place.iterdir()) if place.is_dir() else ():
                 if path.is_symlink():
-                    raise InputError(
-                        "the file is a symbolic link, which is not followed",
-                        source=path,
-                        found=os.readlink(path),
-                        expected="a file in the folder",
-                        hint="copy the file into the folder",
-                    )
+                    problem, found = "the file is a symbolic link, which is not followed", os.readlink(path)
+                    expected, hint = "a file in the folder", "copy the file into the folder"
+                    raise InputError(problem, source=path, found=found, expected=expected, hint=hint)
                 require_no_device(path)
 
 
@@ -437,3 +430,179 @@ def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
         keep_private(unfinished)
         (unfinished / "figures").replace(folder / "figures")
         (unfinished / manifest.name).replace(manifest)
+
+
+# Columns that identify a run and its state; other columns are measures.
+RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult(Result):
+    """The result of a run.
+
+    Parameters
+    ----------
+    name : str
+        Name of the scenario.
+    runs : DataFrame
+        One row per replication and policy (in assessments, per row of the assessment): `RUN_COLUMNS`, averages of
+        `MEASURES` over records, and further measures of the game. Stored as ``runs.parquet`` in results folders.
+    records : DataFrame
+        One row per record and policy, from the first replication.
+    analysis : AnalysisTables
+        Tables from which the figures are drawn.
+    manifest : dict
+        Scenario, versions and options that produced the result.
+    warnings : tuple of str
+        Notes for readers of the result.
+    by : tuple of str
+        Columns of `runs` that group the rows of `summary`.
+    measured : tuple of str
+        Columns of `runs` that `summary` averages; default: all measures.
+    held : object
+        Owner of the result's temporary files, referenced so that they exist as long as the result.
+    """
+
+    name: str
+    runs: pd.DataFrame
+    records: pd.DataFrame
+    analysis: AnalysisTables
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+    by: tuple[str, ...] = ("policy",)
+    measured: tuple[str, ...] = ()
+    held: object = None
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures of the scenario's kind, which label and define columns of `runs`."""
+        return measures_in_manifest(self.manifest)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Averages of the columns `measured` of `runs`, indexed by the columns `by`.
+
+        By default, these are measures by policy, averaged over replications. In assessments, they are averages by size
+        of the release and adversary.
+        """
+        measures = list(self.measured) or [column for column in self.runs.columns if column not in RUN_COLUMNS]
+        by = self.by[0] if len(self.by) == 1 else list(self.by)
+        return self.runs.groupby(by, sort=False, observed=True)[measures].mean()
+
+    def __repr__(self) -> str:
+        policies = ", ".join(map(str, self.runs["policy"].unique())) if "policy" in self.runs else ""
+        return f"{type(self).__name__}({self.name!r}: {policies or counted(len(self.runs), 'row')})"
+
+    def share(self, policy: str | None = None, **options: Any) -> pd.DataFrame:
+        """Return the records as released by a policy; see `reidsim.share`."""
+        table: pd.DataFrame = import_module("reidsim").share(self, policy, **options)
+        return table
+
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables of the results folder, by name.
+
+        They are runs, records (if any), and the tables for figures.
+        """
+        records = {"records": self.records} if len(self.records.columns) else {}
+        return {"runs": self.runs, **records, **self.analysis.tables()}
+
+
+def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one replication for the table of runs.
+
+    `summary` holds the measures, indexed by policy, and `seed` the root seed. The point is 0 and the state
+    ``complete``.
+    """
+    table = summary.reset_index()
+    table.insert(0, "scenario", name)
+    table.insert(1, "point", 0)
+    table.insert(2, "replication", replication)
+    return table.assign(state="complete", seed=seed)
+
+
+# Folder of the data files of bundled scenarios.
+_BUNDLED_AMONG = "scenarios"
+
+
+def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
+    """Return path and SHA-256 of the file with a scenario's records.
+
+    Returns
+    -------
+    dict
+        Empty if the records do not come from a file. Otherwise ``scenario_file``, the path of the scenario, and
+        ``release_file``, a dict with ``path`` and ``sha256``. If hierarchies of attributes are in files,
+        ``hierarchies`` maps each such attribute to a dict with ``path`` and ``sha256`` of its file. Relative paths are
+        shown relative to the working folder, absolute paths and names of bundled files (``bundled:...``) unchanged.
+    """
+    kind, scenario = kind_of(loaded.scenario), loaded.scenario
+    text = kind.release_file(scenario)
+    if text is None:
+        return {}
+    scenario_file = _shown(loaded.path)
+    facts: dict[str, Any] = _facts(data_file(text, loaded.folder, _BUNDLED_AMONG), text)
+    try:
+        files = kind.shared_columns(scenario).hierarchies or {}
+    except InputError:
+        # The records of this scenario differ from the file, so they cannot be shared and need no hierarchies.
+        return {"scenario_file": scenario_file, "release_file": facts}
+    hierarchies = {name: _facts(loaded.folder / file.path, file.path) for name, file in files.items()}
+    if hierarchies:
+        facts["hierarchies"] = hierarchies
+    return {"scenario_file": scenario_file, "release_file": facts}
+
+
+def _facts(path: Path, text: str) -> dict[str, str]:
+    return {"path": text if text.startswith(BUNDLED) else _shown(path), "sha256": sha256_of(path)}
+
+
+def find_release_file(shown: str) -> Path:
+    """Return the path of a file, given its ``path`` in `release_file_facts`.
+
+    A relative path refers to the working folder, ``bundled:...`` to a file of the package.
+    """
+    return data_file(shown, Path(), _BUNDLED_AMONG)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    require_no_device(path)
+    with reading(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _shown(path: Path) -> str:
+    """Return the text of a path for a manifest.
+
+    An absolute path is unchanged. A relative path is resolved and shown relative to the working folder.
+    """
+    if path.is_absolute():
+        return str(path)
+    try:
+        return os.path.relpath(path.resolve())
+    except ValueError:
+        # A path on another drive (Windows) has no relative form.
+        return str(path.resolve())
+
+
+def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None) -> None:
+    """Raise an error unless the file has the expected SHA-256, `told`.
+
+    `problem` and `hint` are parts of the error message.
+
+    Raises
+    ------
+    InputError
+        If the hashes differ (the message shows the first digits of both), or the file cannot be read.
+    """
+    found = sha256_of(path)
+    if found != told:
+        raise InputError(
+            problem, source=path, found=f"SHA-256 {found[:12]}...", expected=f"{str(told)[:12]}...", hint=hint
+        )

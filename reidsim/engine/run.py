@@ -19,7 +19,7 @@ from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.result import BatchResult, analysis_among, batch_analysis
 from reidsim.engine.batch.runner import Ended, Job, Keeping, run_job
 from reidsim.engine.batch.tasks import COMPLETE, ScenarioWork
-from reidsim.engine.run_result import RunResult
+from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.run import check_stress
 from reidsim.scenarios.load import Scenario

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.measures import Measure, measures_among
-from reidsim.engine.release_file import release_file_facts, sha256_of
-from reidsim.engine.results import Result, begun, make_manifest
+from reidsim.engine.results import Result, begun, make_manifest, release_file_facts, sha256_of
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in

@@ -8,10 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.release_file import release_file_facts
-from reidsim.engine.results import begun, make_manifest
+from reidsim.engine.results import RunResult, begun, make_manifest, release_file_facts, run_table
 from reidsim.engine.rounds import describe_rounds, play_rounds
-from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.load import Scenario

@@ -15,8 +15,7 @@ import pandas as pd
 
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.scenario_text import Prices
-from reidsim.engine.results import keep_private, write_results
-from reidsim.engine.run_result import RunResult
+from reidsim.engine.results import RunResult, keep_private, write_results
 from reidsim.errors import reading
 from reidsim.file_names import require_plain
 from reidsim.front.scenario import Scenario

@@ -14,8 +14,7 @@ import pandas as pd
 
 from reidsim.core.measures import measures_among
 from reidsim.engine.cross_play.run import CrossPlayResult
-from reidsim.engine.results import Result
-from reidsim.engine.run_result import RunResult
+from reidsim.engine.results import Result, RunResult
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult
 from reidsim.figures.style import policy_name

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 import pandas as pd
 
 from reidsim.engine.attributes.run import ORDERS, AttributesResult, attributes_loaded
-from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
+from reidsim.engine.batch.cluster import executor_named
+from reidsim.engine.batch.executors import Executor, SerialExecutor
 from reidsim.engine.cross_play.run import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
+from reidsim.engine.results import RunResult
 from reidsim.engine.run import describe, run_batch_loaded, run_loaded
-from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import StressResult, stress_loaded, with_method
 from reidsim.engine.switch.amounts import LOSS
 from reidsim.engine.switch.run import SwitchResult, switch_loaded

@@ -12,9 +12,8 @@ from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.batch.result import BatchResult
 from reidsim.engine.cross_play.run import CrossPlayResult
-from reidsim.engine.results import Result, measures_in_manifest
+from reidsim.engine.results import Result, RunResult, measures_in_manifest
 from reidsim.engine.rounds import AgentAnalysis
-from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
 from reidsim.engine.switch.run import SwitchResult

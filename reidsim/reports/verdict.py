@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.measures import Measure, measures_among
-from reidsim.engine.results import Result
-from reidsim.engine.run_result import RunResult
+from reidsim.engine.results import Result, RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.over_rounds import broken_guarantee_sentences, distinct_people
 from reidsim.reports.writer import said

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.tasks import data_key
-from reidsim.engine.run_result import RunResult
+from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after, value_if_any

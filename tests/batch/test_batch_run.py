@@ -20,7 +20,7 @@ from reidsim.engine.batch.folder import finish, only_writer, read_runs
 from reidsim.engine.batch.rerun import rerun_one
 from reidsim.engine.batch.runner import point_tables
 from reidsim.engine.batch.tasks import RunOutcome
-from reidsim.engine.release_file import sha256_of
+from reidsim.engine.results import sha256_of
 from reidsim.engine.run import describe, run_batch_loaded
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError

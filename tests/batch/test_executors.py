@@ -13,8 +13,8 @@ import pytest
 from child_signals import processes_with
 
 from reidsim import interrupts
-from reidsim.engine.batch.cluster import DaskExecutor
-from reidsim.engine.batch.executors import AutomaticExecutor, ProcessExecutor, SerialExecutor, executor_named
+from reidsim.engine.batch.cluster import DaskExecutor, executor_named
+from reidsim.engine.batch.executors import AutomaticExecutor, ProcessExecutor, SerialExecutor
 from reidsim.errors import InputError
 
 from fake_runs import NeverStarts, Square, tasks  # isort: skip
@@ -114,7 +114,7 @@ def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
 STARTER = """
 import sys
 from fake_runs import Square, tasks
-from reidsim.engine.batch.executors import executor_named
+from reidsim.engine.batch.cluster import executor_named
 list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=sys.argv[2]), tasks(2)))
 """
 

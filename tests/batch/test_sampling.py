@@ -6,7 +6,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.engine.batch.sampling import draw_points, quantiles, spread
+from reidsim.engine.batch.design import draw_points, quantiles, spread
 from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import (
     Beta,

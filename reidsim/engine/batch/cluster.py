@@ -1,4 +1,4 @@
-"""Executor that does runs on the workers of a dask cluster.
+"""Executor that does runs on the workers of a dask cluster, and executors by name.
 
 Workers may be on this computer or on others.
 """
@@ -18,13 +18,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reidsim.engine.batch import executors
 from reidsim.engine.batch.data_files import files_named
-from reidsim.engine.batch.executors import ONE_THREAD, Groups, Pace, default_workers, one_thread
+from reidsim.engine.batch.executors import ONE_THREAD, Executor, Groups, Pace, default_workers, one_thread
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
-from reidsim.engine.release_file import sha256_of
-from reidsim.errors import InputError, listed
+from reidsim.engine.results import sha256_of
+from reidsim.errors import InputError, listed, refuse_first, require_among
 from reidsim.threads import in_one_thread
 
+EXECUTORS = ("auto", "serial", "processes", "dask")
 _LOOPBACK = "127.0.0.1"
 # Longest waits for a connection and for the first worker of a scheduler. Longer ones report a wrong address or a
 # scheduler without workers later, shorter ones fail on slow networks and computers.
@@ -43,6 +45,52 @@ _OWN_CLUSTER = {
     # Omits dask's default MALLOC_TRIM_THRESHOLD_, under which every large array is allocated from the system anew.
     "distributed.nanny.pre-spawn-environ": dict.fromkeys(ONE_THREAD[:3], "1"),
 }
+
+
+def executor_named(
+    name: str = "auto", *, workers: int | None = None, scheduler: str | None = None, timeout: float | None = None
+) -> Executor:
+    """Return the executor with a given name.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXECUTORS`.
+    workers : int, optional
+        Number of processes; default: as many as cores and free memory allow.
+    scheduler : str, optional
+        Address of a dask cluster's scheduler; default: start a cluster on this computer.
+    timeout : float, optional
+        Seconds after which a run is stopped; needs separate processes, which executor ``auto`` then always starts.
+
+    Raises
+    ------
+    InputError
+        If there is no such executor, it does not support an option, or cores or memory do not suffice for `workers`.
+    """
+    require_among("unknown executor", (name,), EXECUTORS, where="executor")
+    if workers is not None:
+        refuse_first((workers < 1, "number of processes out of range", "workers", workers, "1 or more"))
+        executors.require_carried(workers)
+    unlimited, single = timeout is None, scheduler is not None or name == "serial"
+    alone = "the number of processes cannot be set for this executor"
+    several = "executor auto or processes, or executor dask without a scheduler"
+    stranger, endless = "a scheduler needs executor dask", "this executor does not support a time limit"
+    seconds, stops = "a number of seconds above 0", name in ("auto", "processes")
+    refuse_first(
+        (timeout is not None and not timeout > 0, "time limit out of range", "timeout", timeout, seconds),
+        (scheduler is not None and name != "dask", stranger, "scheduler", scheduler, "executor dask"),
+        (workers is not None and single, alone, "workers", None, several),
+        # Only a separate process can stop a run.
+        (not unlimited and not stops, endless, "timeout", name, "executor processes"),
+    )
+    if name == "serial":
+        return executors.SerialExecutor()
+    if name == "dask":
+        return DaskExecutor(scheduler, workers)
+    if name == "auto" and unlimited:
+        return executors.AutomaticExecutor(workers)
+    return executors.ProcessExecutor(workers, timeout)
 
 
 class DaskExecutor:

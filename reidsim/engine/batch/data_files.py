@@ -13,7 +13,7 @@ from typing import Any
 from reidsim.adversaries.knowledge.load import RECIPES
 from reidsim.bundled import BUNDLED, bundled_folder, data_file
 from reidsim.engine.batch.design import Design, at_point
-from reidsim.engine.release_file import sha256_of
+from reidsim.engine.results import sha256_of
 from reidsim.errors import InputError, listed
 from reidsim.populations.sf1 import SEGMENTS
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario

@@ -24,11 +24,10 @@ from typing import IO, Any, Protocol, cast
 
 from reidsim.engine.batch import worker
 from reidsim.engine.batch.tasks import COMPLETE, KILLED, TIMEOUT, RunOutcome, RunTask, Work, attempt
-from reidsim.errors import InputError, refuse_first, require_among
+from reidsim.errors import InputError, refuse_first
 from reidsim.interrupts import came, stop_if_interrupted
 from reidsim.memory import free_memory
 
-EXECUTORS = ("auto", "serial", "processes", "dask")
 # Target interval, in seconds, between groups of outcomes (each is one write to disk), and the target duration of a
 # chunk of tasks for a worker.
 HAND_OVER_SECONDS = 0.25
@@ -59,52 +58,6 @@ class Executor(Protocol):
 
         Closing the generator early ends all worker processes.
         """
-
-
-def executor_named(
-    name: str = "auto", *, workers: int | None = None, scheduler: str | None = None, timeout: float | None = None
-) -> Executor:
-    """Return the executor with a given name.
-
-    Parameters
-    ----------
-    name : str
-        One of `EXECUTORS`.
-    workers : int, optional
-        Number of processes; default: as many as cores and free memory allow.
-    scheduler : str, optional
-        Address of a dask cluster's scheduler; default: start a cluster on this computer.
-    timeout : float, optional
-        Seconds after which a run is stopped; needs separate processes, which executor ``auto`` then always starts.
-
-    Raises
-    ------
-    InputError
-        If there is no such executor, it does not support an option, or cores or memory do not suffice for `workers`.
-    """
-    from reidsim.engine.batch.cluster import DaskExecutor
-
-    require_among("unknown executor", (name,), EXECUTORS, where="executor")
-    if workers is not None:
-        refuse_first((workers < 1, "number of processes out of range", "workers", workers, "1 or more"))
-        require_carried(workers)
-    unlimited, single = timeout is None, scheduler is not None or name == "serial"
-    alone = "the number of processes cannot be set for this executor"
-    several = "executor auto or processes, or executor dask without a scheduler"
-    stranger, endless = "a scheduler needs executor dask", "this executor does not support a time limit"
-    seconds, stops = "a number of seconds above 0", name in ("auto", "processes")
-    refuse_first(
-        (timeout is not None and not timeout > 0, "time limit out of range", "timeout", timeout, seconds),
-        (scheduler is not None and name != "dask", stranger, "scheduler", scheduler, "executor dask"),
-        (workers is not None and single, alone, "workers", None, several),
-        # Only a separate process can stop a run.
-        (not unlimited and not stops, endless, "timeout", name, "executor processes"),
-    )
-    if name == "serial":
-        return SerialExecutor()
-    if name == "dask":
-        return DaskExecutor(scheduler, workers)
-    return AutomaticExecutor(workers) if name == "auto" and unlimited else ProcessExecutor(workers, timeout)
 
 
 # The number of worker processes that fit this computer's cores and free memory.

@@ -27,8 +27,15 @@ from reidsim.engine.batch.data_files import require_unchanged
 from reidsim.engine.batch.design import content_of_run, design_of
 from reidsim.engine.batch.result import batch_tables
 from reidsim.engine.batch.tasks import RunOutcome, RunTask, code_version, error_line, tasks_of
-from reidsim.engine.release_file import sha256_of
-from reidsim.engine.results import keep_private, require_no_links, require_sound, scenario_hash, sync, write_json
+from reidsim.engine.results import (
+    keep_private,
+    require_no_links,
+    require_sound,
+    scenario_hash,
+    sha256_of,
+    sync,
+    write_json,
+)
 from reidsim.errors import InputError
 from reidsim.file_sizes import require_parquet_fits
 from reidsim.interrupts import tell_kept

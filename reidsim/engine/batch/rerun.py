@@ -24,7 +24,7 @@ from reidsim.engine.batch.tasks import (
     code_version,
     tasks_of,
 )
-from reidsim.engine.run_result import RunResult
+from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.registry import kind_of

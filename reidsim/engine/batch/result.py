@@ -14,7 +14,7 @@ import pandas as pd
 from reidsim.engine.batch.design import Design, scenario_columns
 from reidsim.engine.batch.statistics import differences_table, measured, statistics_table
 from reidsim.engine.batch.tasks import COMPLETE, GROUP_COLUMNS, RunOutcome
-from reidsim.engine.run_result import RunResult
+from reidsim.engine.results import RunResult
 from reidsim.scenarios.study import AnalysisTables
 
 # Columns that come after the measures in the table of runs.

@@ -12,10 +12,9 @@ import pandas as pd
 
 from reidsim.core.measures import columns_of
 from reidsim.engine.batch.data_files import DataFiles
-from reidsim.engine.batch.design import Design, check_points, sweep_points
+from reidsim.engine.batch.design import Design, check_points, draw_points, sweep_points
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.folder import INCOMPLETE
-from reidsim.engine.batch.sampling import draw_points
 from reidsim.engine.batch.tasks import COMPLETE
 from reidsim.engine.distributions import LEVELS
 from reidsim.engine.results import Clock, Result, make_manifest

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.engine.batch.sampling import quantiles
+from reidsim.engine.batch.design import quantiles
 from reidsim.engine.stress.outcomes import Outcomes
 from reidsim.errors import InputError
 from reidsim.random_streams import random_stream

@@ -17,8 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.measures import measures_among
-from reidsim.engine.release_file import require_hash
-from reidsim.engine.results import require_no_standard_output
+from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.errors import InputError
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun

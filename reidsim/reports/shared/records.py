@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
 from reidsim.drafts.values import is_free_text
-from reidsim.engine.release_file import find_release_file, require_hash
+from reidsim.engine.results import find_release_file, require_hash
 from reidsim.errors import InputError, listed, locating, require_distinct
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
