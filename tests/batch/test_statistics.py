@@ -13,7 +13,6 @@ from reidsim.engine.batch.statistics import (
     error_of_estimates,
     mean_interval,
     measured,
-    paired_difference,
     quantiles,
     required_runs,
     statistics_table,
@@ -64,7 +63,7 @@ def test_pairing_takes_out_what_both_share():
     rng = np.random.default_rng(1)
     shared = 100 * rng.normal(size=(1, 50))
     first, second = shared + 1 + 0.1 * rng.normal(size=(1, 50)), shared + 0.1 * rng.normal(size=(1, 50))
-    difference = paired_difference(first, second)
+    difference = mean_interval(first - second)
     test = scipy.stats.ttest_rel(first[0], second[0]).confidence_interval()
     assert (difference.low, difference.high) == pytest.approx((test.low, test.high))
     assert difference.high - difference.low < 0.01 * (mean_interval(first).high - mean_interval(first).low)

@@ -102,8 +102,10 @@ def _hold(path: Path) -> int:
         try:
             _lock(descriptor)
         except OSError:
-            writer = _writer(path)
             os.close(descriptor)
+            writer = ""
+            with contextlib.suppress(OSError, ValueError):
+                writer = path.read_text(encoding="ascii").strip()
             hint = f"wait until process {writer} ends" if writer else None
             raise InputError("another batch is writing to the folder", source=path.parent, hint=hint) from None
         # The former holder may have removed the file between opening and locking.
@@ -111,13 +113,6 @@ def _hold(path: Path) -> int:
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
         os.close(descriptor)
-
-
-def _writer(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        return ""
 
 
 if sys.platform == "win32":
@@ -152,24 +147,23 @@ def journal(path: Path, data: str = "") -> Iterator[Callable[[Iterable[RunOutcom
     InputError
         If the disk is full or the file cannot be written; complete lines stay.
     """
-    try:
+    with _keeping(path):
         # Unbuffered, so that closing the file after an error does not write again.
         file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
         file.truncate(path.read_bytes().rfind(b"\n") + 1)
-    except OSError as error:
-        raise not_kept(path, error) from None
 
     def append(outcomes: Iterable[RunOutcome]) -> None:
         lines = b"".join(_line(outcome, data) for outcome in outcomes)
         end, written = file.seek(0, os.SEEK_END), 0
-        try:
-            while written < len(lines):
-                written += file.write(memoryview(lines)[written:])
-            os.fsync(file.fileno())
-        except OSError as error:
-            # Remove an incomplete line now to free its space; it would be dropped later anyway.
-            os.ftruncate(file.fileno(), end + lines.rfind(b"\n", 0, written) + 1)
-            raise not_kept(path, error) from None
+        with _keeping(path):
+            try:
+                while written < len(lines):
+                    written += file.write(memoryview(lines)[written:])
+                os.fsync(file.fileno())
+            except OSError:
+                # Remove an incomplete line now to free its space; it would be dropped later anyway.
+                os.ftruncate(file.fileno(), end + lines.rfind(b"\n", 0, written) + 1)
+                raise
 
     try:
         yield append
@@ -240,18 +234,18 @@ def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
         raise
 
 
-def not_kept(path: Path, error: OSError) -> InputError:
-    """Return the error to raise if a batch's folder cannot be written.
-
-    The journal of the batch is at `path`.
-    """
-    if error.errno in _NO_ROOM:
+@contextlib.contextmanager
+def _keeping(path: Path) -> Iterator[None]:
+    """Convert an OSError of writing to a batch's folder, whose journal is at `path`, to an InputError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+        hint = "free disk space and begin again; no run has finished yet"
         if keeps_runs(path.parent):
             hint = "free disk space and repeat the command (for a batch, with --resume); finished runs are kept"
-        else:
-            hint = "free disk space and begin again; no run has finished yet"
-        return InputError("the disk is full", source=path.parent, hint=hint)
-    return InputError(f"cannot be written: {error.strerror or error}", source=path)
+        raise InputError("the disk is full", source=path.parent, hint=hint) from None
 
 
 def _outcome(task: RunTask, entry: Mapping[str, Any]) -> RunOutcome:
@@ -417,17 +411,6 @@ def read_runs(folder: Path) -> pd.DataFrame:
     return batch_tables(loaded.name, design, read_places(folder / JOURNAL, tasks))["runs"]
 
 
-def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest of a running batch into a folder.
-
-    Raises
-    ------
-    InputError
-        If the manifest cannot be written.
-    """
-    _write_manifest(folder, {**manifest, "state": RUNNING, "code_version": code_version()})
-
-
 def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool]) -> str:
     """Check that a folder holds the batch of a manifest; return the batch's state.
 
@@ -455,7 +438,7 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
         if key == "data_hash":
             # Called first, because its error names the changed files.
             require_unchanged(found["design"].get("files", {}), manifest["design"]["files"], folder)
-        if key == "scenario_hash" and _other_seed_alone(found, manifest):
+        if key == "scenario_hash" and _but_for_seed(found) == _but_for_seed(manifest):
             key, what = "seed", _IDENTITY["seed"]
         if found.get(key) != manifest.get(key):
             raise _another(f"the folder holds a batch with {what}", folder, found.get(key), manifest.get(key))
@@ -469,13 +452,8 @@ def _another(problem: str, folder: Path, found: object, expected: object) -> Inp
     return InputError(problem, source=folder, found=found, expected=str(expected))
 
 
-def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Return whether the scenarios of two manifests differ only in their seeds."""
-    if found.get("seed") == manifest["seed"]:
-        return False
-    content = {**manifest["content"], "seed": found.get("seed")}
-    was = {**found.get("content", {}), "seed": found.get("seed")}
-    return scenario_hash(content) == scenario_hash(was)
+def _but_for_seed(manifest: Mapping[str, Any]) -> str:
+    return scenario_hash({**manifest["content"], "seed": 0})
 
 
 def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
@@ -492,41 +470,37 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
     InputError
         If the files cannot be written, for example because the disk is full; the journal remains.
     """
-    unfinished = None
-    try:
-        unfinished = Path(tempfile.mkdtemp(prefix=".finishing-", dir=folder))
-        manifest = write(unfinished)
-        manifest = {**manifest, "tables": {path.name: sha256_of(path) for path in sorted(unfinished.glob("*.parquet"))}}
-        keep_private(unfinished)
-        sync(unfinished)
-        for path in sorted(unfinished.iterdir()):
-            target = folder / path.name
-            if target.is_dir():
-                shutil.rmtree(target)
-            path.replace(target)
-    except OSError as error:
-        raise not_kept(folder / JOURNAL, error) from None
-    finally:
-        if unfinished is not None:
-            shutil.rmtree(unfinished, ignore_errors=True)
-    _write_manifest(folder, {**manifest, "code_version": code_version()})
+    with _keeping(folder / JOURNAL):
+        with tempfile.TemporaryDirectory(prefix=".finishing-", dir=folder, ignore_cleanup_errors=True) as made:
+            unfinished = Path(made)
+            manifest = write(unfinished)
+            hashes = {path.name: sha256_of(path) for path in sorted(unfinished.glob("*.parquet"))}
+            keep_private(unfinished)
+            sync(unfinished)
+            for path in sorted(unfinished.iterdir()):
+                target = folder / path.name
+                if target.is_dir():
+                    shutil.rmtree(target)
+                path.replace(target)
+        write_manifest(folder, {**manifest, "tables": hashes})
 
 
-def forget_journal(folder: Path) -> None:
-    """Remove the journal of a batch; its tables hold the same data."""
-    with contextlib.suppress(OSError):
-        (folder / JOURNAL).unlink()
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Replace the manifest of a batch, and record the version of the program in it.
 
-
-def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    Raises
+    ------
+    InputError
+        If the manifest cannot be written.
+    """
     path = folder / f".{MANIFEST}"
     try:
-        write_json(path, manifest)
-        path.chmod(0o600)
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-        path.replace(folder / MANIFEST)
-    except OSError as error:
+        with _keeping(folder / JOURNAL):
+            write_json(path, {**manifest, "code_version": code_version()})
+            path.chmod(0o600)
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            path.replace(folder / MANIFEST)
+    finally:
         with contextlib.suppress(OSError):
             path.unlink()
-        raise not_kept(folder / JOURNAL, error) from None

@@ -140,14 +140,7 @@ def run_job(
         {
             "data_hash": work.fingerprint(tasks[0]),
             "scenario_file": str(loaded.path.absolute()),
-            "design": {
-                "points": len(design.points),
-                "replications": design.replications,
-                "samples": design.samples,
-                "swept": list(design.swept),
-                "runs": design.n_runs,
-                "files": files.hashes,
-            },
+            "design": {**design.facts, "files": files.hashes},
             **({"parts": makers} if makers else {}),
             **job.options,
         },
@@ -224,7 +217,7 @@ def _opened(
             yield store.read_manifest(folder)
             return
         try:
-            store.begin(folder, manifest)
+            store.write_manifest(folder, {**manifest, "state": store.RUNNING})
             yield None
         except BaseException:
             if not go_on and not store.keeps_runs(folder):

@@ -81,19 +81,6 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     return MeanInterval(mean, standard_error, mean - half, mean + half, n)
 
 
-def paired_difference(first: Floats, second: Floats) -> MeanInterval:
-    """Return the mean of ``first - second`` with its confidence interval.
-
-    Both values of a pair come from the same run with the same random draws, so common variation cancels out.
-
-    Parameters
-    ----------
-    first, second : ndarray of float64, shape (..., n_points, n_replications)
-        Runs in which either has no value are ignored.
-    """
-    return mean_interval(first - second)
-
-
 def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
     """Return the smallest number of independent draws for a given half-width.
 
@@ -276,11 +263,8 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     names = [column for column in GROUP_COLUMNS if column in runs and column != "sample"]
     if ended_well.empty or not names:
         return Measured({}, {}, swept, pd.DataFrame())
-    numeric = [
-        column
-        for column in runs.columns
-        if column not in (*_NOT_MEASURES, *at_points.columns) and pd.api.types.is_numeric_dtype(runs[column].dtype)
-    ]
+    numbers = runs.select_dtypes(["number", "bool"]).columns
+    numeric = [column for column in numbers if column not in (*_NOT_MEASURES, *at_points.columns)]
     error_of = _error_columns(numeric)
     measures = [column for column in numeric if column not in error_of.values()]
     if "sample" in runs:
@@ -293,13 +277,8 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
         ended_well = means.reset_index()
     groups = ended_well[names].drop_duplicates().reset_index(drop=True)
     group = ended_well[names].merge(groups.assign(position=np.arange(len(groups))), how="left", on=names)["position"]
-    point = ended_well["point"].to_numpy()
-    place = (
-        point // design.samples,
-        group.to_numpy(dtype=np.int64),
-        point % design.samples,
-        ended_well["replication"].to_numpy(),
-    )
+    swept_point, sample = divmod(ended_well["point"].to_numpy(), design.samples)
+    place = (swept_point, group.to_numpy(dtype=np.int64), sample, ended_well["replication"].to_numpy())
     shape = (len(swept), len(groups), design.samples, design.replications)
 
     def arranged(column: str) -> Floats:
@@ -374,11 +353,9 @@ def differences_table(found: Measured) -> pd.DataFrame:
     compared = str(found.groups.columns[-1])
     strata = list(found.groups.columns[:-1])
     number = pd.Series(np.arange(len(found.groups)))
-    first = (
-        number.groupby([found.groups[name] for name in strata], observed=True).transform("min")
-        if strata
-        else number * 0
-    )
+    first = number * 0
+    if strata:
+        first = number.groupby([found.groups[name] for name in strata], observed=True).transform("min")
     others = np.flatnonzero(number != first)
     if not len(others):
         return pd.DataFrame()
@@ -387,7 +364,8 @@ def differences_table(found: Measured) -> pd.DataFrame:
     parts = {}
     for measure, values in found.values.items():
         one, other = values[:, others], values[:, reference]
-        interval = paired_difference(one, other)
+        # Both values come from the same run with the same random draws, so common variation cancels out.
+        interval = mean_interval(one - other)
         both = np.isfinite(one) & np.isfinite(other)
         above = (both & (one > other)).sum(axis=(-2, -1)) / np.maximum(both.sum(axis=(-2, -1)), 1)
         share = np.where(interval.n > 0, above, np.nan)
@@ -396,13 +374,8 @@ def differences_table(found: Measured) -> pd.DataFrame:
 
 
 def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
-    return {
-        "runs": interval.n,
-        "mean": interval.mean,
-        "standard_error": interval.standard_error,
-        "low": interval.low,
-        "high": interval.high,
-    }
+    found = interval._asdict()
+    return {"runs": found.pop("n"), **found}
 
 
 def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]]]) -> pd.DataFrame:
