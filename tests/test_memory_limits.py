@@ -20,7 +20,7 @@ from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.record_game import Constraint
-from reidsim.kinds.tables import released_rows
+from reidsim.kinds.tables import released_file
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.scenarios.load import Scenario
@@ -208,7 +208,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
 def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):
     loaded, file = Scenario.load(TOWN / "town.toml"), TOWN / "patients.csv"
     assert score_loaded(loaded, file).file == "patients.csv"
-    monkeypatch.setattr(released_rows, "free_memory", lambda: 1_000)
+    monkeypatch.setattr(released_file, "free_memory", lambda: 1_000)
     expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most 1\.0 kB"
     with pytest.raises(InputError, match=expected):
         score_loaded(loaded, file)

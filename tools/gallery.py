@@ -21,7 +21,7 @@ from reidsim.engine.results import RunResult
 from reidsim.engine.run import run_loaded
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.figures.style import own_settings, save_figure
-from reidsim.kinds.tables.figures.differences import payoff_difference_curves
+from reidsim.kinds.tables.figures.records import payoff_difference_curves
 from reidsim.reports.captions import figure_caption
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.load import Scenario

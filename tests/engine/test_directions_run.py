@@ -122,7 +122,7 @@ def test_records_that_are_alike_have_forms_of_their_own(tmp_path):
     assert build_study(Scenario.load(path)).lattice.n_records == 8
     study = build_study(Scenario.load(path, LOOKED_UP))
     assert study.lattice.n_records == study.n_records == 10
-    assert study.by_row() is study
+    assert study.by_subject() is study
     # An adversary of this kind who replaces another also distinguishes them.
     other = build_study(Scenario.load(path))
     section = other.scenario.adversary.model_copy(update={"direction": "both"})

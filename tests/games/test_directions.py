@@ -23,7 +23,7 @@ from reidsim.games.directions.harm import replies_in
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
-from reidsim.kinds.tables.people import ReleasedPeople
+from reidsim.kinds.tables.release import ReleasedPeople
 from reidsim.linkage import fitting_rows
 from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.group_sizes import GroupSizes

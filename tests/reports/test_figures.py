@@ -24,8 +24,7 @@ from reidsim.figures.style import looks
 from reidsim.figures.sweep import sensitivity_lines
 from reidsim.figures.switch import switch_lines
 from reidsim.kinds.masking.figures import _look as masking_look
-from reidsim.kinds.tables.figures.differences import payoff_difference_curves, payoff_difference_scatter
-from reidsim.kinds.tables.figures.strategies import strategy_payoffs
+from reidsim.kinds.tables.figures.records import payoff_difference_curves, payoff_difference_scatter, strategy_payoffs
 from reidsim.kinds.tables.figures.sweeps import search_deviation
 from reidsim.scenarios.registry import kind_named, kinds_at_hand
 from reidsim.scenarios.user_defined import DEFAULT_KIND

@@ -5,6 +5,8 @@ import pytest
 
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.solving import planned_game
 from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
@@ -137,7 +139,7 @@ def test_minimum_levels_and_safe_harbor(folder):
     assert study.minimum == (1, 0)
     assert study.node_game("prosecutor", study.prices).lowest == (1, 0)
     study = study_of(folder, safe_harbor={"age": "age"}, publisher__policies=["basic", "safe-harbor"])
-    assert study.safe_harbor_minimum == (0, 0)
+    assert planned_game(study, "sh-friendly", "prosecutor", study.prices).lowest == (0, 0)
 
 
 # Refused input.
@@ -223,7 +225,8 @@ def test_a_release_that_is_not_part_of_its_population(folder):
     ):
         study_of(folder, population=population, **JOURNALIST)
     study = study_of(folder, population=population | {"holds_release": False}, **JOURNALIST)
-    assert study.outside == 1
+    (warning,) = TABLES.warnings(study, 0, {})
+    assert warning.startswith("1 of 4 records exceed the people with the same values in population 'people.csv'")
 
 
 def test_a_person_outside_the_hierarchy(folder):

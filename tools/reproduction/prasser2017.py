@@ -13,7 +13,7 @@ from reidsim.engine.run import run_batch_loaded
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.node_games import planned_game
+from reidsim.kinds.tables.solving import planned_game
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.load import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared

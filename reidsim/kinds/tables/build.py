@@ -13,24 +13,24 @@ from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError, locating
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
-from reidsim.kinds.tables.own_adversary import OwnAdversary
-from reidsim.kinds.tables.people import ReleasedPeople, sampled_people
-from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
-from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
-from reidsim.kinds.tables.study import TablesStudy
-from reidsim.kinds.tables.table_data import PRICES
+from reidsim.kinds.tables.release import ReleasedPeople, ReleasedRecords, coded_records, read_release
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.study import PRICES, TablesStudy
+from reidsim.linkage.individual_risk import SampledPeople
 from reidsim.linkage.sensitive_values import SensitiveValues
-from reidsim.populations.domain import Codes, distinct_rows, keys_of_both
+from reidsim.linkage.uniqueness.log_linear import fitting_model
+from reidsim.linkage.uniqueness.sample_cells import SampleCells
+from reidsim.populations.domain import Codes, Domain, distinct_rows, keys_of_both, row_keys
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 from reidsim.random_streams import nested_stream
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.drawn_lists import People, lists_of_people
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import Keys, key_columns
+from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.tables import numbers, read_table
 
@@ -40,6 +40,9 @@ _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 _NOT_OF_LINKAGE = ("weight", "gain", "cost")
 # Keys of a sequential attack that affect linkage; the others affect only its payoffs.
 _PLAN_OF_THE_STUDY = ("registry", "belief")
+# Key of the random stream that draws the persons of records. Streams for lists use 0 and 1 as the first number.
+_RECORDS = (2, 0, 0)
+_BENEFIT = PRICES.index("benefit")
 
 
 def build_study(loaded: Scenario[Any]) -> TablesStudy:
@@ -60,29 +63,38 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         first, cell_of_record = distinct_rows([*records.codes.T, kind_of_record], len(kind_of_record))
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
-        _require_levels(scenario, lattice)
+        for (name, attribute), levels in zip(scenario.attributes.items(), lattice.shape, strict=True):
+            if attribute.minimum_level >= levels:
+                where, found = f"attributes.{name}.minimum_level", attribute.minimum_level
+                raise InputError("no such level", where=where, found=found, expected=f"at most {levels - 1}")
         if scenario.figures.strategies is not None:
             coded_records(lattice.domain, [scenario.figures.strategies], "figures.strategies")
-        dataset, persons = (
-            Population.from_records(
-                lattice.domain, lattice.codes, np.bincount(cell_of_record), name="the released records"
-            ),
-            None,
-        )
-        kind = kind_of_record[first]
+        number, kind, persons, household = np.bincount(cell_of_record), kind_of_record[first], None, records.household
+        dataset = Population.from_records(lattice.domain, lattice.codes, number, name="the released records")
+        unit = ("record", "records")
         if records.person is not None:
-            by_benefit = amounts[first, PRICES.index("benefit")] if "benefit" in records.prices else None
+            by_benefit = amounts[first, _BENEFIT] if "benefit" in records.prices else None
             persons = ReleasedPeople.of(lattice, cell_of_record, records.person, by_benefit)
-            dataset = persons.counted(dataset.name)
-            kinds, kind = _kinds(persons.amounts_of_sets(amounts[first], PRICES.index("benefit")))
+            dataset, unit = persons.counted(dataset.name), ("person of the release", "people of the release")
+            kinds, kind = _kinds(persons.amounts_of_sets(amounts[first], _BENEFIT))
+            household = household if household is None else household[np.unique(records.person, return_index=True)[1]]
         population = records.population
         if population is not None and _must_hold_release(scenario):
-            unit = ("record", "records") if persons is None else ("person of the release", "people of the release")
             of_dataset = GeneralizationLattice(records.hierarchies, dataset.cells, counted)
             require_part_of(of_dataset, dataset.counts.astype(np.int64), population, unit)
-        safe_harbor = safe_harbor_minimum(scenario.safe_harbor, lattice, population or dataset, first)
-        if persons is not None and safe_harbor is not None:
-            safe_harbor = persons.least_above(safe_harbor)
+        safe_harbor = None
+        if (section := scenario.safe_harbor) is not None:
+            people = None
+            if section.zip is not None and section.zip3_population == "population":
+                people = zip3_population_of(population or dataset, section.zip)
+            elif section.zip is not None:
+                path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
+                frame = read_table(path, comment="#")
+                people = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
+            safe_harbor = safe_harbor_strategies(
+                lattice, age=section.age, zip_code=section.zip, zip3_population=people, row_of=first
+            )
+            safe_harbor = safe_harbor if persons is None else persons.least_above(safe_harbor)
         study = TablesStudy(
             loaded,
             lattice,
@@ -92,57 +104,21 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             population,
             dataset,
             safe_harbor,
-            sampled=sampled_people(scenario, lattice.domain, records),
+            sampled=_sampled_people(scenario, lattice.domain, records),
             persons=persons,
-            household_of=_households(records),
+            household_of=household,
             waves=records.waves,
             sensitive=SensitiveValues(records.codes, records.sensitive) if records.sensitive else None,
         )
         study.require_walkable()
         if scenario.lists:
-            study = study.by_row()
-            study = replace(study, drawn=lists_of_records(loaded, study))
-        if scenario.looks_up:
             study = study.by_subject()
-        return OwnAdversary.of(study)
-
-
-def safe_harbor_minimum(
-    section: SafeHarborSection | None,
-    lattice: GeneralizationLattice,
-    population: Population,
-    row_of: NDArray[np.integer],
-) -> Strategies | None:
-    """Return the least generalization of each record that Safe Harbor accepts.
-
-    The result has shape (n_records,), in the order of the lattice's records.
-
-    Parameters
-    ----------
-    section : SafeHarborSection or None
-        Attributes that Safe Harbor restricts; with None, the result is None.
-    lattice : GeneralizationLattice
-    population : Population
-        People of three-digit ZIP areas, if `section` does not use the 2010 Census.
-    row_of : ndarray of int, shape (n_records,)
-        The row of each record in its file, for messages.
-    """
-    if section is None:
-        return None
-    zip3_population = None
-    if section.zip is not None:
-        if section.zip3_population == "population":
-            zip3_population = zip3_population_of(population, section.zip)
-        else:
-            path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
-            frame = read_table(path, comment="#")
-            zip3_population = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
-    return safe_harbor_strategies(
-        lattice, age=section.age, zip_code=section.zip, zip3_population=zip3_population, row_of=row_of
-    )
+            study = replace(study, drawn=_drawn_lists(loaded, study))
+        return (study.by_subject() if scenario.looks_up else study).equipped()
 
 
 def _must_hold_release(scenario: TablesScenario) -> bool:
+    """Return whether every record must match a person of the population."""
     given = None if scenario.population is None else scenario.population.holds_release
     if given is None and any(attribute.unknown == "nobody" for attribute in scenario.attributes.values()):
         # The scenario declares that some records have no person in the population.
@@ -150,30 +126,14 @@ def _must_hold_release(scenario: TablesScenario) -> bool:
     return scenario.publisher.unit == "table" if given is None else given
 
 
-def _require_levels(scenario: TablesScenario, lattice: GeneralizationLattice) -> None:
-    for name, attribute, levels in zip(lattice.domain.names, scenario.attributes.values(), lattice.shape, strict=True):
-        if attribute.minimum_level >= levels:
-            raise InputError(
-                "no such level",
-                where=f"attributes.{name}.minimum_level",
-                found=attribute.minimum_level,
-                expected=f"at most {levels - 1}",
-            )
-
-
 def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> Floats:
     """Return the payoff parameters of each record, (n_records, 4), as in `PRICES`."""
-    economics = scenario.economics
-    amounts: dict[str, float | Floats] = {
-        "benefit": economics.benefit,
-        "loss": economics.loss,
-        "gain": economics.adversary_gain,
-        "cost": economics.cost,
-    } | records.prices
-    if economics.gain is None and "gain" not in records.prices:
+    economics, prices = scenario.economics, records.prices
+    given = (economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
+    amounts: dict[str, Any] = dict(zip(PRICES, given, strict=True)) | prices
+    if economics.gain is None and "gain" not in prices:
         amounts["gain"] = amounts["loss"]
-    n = len(records.codes)
-    return np.column_stack([np.broadcast_to(amounts[price], (n,)) for price in PRICES])
+    return np.column_stack([np.broadcast_to(amounts[price], len(records.codes)) for price in PRICES])
 
 
 def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
@@ -187,11 +147,32 @@ def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
     return kinds, kind.ravel().astype(np.int64)
 
 
-def _households(records: ReleasedRecords) -> Keys | None:
-    """Return the household of each data subject; None without a household column."""
-    if records.household is None or records.person is None:
-        return records.household
-    return records.household[np.unique(records.person, return_index=True)[1]]
+def _sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRecords) -> SampledPeople | None:
+    """Return the people whom the records represent; None without sample risk.
+
+    They are estimated from the sampling weights or by a log-linear model; see ``release.estimator``.
+
+    Raises
+    ------
+    InputError
+        If a log-linear model has too many cells.
+    """
+    codes, weights, name = records.codes, records.weights, "the people represented by the records"
+    if weights is None or "sample" not in scenario.risks:
+        return None
+    if scenario.release.estimator == "benedetti-franconi":
+        return SampledPeople.of_records(domain, codes, weights, name, records.person)
+    occur, columns = zip(*(np.unique(column, return_inverse=True) for column in codes.T), strict=True)
+    try:
+        model = fitting_model(SampleCells.of_records(columns, weights)).everybody()
+    except InputError as error:
+        hint = 'use fewer or coarser quasi-identifiers, or "benedetti-franconi", which may be inaccurate'
+        raise error.but(source=None, where="release.estimator", hint=hint) from None
+    cells = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
+    order = np.argsort(row_keys(list(cells.T), len(cells)))
+    return SampledPeople(
+        domain, cells[order], model.people[order], name=name, records=model.records[order], missing="poisson"
+    )
 
 
 def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:
@@ -225,11 +206,7 @@ def _of_the_study(adversary: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-# Key of the random stream that draws the persons of records. Streams for lists use 0 and 1 as the first number.
-_RECORDS = (2, 0, 0)
-
-
-def lists_of_records(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnLists:
+def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnLists:
     """Draw the lists of a scenario, and the person of each of its records.
 
     The person of a record is drawn with equal probabilities from the people of the population with its values. Each

@@ -2,53 +2,70 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.agents.profile import Setting
+from reidsim.core.measures import in_words, measures_worded
+from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
-from reidsim.kinds.tables.dropped_columns import DroppedColumns
-from reidsim.kinds.tables.many_points import TablesPoints
-from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
-from reidsim.kinds.tables.outcomes import play, play_one_by_one
+from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, is_thinnable, record_points
+from reidsim.kinds.tables.outcomes import DroppedColumns, play
 from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, policies_of_unit, policy_named
 from reidsim.kinds.tables.presentation import TablesPresentation
-from reidsim.kinds.tables.released_rows import read_released
+from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
+from reidsim.kinds.tables.released_file import read_released
 from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.sharing import TablesSharing
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents, study_against, with_adversaries
+from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.policy import with_each_k
+from reidsim.scenarios.presentation import HierarchyFile, LimitedColumns, SensitiveColumn, SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import PolicyOutcome
+from reidsim.validation import read_toml
 from reidsim.wording import counted
 
+_WORDS = read_toml(Path(__file__).with_name("measures.toml"))
+_MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
 # Number of nodes above which `describe` warns. Searching a larger lattice takes minutes with some 10,000 records, and
 # longer if each record is solved separately.
 _MANY_NODES = 200_000
+# Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.
+_OF_SENSITIVE = "sensitive column "
+# Marks threads that have solved a table, so that measured run times exclude the loading of compiled code.
+_warm = threading.local()
 
 
-class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults):
+class TablesKind(TablesPresentation, TablesResults):
     """Scenario kind of a publisher who shares a table of records; see `Kind`."""
 
     name = "tables"
     words = "a publisher decides how each record of a table, or the whole table, is generalized"
     schema = TablesScenario
-    measures = MEASURES
-    measures_of_people = MEASURES_OF_PEOPLE
+    measures = _MEASURES
+    # Wordings for scenarios with a person key, where results count people.
+    measures_of_people = in_words(_MEASURES, _WORDS["people"])
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS
@@ -67,7 +84,8 @@ class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults)
         for name, each in study.each.items():
             with named(name):
                 each.adversary(each.prices)
-        people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
+        scenario = study.scenario
+        people = study.linked_population if scenario.publisher.unit == "record" else study.population
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
         # With lists, the lattice has a row for each record, even if records are equal.
         cells = study.lattice.n_records if study.drawn is None else len(study.dataset.cells)
@@ -75,11 +93,11 @@ class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults)
             f"{counted(study.n_records, 'record')}{of_people} in {counted(cells, 'distinct cell')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
-        if people is not None and study.scenario.population is not None:
+        if people is not None and scenario.population is not None:
             size += f", a population of {people.total:,.0f}"
-        if study.n_nodes > _MANY_NODES and walks_whole_lattice(study.scenario):
+        if study.n_nodes > _MANY_NODES and walks_whole_lattice(scenario):
             size += '; a search of all nodes may take long, set publisher.search = "anytime" for a search with a budget'
-        elif study.lattice.size > _MANY_NODES and lists_every_form(study.scenario):
+        elif study.lattice.size > _MANY_NODES and lists_every_form(scenario):
             size += '; computing all strategies may take long, set publisher.solver = "iceberg" to skip most strategies'
         return size
 
@@ -98,11 +116,18 @@ class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults)
     ) -> Mapping[str, PolicyOutcome]:
         """Play policies; one pass serves all policies that optimize each record.
 
-        With `timed` and one generalization for the table, each policy is played alone and its seconds are kept.
+        With `timed` and one generalization for the table, each policy is played alone and its seconds are kept. The
+        first call in a thread plays all policies once before, so that run times exclude the loading of compiled code.
         """
-        if timed and study.scenario.publisher.unit == "table":
-            return play_one_by_one(study, policies)
-        return play(study, policies, progress=progress)
+        if not timed or study.scenario.publisher.unit == "record":
+            return play(study, policies, progress=progress)
+        outcomes = {} if getattr(_warm, "solved", False) else play(study, policies)
+        _warm.solved = True
+        for name in study.scenario.publisher.policies if policies is None else policies:
+            begun = time.perf_counter()
+            outcome = play(study, (name,))[name]
+            outcomes[name] = replace(outcome, seconds=time.perf_counter() - begun)
+        return outcomes
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the game row of each record: its cell, or its person's row set."""
@@ -111,6 +136,8 @@ class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults)
     def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the game row of each data subject: person, or record if it is a person."""
         return study.row_of_subject
+
+    # Rounds of agents
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
         """Return a function that makes the setting of repeated rounds.
@@ -133,9 +160,10 @@ class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults)
     def describe_setting(self, setting: Setting) -> str:
         """Describe the numbers of data subjects, distinct records and strategies."""
         forms = counted(setting.space.size, "strategy", "strategies")
-        return (
-            f"{counted(setting.n_subjects, 'data subject')} with {counted(setting.n_cells, 'distinct record')}, {forms}"
-        )
+        subjects, cells = counted(setting.n_subjects, "data subject"), counted(setting.n_cells, "distinct record")
+        return f"{subjects} with {cells}, {forms}"
+
+    # Cross-play
 
     def opponents(self, study: TablesStudy, options: OpponentOptions, draw: int = 0) -> tuple[TablesStudy, Opponents]:
         """Return the study and the adversaries of cross-play, on common cells.
@@ -152,7 +180,7 @@ class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults)
         if path is not None and study.own.staged is None:
             staged = study_against(study, planner="one-shot", knowledge=None, stages=path)
             study = study.on_cells_of(staged)
-        if not study.owns:
+        if None in study.owns:
             return super().opponents(study, options, draw)
         # Unnamed adversaries link with the same people as the scenario's named ones.
         plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
@@ -168,12 +196,14 @@ class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults)
 
         Policies for several releases are left out, and so are policies that need a missing section ``safe_harbor``.
         """
-        usual = policies_of_unit(study.scenario.publisher.unit)
-        names = [name for name in usual if study.safe_harbor is not None or SAFE_HARBOR not in POLICIES[name].needs]
         section = study.scenario.publisher
+        usual = policies_of_unit(section.unit)
+        names = [name for name in usual if study.safe_harbor is not None or SAFE_HARBOR not in POLICIES[name].needs]
         # Policies for several releases do not apply to a single release.
         own = [name for name in section.policies if policy_named(name).replies == "to-past"]
         return tuple(dict.fromkeys((*with_each_k(names, section.k), *own)))
+
+    # Columns and released files
 
     def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
         """Return an object that plays the study without some of its quasi-identifiers."""
@@ -187,12 +217,111 @@ class TablesKind(TablesPresentation, TablesSharing, TablesPoints, TablesResults)
         Each cell of the file represents a set of values of its attribute. A quasi-identifier without a column counts as
         suppressed, with a note.
         """
-        read = read_released(study, path, key)
-        lacking = tuple(
-            f"the file has no column for {name}: the attribute counts as suppressed in every row"
-            for name in read.suppressed
+        file, suppressed = read_released(study, path, key)
+        note = "the attribute counts as suppressed in every row"
+        return file.play(), tuple(f"the file has no column for {name}: {note}" for name in suppressed)
+
+    def release_file(self, scenario: TablesScenario) -> str | None:
+        """Return the path of the records' file; None if a population is released."""
+        return scenario.release.path
+
+    def shared_columns(self, scenario: TablesScenario) -> SharedColumns:
+        """Return the quasi-identifier columns of the records' file.
+
+        Raises
+        ------
+        InputError
+            If values of an attribute are drawn from the population.
+        """
+        attributes, release = scenario.attributes, scenario.release
+        for name, attribute in attributes.items():
+            if attribute.draw or attribute.top_code is not None:
+                where, expected = f"attributes.{name}", "attributes with all values in the records"
+                raise InputError("values were drawn from the population", where=where, expected=expected)
+        hierarchies = {name: attribute.hierarchy for name, attribute in attributes.items()}
+        for name, section in scenario.publisher.sensitive_hierarchies.items():
+            hierarchies[_OF_SENSITIVE + name] = section
+        sections = scenario.every_adversary.values()
+        return SharedColumns(
+            scenario.columns,
+            delimiter=release.delimiter,
+            header=release.header or release.format == "adult",
+            hierarchies={
+                name: HierarchyFile(section.file, section.delimiter, section.header)
+                for name, section in hierarchies.items()
+                if isinstance(section, Table)
+            },
+            stars=frozenset(name for name, attribute in attributes.items() if SUPPRESSED in attribute.values),
+            person=release.person,
+            identifies=all(section.gains_from == "identity" for section in sections),
+            counts_release=all(
+                each.risk == "prosecutor" and (each.knowledge, each.stages, each.sequential.registry) == (None,) * 3
+                for each in sections
+            ),
         )
-        return read.file.play(), lacking
+
+    def sensitive_column(self, scenario: TablesScenario, policy: str) -> SensitiveColumn | None:
+        """Return the column that m-invariance protects; None for other policies."""
+        section = scenario.releases
+        if section is None or policy_named(policy).replies != "planned":
+            return None
+        return SensitiveColumn(key_columns(scenario.publisher.sensitive)[0], section.m)
+
+    def limited_columns(
+        self,
+        scenario: TablesScenario,
+        frame: pd.DataFrame,
+        path: Path,
+        hierarchies: Callable[[], Mapping[str, list[list[str]]]],
+    ) -> LimitedColumns | None:
+        """Return the sensitive columns and their limits; None without limits."""
+        publisher = scenario.publisher
+        if not publisher.attribute_limits:
+            return None
+        columns = sensitive_attributes(publisher, frame, path, lambda name, _: hierarchies()[_OF_SENSITIVE + name])
+        return LimitedColumns(columns, publisher.attribute_limits)
+
+    def read_records(self, scenario: TablesScenario, path: Path) -> pd.DataFrame:
+        """Read all columns of the records with unchanged values."""
+        return read_records(scenario.release, path, trim=False)
+
+    def true_values(self, scenario: TablesScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+        """Return the quasi-identifiers of records as the scenario's category labels."""
+        return attribute_labels(frame, scenario.columns, scenario.attributes, path)
+
+    # Many points
+
+    def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
+        """Return whether `OneShotPoints` can evaluate points of these keys."""
+        return is_thinnable(scenario, keys)
+
+    def plans_under_amounts(self, scenario: TablesScenario) -> bool:
+        """Return whether the publisher's unit is the record, as `amount_points` needs."""
+        return scenario.publisher.unit == "record"
+
+    def amount_points(self, study: TablesStudy) -> OneShotPoints | SolvedPoints | None:
+        """Return the planner of separate records; None if the unit is the table."""
+        return record_points(study) if self.plans_under_amounts(study.scenario) else None
+
+    def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
+        """Return whether a policy picks the best of a fixed set of plans.
+
+        The set of plans must not depend on the payoff parameters.
+        """
+        return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
+
+    def largest_group(self, study: TablesStudy) -> int | None:
+        """Return an upper bound on group sizes; None unless attacks depend on these alone.
+
+        The bound is the number of people plus the number of records. It is None without a single plain adversary (see
+        `TablesScenario.plain_adversary`) that links with all people, and if group sizes are not whole numbers.
+        """
+        scenario, adversary = study.scenario, study.scenario.plain_adversary
+        if adversary is None or not study.own.links_with_everybody or "sample" in scenario.risks:
+            return None
+        people = study.people(adversary.risk)
+        whole = np.issubdtype(people.counts.dtype, np.integer)
+        return int(people.total) + study.n_records if whole else None
 
 
 TABLES = TablesKind()

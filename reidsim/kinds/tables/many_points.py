@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,45 +18,7 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.solving import constraint_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
-from reidsim.scenarios.presentation import ManyPoints
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection
-
-
-class TablesPoints(ManyPoints):
-    """Points of table scenarios that need no full run each; see `ManyPoints`."""
-
-    def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
-        """Return whether `OneShotPoints` can evaluate points of these keys."""
-        return is_thinnable(scenario, keys)
-
-    def plans_under_amounts(self, scenario: TablesScenario) -> bool:
-        """Return whether the publisher's unit is the record, as `amount_points` needs."""
-        return scenario.publisher.unit == "record"
-
-    def amount_points(self, study: TablesStudy) -> Any:
-        """Return the planner of separate records; None if the unit is the table."""
-        return record_points(study) if self.plans_under_amounts(study.scenario) else None
-
-    def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
-        """Return whether a policy picks the best of a fixed set of plans.
-
-        The set of plans must not depend on the payoff parameters.
-        """
-        return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
-
-    def largest_group(self, study: TablesStudy) -> int | None:
-        """Return an upper bound on group sizes; None unless attacks depend on these alone.
-
-        The bound is the number of people plus the number of records. It is None without a single plain adversary (see
-        `TablesScenario.plain_adversary`) that links with all people, and if group sizes are not whole numbers.
-        """
-        scenario, adversary = study.scenario, study.scenario.plain_adversary
-        if adversary is None or not study.own.links_with_everybody or "sample" in scenario.risks:
-            return None
-        people = study.people(adversary.risk)
-        whole = np.issubdtype(people.counts.dtype, np.integer)
-        return int(people.total) + study.n_records if whole else None
-
 
 # Largest lattice for which strategies are thinned. Thinning computes each generalization of each record, a few records
 # at a time; in larger lattices it is faster to solve each point.
@@ -122,11 +83,8 @@ class SolvedPlan:
 
     study: TablesStudy
     choice: Choice
-
-    @property
-    def one_shot_success(self) -> None:
-        """None: success depends on payoff parameters for adversaries in general."""
-        return
+    # Success depends on payoff parameters for adversaries in general.
+    one_shot_success: None = None
 
     @property
     def strategies(self) -> Strategies:
@@ -179,7 +137,7 @@ class OneShotPoints:
         return OneShotPlan(
             strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
             utility=np.where(withheld, 0.0, options.utility[chosen]),
-            success=np.where(withheld, 0.0, options.success[chosen]),
+            one_shot_success=np.where(withheld, 0.0, options.success[chosen]),
             intensity=np.where(withheld, 1.0, options.intensity[chosen]),
             options=np.diff(options.start),
             exact=exact,
@@ -196,7 +154,7 @@ class OneShotPlan:
     ----------
     strategies : ndarray of int64
         Strategy of each cell; -1 if it is withheld.
-    utility, success, intensity : ndarray of float64
+    utility, one_shot_success, intensity : ndarray of float64
         Utility, success probability of an attack and generalization intensity, in [0, 1]; 0, 0 and 1 for a withheld
         record.
     options : ndarray of int64
@@ -207,31 +165,25 @@ class OneShotPlan:
 
     strategies: Strategies
     utility: Floats
-    success: Floats
+    one_shot_success: Floats
     intensity: Floats
     options: NDArray[np.int64]
     exact: bool
-
-    @property
-    def one_shot_success(self) -> Floats:
-        """Success probability of an attack on each cell."""
-        return self.success
 
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
         """Compute the adversary's best response to the release (Wan et al. 2015, Table 3).
 
         See `ManyPoints.amount_points`.
         """
-        gain = truth.adversary_gain
-        attacked = gain * self.success > truth.cost * (1 + INDIFFERENCE)
-        risk = np.where(attacked, self.success, 0.0)
-        payoff = np.where(attacked, gain * self.success - truth.cost, 0.0)
+        gain, success = truth.adversary_gain, self.one_shot_success
+        attacked = gain * success > truth.cost * (1 + INDIFFERENCE)
+        risk, payoff = np.where(attacked, success, 0.0), np.where(attacked, gain * success - truth.cost, 0.0)
         return Equilibrium(
             strategies=self.strategies,
             publisher_payoff=truth.benefit * self.utility - truth.loss * risk,
             adversary_payoff=payoff,
             attacked=attacked,
-            success_probability=self.success,
+            success_probability=success,
             utility=self.utility,
             generalization_intensity=self.intensity,
             solver="thinned",

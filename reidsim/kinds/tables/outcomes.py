@@ -2,65 +2,33 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from reidsim.errors import InputError
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.nodes import NodeOutcomes, every_node
 from reidsim.games.people import PeopleLinkage
-from reidsim.games.record_game import Choice, RecordGame
-from reidsim.kinds.tables.node_games import whole_game
-from reidsim.kinds.tables.people import household_risk
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.kinds.tables.policy import POLICIES, policy_named
+from reidsim.kinds.tables.release import household_risk
 from reidsim.kinds.tables.schema import NodesSection
-from reidsim.kinds.tables.solving import TablesChoice, choose_all
+from reidsim.kinds.tables.solving import TablesChoice, choose_all, everywhere, whole_game
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.portable_math import dot
 from reidsim.releases.full_domain import released_class_sizes, released_table
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
 from reidsim.scenarios.study import record_table as outcomes_by_record
 
-# Marks threads that have solved a table, so that measured run times exclude the loading of compiled code.
-_warm = threading.local()
-
-
-@dataclass(frozen=True, eq=False)
-class TablesOutcome(PolicyOutcome):
-    """Choice of a policy for a table, and its outcome.
-
-    See `PolicyOutcome` for the other parameters. The equilibrium is over the game rows: the distinct cells or, with a
-    key of people, the row sets.
-
-    Parameters
-    ----------
-    people : ndarray of float64, shape (n_cells,), optional
-        True group size of each cell, in people, in the equivalence class for which the policy decides; only for
-        policies that decide by class. If people have several records, there is an item for each cell of each row set.
-    """
-
-    people: Floats | None = None
-
-    @property
-    def found(self) -> TablesChoice:
-        """The choice as a `TablesChoice`, with details of its search.
-
-        A choice of another class gets the default details: no nodes, gap 0, and an unknown planned payout.
-        """
-        if isinstance(self.choice, TablesChoice):
-            return self.choice
-        choice = self.choice
-        assert choice is not None  # noqa: S101 - outcomes of `play` have a choice
-        return TablesChoice(choice.strategies, choice.solver, choice.evaluated, choice.exact)
+# Largest number of nodes that are all listed by default; this takes seconds.
+_MOST_NODES_LISTED = 100_000
 
 
 def play(
@@ -68,8 +36,10 @@ def play(
     policies: Sequence[str] | None = None,
     *,
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, TablesOutcome]:
+) -> dict[str, PolicyOutcome]:
     """Play policies: choose in the believed game, evaluate in the true game.
+
+    The equilibria are over the game rows: the distinct cells or, with a key of people, the row sets.
 
     Parameters
     ----------
@@ -81,56 +51,61 @@ def play(
 
     Returns
     -------
-    dict of str to TablesOutcome
+    dict of str to PolicyOutcome
         Outcome of each policy, in the order of `policies`.
     """
     names = study.scenario.publisher.policies if policies is None else tuple(policies)
     truth, belief = study.truth, study.belief
-    known = [name for name in names if name in POLICIES]
-    choices = choose_all(study, known, belief, progress=progress)
-    for name in names:
-        if name not in choices:
-            choices[name] = policy_named(name).defender(study, 0).choose(belief)
-    return {name: outcome_of(study, name, choices[name], truth) for name in names}
-
-
-def play_one_by_one(study: TablesStudy, policies: Sequence[str] | None = None) -> dict[str, TablesOutcome]:
-    """Play each policy separately and record its run time in seconds.
-
-    The first call in a thread plays all policies once before, so that run times exclude the loading of compiled code.
-    """
-    names = study.scenario.publisher.policies if policies is None else tuple(policies)
-    if not getattr(_warm, "solved", False):
-        play(study, names)
-        _warm.solved = True
+    choices = choose_all(study, [name for name in names if name in POLICIES], belief, progress=progress)
     outcomes = {}
     for name in names:
-        begun = time.perf_counter()
-        outcome = play(study, (name,))[name]
-        outcomes[name] = replace(outcome, seconds=time.perf_counter() - begun)
+        choice = choices[name] if name in choices else policy_named(name).defender(study, 0).choose(belief)
+        outcomes[name] = PolicyOutcome(evaluate(_paid_in(study, name, choice, truth), choice), choice)
     return outcomes
 
 
-def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame) -> TablesOutcome:
-    """Return the outcome of a choice in the true game.
+def _paid_in(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame) -> RecordGame:
+    """Return the game in which a policy is paid, if it differs; see `Policy.paid_in`."""
+    return record_game_of(policy_named(policy).paid_in(study, truth, choice))
 
-    Payoffs are those of the policy's own game where it defines one; see `Policy.paid_in`.
+
+def outcome_of(study: TablesStudy, policy: str, choice: Choice) -> Equilibrium:
+    """Return the outcome of a choice in the true game."""
+    return evaluate(_paid_in(study, policy, choice, study.truth), choice)
+
+
+def found_by(outcome: PolicyOutcome) -> TablesChoice:
+    """Return the choice of an outcome of `play`, with details of its search.
+
+    A choice of another class gets the default details: no nodes, gap 0, and an unknown planned payout.
     """
-    game = record_game_of(study.policy(policy).paid_in(study, truth, choice))
-    people = None
-    if isinstance(choice, TablesChoice) and choice.classes is not None:
-        people = np.ones(len(lines_of(study).cell))
-        for node in np.unique(choice.classes).tolist():
-            here = np.flatnonzero(choice.classes == node)
-            linkage = game.linker.link(node, here)
-            if isinstance(linkage, PeopleLinkage) and study.persons is not None:
-                people[study.persons.row_sets.entries_of(here)[0]] = linkage.of_records.group_sizes
-            else:
-                people[here] = linkage.group_sizes
-    return TablesOutcome(evaluate(game, choice), choice, people=people)
+    choice = outcome.choice
+    assert choice is not None  # noqa: S101 - outcomes of `play` have a choice
+    return choice if isinstance(choice, TablesChoice) else TablesChoice.of(choice)
 
 
-def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FullDomainTables(AnalysisTables):
+    """Tables of a full-domain study; a table that was not requested is empty.
+
+    Parameters
+    ----------
+    optima, classes, released : DataFrame
+        Results of `optima_table`, `class_table` and `release_table`.
+    top_nodes : DataFrame
+        The nodes with the largest payouts, by policy; see `node_tables`.
+    front : DataFrame
+        The Pareto front of payout against share attacked, by policy; see `node_tables`.
+    """
+
+    optima: pd.DataFrame = field(default_factory=pd.DataFrame)
+    classes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    released: pd.DataFrame = field(default_factory=pd.DataFrame)
+    top_nodes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    front: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
     """Return one row per policy: chosen node, payouts and search details.
 
     Returns
@@ -144,18 +119,16 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> p
         a key of people, ``people`` is their number, and ``suppressed`` and ``attacked`` count people.
     """
     weights = study.weights
-    best_case = dot(study.of_cells(study.prices.benefit), weights)
     rows = []
     for policy, outcome in outcomes.items():
-        equilibrium, found = outcome.equilibrium, outcome.found
+        equilibrium, found = outcome.equilibrium, found_by(outcome)
         payout = dot(equilibrium.publisher_payoff, weights)
-        is_rule = policy_named(policy).is_rule
         rows.append(
             {
                 "policy": policy,
                 "node": " | ".join(map(study.lattice.describe, found.nodes)),
                 "payout": payout,
-                "relative_payout": payout / best_case if best_case else 0.0,
+                "relative_payout": _relative(study, payout),
                 "planned_payout": found.planned_payout,
                 "adversary_payout": dot(equilibrium.adversary_payoff, weights),
                 "records": study.n_records,
@@ -165,13 +138,19 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> p
                 "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
                 "gap": found.gap,
                 # A rule does not optimize, so that there is nothing to prove.
-                "proved_optimal": is_rule or equilibrium.exact,
+                "proved_optimal": policy_named(policy).is_rule or equilibrium.exact,
             }
         )
     return pd.DataFrame(rows)
 
 
-def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
+def _relative(study: TablesStudy, payout: Any) -> Any:
+    """Return payouts as a share of the best case: all records unchanged, none attacked."""
+    best_case = dot(study.of_cells(study.prices.benefit), study.weights)
+    return payout / best_case if best_case else 0.0
+
+
+def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
     """Return one row per equivalence class of each policy that decides by class.
 
     Returns
@@ -182,61 +161,59 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd
         adversary_payoff (sums over the records of the class, in currency units; a person's payoff is spread evenly
         over the person's records).
     """
-    lattice, lines = study.lattice, lines_of(study)
-    names, parts = list(lattice.domain.names), []
+    lattice, truth, parts = study.lattice, study.truth, []
+    # Each line is a cell of a game row; `share` turns a payoff per data subject into a sum over the line's records.
+    cell = row = np.arange(lattice.n_records)
+    records = share = study.released
+    if study.persons is not None:
+        sets = study.persons.row_sets
+        cell, row, people = sets.cells, sets.owner, sets.people[sets.owner]
+        records, share = sets.rows * people, sets.rows / sets.rows_of_person[row] * people
+    names, sums = list(lattice.domain.names), ["suppressed", "attacked", "publisher_payoff", "adversary_payoff"]
     for policy, outcome in outcomes.items():
-        nodes = outcome.found.classes
-        if nodes is None:
+        found, equilibrium = found_by(outcome), outcome.equilibrium
+        if found.classes is None:
             continue
-        equilibrium = outcome.equilibrium
-        table = lattice.released(nodes[lines.row], lines.cell).astype("str")
-        distinct, number = np.unique(nodes, return_inverse=True)
+        distinct, number = np.unique(found.classes, return_inverse=True)
         described = np.array([lattice.describe(node) for node in distinct.tolist()], dtype=object)
-        table["node"] = described[number][lines.row]
-        table["records"] = lines.records
-        table["people"] = outcome.people
-        table["suppressed"] = lines.records * equilibrium.withheld[lines.row]
-        table["attacked"] = lines.records * equilibrium.attacked[lines.row]
-        table["publisher_payoff"] = lines.share * equilibrium.publisher_payoff[lines.row]
-        table["adversary_payoff"] = lines.share * equilibrium.adversary_payoff[lines.row]
-        sums = ("records", "suppressed", "attacked", "publisher_payoff", "adversary_payoff")
-        how = {"people": "first"} | dict.fromkeys(sums, "sum")
+        table = lattice.released(found.classes[row], cell).astype("str")
+        table["node"], table["records"] = described[number][row], records
+        table["people"] = _group_sizes(study, _paid_in(study, policy, found, truth), found.classes, len(cell))
+        withheld, attacked = equilibrium.withheld[row], equilibrium.attacked[row]
+        table["suppressed"], table["attacked"] = records * withheld, records * attacked
+        for column in sums[2:]:
+            table[column] = share * getattr(equilibrium, column)[row]
+        how = {"people": "first"} | dict.fromkeys(["records", *sums], "sum")
         classes = table.groupby(["node", *names], sort=False, observed=True).agg(how).reset_index()
         classes.insert(0, "policy", policy)
-        parts.append(classes[["policy", "node", *names, "records", "people", *sums[1:]]])
+        parts.append(classes[["policy", "node", *names, "records", "people", *sums]])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-class Lines(NamedTuple):
-    """Pairs of game row and cell, ordered by row; arrays of shape (n_lines,).
+def _group_sizes(study: TablesStudy, game: RecordGame, classes: Strategies, n_lines: int) -> Floats:
+    """Return the true group size, in people, of each cell of each game row at its node.
 
-    Attributes
+    Parameters
     ----------
-    cell, row : ndarray of int
-        Cell and game row of the pair.
-    records : ndarray of int64
-        Number of records in the cell that belong to people of the row.
-    share : ndarray
-        Factor from a payoff per data subject of the row to the sum of payoffs of these records.
+    study : TablesStudy
+    game : RecordGame
+    classes : ndarray of int64, shape (n_rows,)
+        Node of each game row.
+    n_lines : int
+        Number of pairs of game row and cell.
     """
-
-    cell: NDArray[np.intp]
-    row: NDArray[np.intp]
-    records: NDArray[np.int64]
-    share: NDArray[np.number[Any]]
-
-
-def lines_of(study: TablesStudy) -> Lines:
-    """Return the cells of each game row; each row is a cell if records are people."""
-    if study.persons is None:
-        each = np.arange(study.lattice.n_records)
-        return Lines(each, each, study.released, study.released)
-    sets = study.persons.row_sets
-    row, people = sets.owner, sets.people[sets.owner]
-    return Lines(sets.cells, row, sets.rows * people, sets.rows / sets.rows_of_person[row] * people)
+    people = np.ones(n_lines)
+    for node in np.unique(classes).tolist():
+        here = np.flatnonzero(classes == node)
+        linkage = game.linker.link(node, here)
+        if isinstance(linkage, PeopleLinkage) and study.persons is not None:
+            people[study.persons.row_sets.entries_of(here)[0]] = linkage.of_records.group_sizes
+        else:
+            people[here] = linkage.group_sizes
+    return people
 
 
-def release_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
+def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
     """Return the table released by each policy, in the order of the records.
 
     Returns
@@ -269,56 +246,26 @@ def record_table(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> p
         order of the release. With a person key also ``person``, numbered by first appearance; outcomes are then per
         person and repeat in all records of a person. With households also ``household_risk``.
     """
-    lattice, cells = study.lattice, study.cell_of_record
+    lattice, persons, household = study.lattice, study.persons, study.household_of
+    person = np.arange(study.n_records) if persons is None else persons.of_record
+
+    def beside(equilibrium: Equilibrium) -> dict[str, Any]:
+        columns: dict[str, Any] = {} if persons is None else {PERSON: person}
+        if household is not None:
+            columns[HOUSEHOLD] = household_risk(equilibrium, study.row_of_subject, household)[person]
+        return columns
+
     return outcomes_by_record(
         equilibria,
         study.row_of_record,
         lattice.describe,
-        beside=_of_people(study),
-        released=lambda record: lattice.released(record.strategies, cells),
+        beside=beside,
+        released=lambda record: lattice.released(record.strategies, study.cell_of_record),
     )
 
 
-def _of_people(study: TablesStudy) -> Callable[[Equilibrium], dict[str, NDArray[Any]]]:
-    """Return a function that makes the person and household columns of a policy."""
-    person = np.arange(study.n_records) if study.persons is None else study.persons.of_record
-    known = {} if study.persons is None else {PERSON: person}
-    household = study.household_of
-    if household is None:
-        return lambda equilibrium: dict(known)
-    return lambda equilibrium: {
-        **known,
-        HOUSEHOLD: household_risk(equilibrium, study.row_of_subject, household)[person],
-    }
-
-
-# Largest number of nodes that are all listed by default; this takes seconds.
-_MOST_NODES_LISTED = 100_000
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FullDomainTables(AnalysisTables):
-    """Tables of a full-domain study; a table that was not requested is empty.
-
-    Parameters
-    ----------
-    optima, classes, released : DataFrame
-        Results of `optima_table`, `class_table` and `release_table`.
-    top_nodes : DataFrame
-        The nodes with the largest payouts, by policy; see `node_tables`.
-    front : DataFrame
-        The Pareto front of payout against share attacked, by policy; see `node_tables`.
-    """
-
-    optima: pd.DataFrame = field(default_factory=pd.DataFrame)
-    classes: pd.DataFrame = field(default_factory=pd.DataFrame)
-    released: pd.DataFrame = field(default_factory=pd.DataFrame)
-    top_nodes: pd.DataFrame = field(default_factory=pd.DataFrame)
-    front: pd.DataFrame = field(default_factory=pd.DataFrame)
-
-
 def node_tables(
-    study: TablesStudy, outcomes: Mapping[str, TablesOutcome]
+    study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
     """Return the nodes with the largest payouts, and the Pareto front.
 
@@ -337,14 +284,13 @@ def node_tables(
         Notes on tables that are not listed, with the reason.
     """
     section = study.scenario.figures.nodes or NodesSection()
-    policies = [policy for policy in outcomes if study.policy(policy).picks_node(study.scenario.publisher)]
+    policies = [policy for policy in outcomes if policy_named(policy).picks_node(study.scenario.publisher)]
     if not section.top or not policies:
         return pd.DataFrame(), pd.DataFrame(), ()
     listable = study.scenario.figures.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED
-    best: list[pd.DataFrame] = []
-    front: list[pd.DataFrame] = []
+    best, front = list[pd.DataFrame](), list[pd.DataFrame]()
     for policy in policies:
-        nodes = outcomes[policy].found.listed
+        nodes = found_by(outcomes[policy]).listed
         if nodes is None and listable:
             nodes = every_node(whole_game(study, policy, study.belief))
         if nodes is not None:
@@ -357,16 +303,91 @@ def node_tables(
 
 
 def _node_rows(study: TablesStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
-    best_case = dot(study.of_cells(study.prices.benefit), study.weights)
     return pd.DataFrame(
         {
             "policy": policy,
             "node": [study.lattice.describe(node) for node in nodes.nodes.tolist()],
             "payout": nodes.payout,
-            "relative_payout": nodes.payout / best_case if best_case else 0.0,
+            "relative_payout": _relative(study, nodes.payout),
             "suppressed": nodes.suppressed,
             "attacked": nodes.attacked,
             "share_attacked": nodes.attacked / study.n_subjects,
             "adversary_payout": nodes.adversary_payoff,
         }
     )
+
+
+class DroppedColumns:
+    """Plays a study's policies with any set of quasi-identifiers dropped.
+
+    A dropped column is at the highest level of its hierarchy in all records. A policy that optimizes chooses among the
+    remaining generalizations. A rule keeps its levels of the other columns.
+
+    Parameters
+    ----------
+    study : TablesStudy
+
+    Raises
+    ------
+    InputError
+        If no policy of the scenario can be played with dropped columns.
+    """
+
+    def __init__(self, study: TablesStudy) -> None:
+        publisher = study.scenario.publisher
+        self.names = study.lattice.domain.names
+        self.policies = tuple(name for name in publisher.policies if _can_be_limited(study, name))
+        self.left_out = tuple(
+            f"policy {name} is left out: the policy does not support a minimum level of a column"
+            for name in publisher.policies
+            if name not in self.policies
+        )
+        if not self.policies:
+            raise InputError(
+                "no policy supports a minimum level of a column",
+                source=study.loaded.path,
+                where="publisher.policies",
+                found=list(publisher.policies),
+                expected="a policy such as basic, no-attack or no-protection",
+            )
+        if publisher.unit == "record":
+            # Branch and bound is also exact, and searches only the remaining generalizations.
+            study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
+        self._study = study
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about columns that keep groups when dropped, and omitted policies."""
+        hierarchies = zip(self.names, self._study.lattice.hierarchies, strict=True)
+        kept = tuple(
+            f"column {name} keeps {each.n_groups[-1]} groups when it is dropped: the highest level of its hierarchy"
+            for name, each in hierarchies
+            if each.n_groups[-1] > 1
+        )
+        return (*self.left_out, *kept)
+
+    def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
+        """Return the outcome of each policy if only the columns `kept` may be released.
+
+        Rows of an outcome are the game rows of the study.
+        """
+        study = self._study
+        attributes = dict(study.scenario.attributes)
+        for name, levels in zip(self.names, study.lattice.shape, strict=True):
+            if name not in kept:
+                attributes[name] = attributes[name].model_copy(update={"minimum_level": levels - 1})
+        limited, found = study.with_sections(attributes=attributes), {}
+        lowest = everywhere(study, study.lattice.index(limited.minimum))
+        for name, outcome in play(limited, self.policies).items():
+            found[name], choice = outcome.equilibrium, found_by(outcome)
+            given = choice.strategies
+            joined = np.where(given == WITHHELD, WITHHELD, study.lattice.join(np.maximum(given, 0), lowest))
+            if not np.array_equal(joined, given):
+                found[name] = outcome_of(limited, name, replace(choice, strategies=joined))
+        return found
+
+
+def _can_be_limited(study: TablesStudy, name: str) -> bool:
+    policy, publisher = study.policy(name), study.scenario.publisher
+    greedy = policy.picks_each(publisher) and publisher.solver == "lattice-search"
+    return policy.has_lowest_level and not greedy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from reidsim.games.directions.linker import directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import anytime_search
-from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.record_level import record_level
@@ -27,7 +25,6 @@ from reidsim.games.full_domain.risk import FixedGroupSizes
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
-from reidsim.kinds.tables.node_games import node_strategies, search_nodes, whole_game
 from reidsim.kinds.tables.policy import (
     ONE_RECORD_PER_PERSON,
     ONE_SENSITIVE_COLUMN,
@@ -40,7 +37,18 @@ from reidsim.kinds.tables.policy import (
     Rows,
     TablesPolicy,
 )
-from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose, constraint_of, planned
+from reidsim.kinds.tables.solving import (
+    SPLITS,
+    TablesChoice,
+    best_node,
+    choose,
+    constraint_of,
+    everywhere,
+    node_strategies,
+    planned,
+    search_nodes,
+    whole_game,
+)
 from reidsim.portable_math import dot
 from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Strategies
@@ -67,13 +75,6 @@ class SolvedPolicy(TablesPolicy):
         """Return the generalization of each game row, shape (n_rows,)."""
         return choose(study, self.name, record_game_of(game))
 
-    @abstractmethod
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the choice in a game with independent success probabilities.
-
-        The success probability of a record must not depend on the generalizations of the others.
-        """
-
 
 class Rule(SolvedPolicy):
     """Fixed generalization of each record that ignores the adversary."""
@@ -86,18 +87,12 @@ class Rule(SolvedPolicy):
         return FixedForms(self.name, self.form(study)).choose(game)
 
 
-def _everywhere(study: TablesStudy, node: int) -> Strategies:
-    return np.full(study.space.n_records, node, dtype=np.int64)
-
-
 @POLICIES.register("safe-harbor")
 class SafeHarbor(Rule):
     """Least generalization of each record that HIPAA Safe Harbor accepts."""
 
-    label, description = (
-        "Safe Harbor",
-        "for each record, the least generalization that complies with the HIPAA Safe Harbor rule",
-    )
+    label = "Safe Harbor"
+    description = "for each record, the least generalization that complies with the HIPAA Safe Harbor rule"
     needs = frozenset({SAFE_HARBOR})
     rows = Rows(record=8, table=11)
 
@@ -116,7 +111,7 @@ class BestOfUnit(SolvedPolicy):
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Return the best generalization of each record, or the best node."""
         if self.picks_node(study.scenario.publisher):
-            return _one_node(study, whole_game(study, self.name, game))
+            return best_node(study, whole_game(study, self.name, game))
         played = planned(study, self.name, game)
         if study.scenario.publisher.solver == "lattice-search":
             return lattice_search(played)
@@ -164,24 +159,26 @@ class SafeHarborFriendly(BestOfUnit):
 class NoProtection(Rule):
     """Release of unchanged records."""
 
-    label, description = "No protection", "all records are released unchanged"
+    label = "No protection"
+    description = "all records are released unchanged"
     rows = Rows(record=10, table=12)
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return the most specific node."""
-        return _everywhere(study, study.lattice.most_specific)
+        return everywhere(study, study.lattice.most_specific)
 
 
 @POLICIES.register("suppress-all")
 class SuppressAll(Rule):
     """Release with every value suppressed."""
 
-    label, description = "Suppress all", "all values are suppressed"
+    label = "Suppress all"
+    description = "all values are suppressed"
     rows = Rows(record=11, table=13)
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return the least specific node."""
-        return _everywhere(study, study.lattice.size - 1)
+        return everywhere(study, study.lattice.size - 1)
 
 
 @POLICIES.register("record-level")
@@ -207,19 +204,19 @@ class RecordLevel(SolvedPolicy):
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Return the best generalization of each record, or withhold the record."""
-        played, n = whole_game(study, self.name, game), study.space.n_records
+        played = whole_game(study, self.name, game)
         if not isinstance(played, AnyAdversaryGame):
             best = record_level(played)
             payout = dot(best.payoff[0], played.released)
-            evaluated = np.full(n, best.evaluated, dtype=np.int64)
+            evaluated = everywhere(study, best.evaluated)
             return TablesChoice(best.strategies[0], "record-level", evaluated, exact=True, planned_payout=payout)
-        own, minimum = played.record_game, _everywhere(study, played.lattice.index(played.lowest))
+        own, minimum = played.record_game, everywhere(study, played.lattice.index(played.lowest))
         choice = branch_and_bound(own, Constraint(played.no_attack, minimum, played.admissible))
         payoff = evaluate(own, choice).publisher_payoff
         withheld = payoff_of_withholding(own)
         strategies = np.where(payoff > withheld + own.tie(), choice.strategies, WITHHELD)
         payout = dot(np.where(strategies == WITHHELD, withheld, payoff), played.released)
-        return TablesChoice(strategies, choice.solver, choice.evaluated, choice.exact, planned_payout=payout)
+        return replace(TablesChoice.of(choice, planned_payout=payout), strategies=strategies)
 
 
 @POLICIES.register("record-level-no-attack")
@@ -251,7 +248,7 @@ class FullDomain(SolvedPolicy):
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Return the best node; records that do not pay there are suppressed."""
-        return _one_node(study, whole_game(study, self.name, game))
+        return best_node(study, whole_game(study, self.name, game))
 
 
 @POLICIES.register("full-domain-no-attack")
@@ -284,7 +281,7 @@ class LocalRecodingPolicy(SolvedPolicy):
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Return for each record the node of the round that releases it."""
-        played, n = whole_game(study, self.name, game), study.space.n_records
+        played = whole_game(study, self.name, game)
         section = study.scenario.publisher
         if isinstance(played, AnyAdversaryGame):
             if "prosecutor" in study.scenario.risks:
@@ -299,7 +296,7 @@ class LocalRecodingPolicy(SolvedPolicy):
         return TablesChoice(
             recoded.strategies,
             "rounds",
-            np.full(n, evaluated, dtype=np.int64),
+            everywhere(study, evaluated),
             exact=False,
             planned_payout=recoded.payout,
             nodes=nodes,
@@ -364,7 +361,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
         """Return the generalization of each record's region."""
         if study.persons is not None:
             raise InputError("the policy needs one record per person", where=self.name)
-        played, n = whole_game(study, self.name, game), study.space.n_records
+        played = whole_game(study, self.name, game)
         section = study.scenario.publisher
         if isinstance(played, AnyAdversaryGame):
             limit, lowest = section.suppression_limit, study.lattice.index(study.minimum)
@@ -377,7 +374,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
         return TablesChoice(
             best.strategies,
             SPLITS,
-            np.full(n, best.evaluated, dtype=np.int64),
+            everywhere(study, best.evaluated),
             best.exact,
             planned_payout=best.payout,
             gap=best.gap,
@@ -399,10 +396,8 @@ class MultiDimensionalNoAttack(MultiDimensionalPolicy):
 class LatticeSearch(SolvedPolicy):
     """Greedy search of the lattice for each record (Wan et al. 2015)."""
 
-    label, description = (
-        "Lattice search",
-        ("for each record, the generalization at which the greedy lattice search of Wan et al. 2015 stops"),
-    )
+    label = "Lattice search"
+    description = "for each record, the generalization at which the greedy lattice search of Wan et al. 2015 stops"
     has_lowest_level = False
     meets_attribute_limits = False
     separate = True
@@ -420,7 +415,8 @@ class Anytime(SolvedPolicy):
     The budget is ``publisher.nodes``, or `FEW_NODES`.
     """
 
-    label, description = "Anytime", "for the table, the best generalization found within a budget of nodes"
+    label = "Anytime"
+    description = "for the table, the best generalization found within a budget of nodes"
     of_whole_table = True
     rows = Rows(table=3)
 
@@ -439,10 +435,8 @@ class OptInPolicy(SolvedPolicy):
     With equal payoffs, the record is withheld.
     """
 
-    label, description = (
-        "Opt-in game",
-        "each record is released unchanged if its payoff is positive, otherwise withheld",
-    )
+    label = "Opt-in game"
+    description = "each record is released unchanged if its payoff is positive, otherwise withheld"
     has_lowest_level = False
     improves = True
     rows = Rows(record=7, table=10)
@@ -466,12 +460,10 @@ class KAnonymityPolicy(SolvedPolicy):
     otherwise none.
     """
 
-    label, description = (
-        "k-anonymity",
-        (
-            "for the table, the generalization with the highest utility among the generalizations with "
-            "at least k records in each equivalence class"
-        ),
+    label = "k-anonymity"
+    description = (
+        "for the table, the generalization with the highest utility among the generalizations with at least k "
+        "records in each equivalence class"
     )
     is_rule = True
     rows = Rows(record=9, table=14)
@@ -486,14 +478,7 @@ class KAnonymityPolicy(SolvedPolicy):
         node = int(choice.strategies.max(initial=WITHHELD))
         if not of_table or node == WITHHELD:
             return choice
-        return TablesChoice(
-            choice.strategies,
-            choice.solver,
-            choice.evaluated,
-            choice.exact,
-            nodes=(node,),
-            classes=_everywhere(study, node),
-        )
+        return TablesChoice.of(choice, nodes=(node,), classes=everywhere(study, node))
 
 
 @POLICIES.register("independent")
@@ -548,27 +533,11 @@ class MInvariance(SolvedPolicy):
 class Random(Rule):
     """Random generalization of each record."""
 
-    label, description = "Random", "for each record, a generalization drawn at random"
+    label = "Random"
+    description = "for each record, a generalization drawn at random"
     rows = Rows(record=12, table=15)
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return a node for each game row, drawn uniformly with the scenario's seed."""
         drawn = random_stream(study.scenario.seed, "cross-play")
         return drawn.integers(study.lattice.size, size=study.space.n_records)
-
-
-def _one_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
-    solution, listed = search_nodes(study, game)
-    node, n = int(solution.nodes[0]), study.space.n_records
-    found = node != NO_SOLUTION
-    return TablesChoice(
-        node_strategies(game, node),
-        study.scenario.publisher.search,
-        np.full(n, solution.evaluated, dtype=np.int64),
-        solution.exact,
-        planned_payout=float(solution.payout[0]),
-        nodes=(node,) if found else (),
-        gap=float(solution.gap[0]),
-        classes=_everywhere(study, node) if found else None,
-        listed=listed,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from reidsim.kinds.tables.policy import policy_named
@@ -21,24 +21,22 @@ class TablesPresentation(Presentation):
     drawn_by = "reidsim.kinds.tables.figures.sweeps"
 
     def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield sentences on release, group sizes, adversaries and other inputs of a run.
-
-        Results of earlier versions of the package are supported.
-        """
-        former, publisher = run.content.get("game"), section(run.content, "publisher")
-        one_for_all = former == "full-domain" or publisher.get("unit") == "table"
-        strategies, nodes = run.manifest.get("strategies"), run.manifest.get("nodes")
-        if one_for_all:
-            ways = (
-                f"one of {number_text(nodes)} generalizations for all records, with some records suppressed"
-                if nodes
-                else ""
-            )
-        else:
-            ways = f"each in one of {number_text(strategies)} generalizations" if isinstance(strategies, int) else ""
-        yield _shared(run, ways)
-        yield from _group(run, default="prosecutor" if former == "full-domain" else "journalist")
-        yield from _inference(run)
+        """Yield sentences on release, group sizes, adversaries and other inputs of a run."""
+        content = run.content
+        names, release = codes(list(section(content, "attributes"))), section(content, "release")
+        origin = release.get("path") or release.get("table")
+        come = (" from ", Code(str(origin))) if origin else ()
+        number = f"{run.n_records:,} records" if run.n_records else "Records"
+        if run.units[0] == "person":
+            number += f" of {number_text(run.n_counted)} people"
+        strategies, ways = run.manifest.get("strategies"), ""
+        if section(content, "publisher").get("unit") != "table" and isinstance(strategies, int):
+            ways = f", each in one of {number_text(strategies)} generalizations"
+        yield (number, *come, " are to be shared", ways, ". Quasi-identifiers: ", *names, ".")
+        several = section(spelled_out(content), "adversaries")
+        each = [section(several, name) for name in several] or [section(content, "adversary")]
+        yield from _group(run, each)
+        yield from _inference(section(content, "publisher"), each)
         yield from adversaries(run, plan)
         yield from by_generalization(run, "publisher")
 
@@ -49,10 +47,8 @@ class TablesPresentation(Presentation):
         quasi-identifiers of all people and gains from identification.
         """
         yield from super().controls(scenario)
-        adversary = scenario.adversary
-        if scenario.publisher.unit == "table" or adversary.knowledge is not None or scenario.adversaries:
-            return
-        if adversary.gains_from != "identity":
+        adversary, by_record = scenario.adversary, scenario.publisher.unit == "record"
+        if not by_record or adversary.knowledge or scenario.adversaries or adversary.gains_from != "identity":
             return
         yield Choice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
         if adversary.plans_sequentially:
@@ -81,23 +77,8 @@ class TablesPresentation(Presentation):
         return scenario.in_rounds
 
 
-def _shared(run: Any, ways: str) -> Sentence:
-    release = section(run.content, "release")
-    origin = release.get("path") or release.get("table")
-    number = f"{run.n_records:,} records" if run.n_records else "Records"
-    if run.units[0] == "person":
-        number += f" of {number_text(run.n_counted)} people"
-    come = (" from ", Code(str(origin))) if origin else ()
-    names = codes(list(section(run.content, "attributes")))
-    return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
-
-
-def _inference(run: Any) -> Iterator[Sentence]:
-    publisher = section(run.content, "publisher")
-    columns = key_columns(publisher.get("sensitive"))
-    several = section(spelled_out(run.content), "adversaries")
-    each = [section(several, name) for name in several] or [section(run.content, "adversary")]
-    gains = {adversary.get("gains_from", "identity") for adversary in each}
+def _inference(publisher: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
+    columns, gains = key_columns(publisher.get("sensitive")), {one.get("gains_from", "identity") for one in each}
     for gain, success in (
         ("attribute", "infers a sensitive value correctly"),
         ("either", "names the person of a record or infers a sensitive value correctly"),
@@ -107,24 +88,19 @@ def _inference(run: Any) -> Iterator[Sentence]:
             yield (f"{who} succeeds if the adversary {success}: ", *codes(columns), ".")
     limits = AttributeLimits(*(publisher.get(key) for key in ("l_diversity", "t_closeness", "max_inference")))
     if limits:
-        yield (
-            "Optimizing policies limit the sensitive values of every group, ",
-            *codes(columns),
-            f": {limits.describe()}.",
-        )
+        limited = "Optimizing policies limit the sensitive values of every group, "
+        yield (limited, *codes(columns), f": {limits.describe()}.")
 
 
-def _group(run: Any, default: str = "journalist") -> Iterator[Sentence]:
+def _group(run: Any, each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
     if run.units[0] == "person":
         yield (
             "All records of a person share one generalization. Groups are counted in people, and a person is "
             "attacked by the record with the smallest group.",
         )
-    several = section(spelled_out(run.content), "adversaries")
-    each = [section(several, name) for name in several] or [section(run.content, "adversary")]
-    risks = {adversary.get("risk", default) for adversary in each}
-    people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")
+    risks = {adversary.get("risk", "journalist") for adversary in each}
     directions = {adversary.get("direction", "record") for adversary in each}
+    people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")
     if "person" in directions:
         yield ("The adversary searches for a person and picks a released row that matches the person's true values.",)
         return
@@ -146,8 +122,6 @@ def _group(run: Any, default: str = "journalist") -> Iterator[Sentence]:
     elif risks == {"prosecutor"}:
         yield ("The adversary knows who is in the file: the group of a record is the records that match its release.",)
     elif recipe:
-        yield (
-            "The group of a record is the people of the population ",
-            Code(str(recipe)),
-            f" ({number_text(people)} people) who match its release." if people else " who match its release.",
-        )
+        number = f" ({number_text(people)} people)" if people else ""
+        group = "The group of a record is the people of the population "
+        yield (group, Code(str(recipe)), f"{number} who match its release.")

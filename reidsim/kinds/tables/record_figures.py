@@ -22,7 +22,7 @@ from reidsim.errors import InputError
 from reidsim.kinds.tables.release import coded_records
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.figures_schema import AttackChanges, FileAttackSection, SequentialFiguresSection
+from reidsim.scenarios.figures_schema import FileAttackSection, SequentialFiguresSection
 from reidsim.scenarios.study import AnalysisTables
 
 Progress = Callable[[int, int], None]
@@ -48,21 +48,7 @@ class RecordFigures(AnalysisTables):
 
 def figure_tables(study: TablesStudy, *, progress: Progress | None = None) -> RecordFigures:
     """Compute the tables that the scenario section ``figures`` requests."""
-    work = _work(study)
-    tables: dict[str, Any] = {}
-    for done, (name, make) in enumerate(work.items()):
-        if progress is not None:
-            progress(done, len(work))
-        tables[name] = make()
-    if progress is not None and work:
-        progress(len(work), len(work))
-    return RecordFigures(**tables)
-
-
-def _work(study: TablesStudy) -> dict[str, Callable[[], pd.DataFrame]]:
-    """Return a function for each table that the scenario requests, by table name."""
-    wanted = study.scenario.figures
-    work: dict[str, Callable[[], pd.DataFrame]] = {}
+    wanted, work = study.scenario.figures, dict[str, Callable[[], pd.DataFrame]]()
     if (record := wanted.strategies) is not None:
         work["strategies"] = lambda: strategy_table(study, record)
     if (sequential := wanted.sequential) is not None:
@@ -71,7 +57,14 @@ def _work(study: TablesStudy) -> dict[str, Callable[[], pd.DataFrame]]:
             work["beliefs"] = lambda: belief_table(study, sequential)
         if (file_attack := sequential.file_attack) is not None:
             work["file_attack"] = lambda: file_table(study, sequential, file_attack)
-    return work
+    tables: dict[str, Any] = {}
+    for name, make in work.items():
+        if progress is not None:
+            progress(len(tables), len(work))
+        tables[name] = make()
+    if progress is not None and work:
+        progress(len(work), len(work))
+    return RecordFigures(**tables)
 
 
 def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFrame:
@@ -113,12 +106,7 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
 def settings_of(study: TablesStudy, section: SequentialFiguresSection) -> dict[str, SequentialAttack]:
     """Return the sequential attack under each setting of the comparison, by name."""
     base = study.sequential_attack(study.scenario.economics)
-    return {name: changed(base, changes) for name, changes in section.settings.items()}
-
-
-def changed(attack: SequentialAttack, changes: AttackChanges) -> SequentialAttack:
-    """Return the attack with the parameters in `changes` replaced."""
-    return replace(attack, **changes.model_dump(exclude_none=True))
+    return {name: replace(base, **change.model_dump(exclude_none=True)) for name, change in section.settings.items()}
 
 
 def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
@@ -207,18 +195,18 @@ def file_table(study: TablesStudy, section: SequentialFiguresSection, file_attac
         if attack.counts_penalties:
             continue
         alone, whole = plan_known(attack, sizes), plan_file(attack, sizes)
-        rows.append((setting, "one by one", alone.value.sum(), np.nan, 0.0, alone.reidentified, alone.exploits))
-        rows.append((setting, "whole file", whole.value, np.nan, 0.0, whole.reidentified, whole.exploits))
+        plans: list[tuple[str, float, float, float, Any]] = [
+            ("one by one", alone.value.sum(), np.nan, 0.0, alone),
+            ("whole file", whole.value, np.nan, 0.0, whole),
+        ]
         if file_attack.budget is not None and not attack.detection_ends_attack:
             rng = random_stream(study.scenario.seed, "file-attack")
             plan = plan_with_budget(attack, sizes, file_attack.budget, rng, draws=file_attack.draws)
             bound = attack.discount * plan.upper_bound - attack.access_cost
             error = attack.discount * plan.standard_error
-            name = "whole file with budget"
-            rows.append((setting, name, plan.value, bound, error, plan.reidentified, plan.exploits))
-    columns = ["setting", "plan", "value", "upper_bound", "standard_error", "risk", "exploits"]
-    table = pd.DataFrame(rows, columns=columns)
-    table.insert(5, "share_attacked", [float((exploits > 0).mean()) for exploits in table["exploits"]])
-    table["risk"] = [float(risk.mean()) for risk in table["risk"]]
-    table["exploits"] = [float(exploits.sum()) for exploits in table["exploits"]]
-    return table
+            plans.append(("whole file with budget", plan.value, bound, error, plan))
+        for name, *value, found in plans:
+            risk, exploits = float(found.reidentified.mean()), found.exploits
+            rows.append((setting, name, *value, float((exploits > 0).mean()), risk, float(exploits.sum())))
+    columns = ["setting", "plan", "value", "upper_bound", "standard_error", "share_attacked", "risk", "exploits"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,37 +1,78 @@
-"""Read records, population, hierarchies and payoff columns of a table scenario."""
+"""Read the data of a table scenario: records, people, hierarchies, payoff columns."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from reidsim.errors import InputError, locating, nearest
-from reidsim.kinds.tables.data_schema import AttributeSection
-from reidsim.kinds.tables.people import people_of_records, sampling_weights
-from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.sensitive import read_sensitive
-from reidsim.kinds.tables.waves import Waves, read_waves
+from reidsim.errors import InputError, locating, nearest, refuse_rows
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.people import PeopleLattice, PeopleLinker
+from reidsim.games.record_game import Linker
+from reidsim.kinds.tables.schema import (
+    AttributeSection,
+    PublisherSection,
+    ReleaseSection,
+    ReleasesSection,
+    TablesScenario,
+)
+from reidsim.linkage.people import PeopleOfRows, RowSets, largest_in_groups, ranges
 from reidsim.linkage.sensitive_values import SensitiveAttribute
+from reidsim.linkage.uniqueness.sample_cells import weights_in
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
-from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.hierarchy import Hierarchy, require_rows_of_values
+from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
+from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import Keys
+from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named, table_named
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
+
+# Texts of the column `leaves` for records that stay to the end.
+_NEVER = ("", "na", "nan", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Waves in which each record or person is released.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Labels of the waves in order, as in the file.
+    enters, leaves : ndarray of int64, shape (n,)
+        Indices, from 0, of the first wave with the person or record, and of the first later wave without it; the number
+        of waves if it stays.
+    sensitive : ndarray of int64, shape (n,), optional
+        Code of the sensitive value of the person or record.
+    """
+
+    labels: tuple[str, ...]
+    enters: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+    sensitive: NDArray[np.int64] | None = None
+
+    @cached_property
+    def schedule(self) -> NDArray[np.bool_]:
+        """Whether each person or record is in each wave, shape (n_waves, n)."""
+        waves = np.arange(len(self.labels))[:, None]
+        return (self.enters <= waves) & (waves < self.leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +126,13 @@ class _Rows:
         if not wrong.any():
             return
         row = int(wrong.to_numpy().argmax())
-        place = f"row {row + 1}, column {self.columns[name]!r}"
-        if labels.iloc[row] == "":
+        place, text = f"row {row + 1}, column {self.columns[name]!r}", labels.iloc[row]
+        error = no_place(text, self.source, place, section, nearest(text, known))
+        if text == "":
             assert isinstance(section.hierarchy, Table)  # noqa: S101 - for the type checker
-            raise InputError(
-                "value missing",
-                source=self.source,
-                where=place,
-                expected=f"a value, or a row for missing values in {section.hierarchy.file}",
-            )
-        raise no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
+            expected = f"a value, or a row for missing values in {section.hierarchy.file}"
+            error = error.but(problem="value missing", found=None, expected=expected, hint=None)
+        raise error
 
 
 def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
@@ -114,9 +152,9 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
     source, frame = _records(loaded)
-    in_records = {name: a.column or name for name, a in attributes.items() if not a.draw}
+    in_records = {name: column for name, column in scenario.columns.items() if not attributes[name].draw}
     records = _Rows(source, attribute_labels(frame, in_records, attributes, source), in_records)
-    people, rows_of_people = _people(loaded, in_records)
+    people, rows_of_people = _people(loaded)
     files = [records] if rows_of_people is None else [records, rows_of_people]
     by_people = people is not None and rows_of_people is None
     tables = {
@@ -134,14 +172,19 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
                 file.require_values(name, domain[name].labels, attributes[name])
     population = None if people is None else over_domain(domain, people, attributes)
     codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
-    for position, name in enumerate(attributes):
-        if name in records.labels:
-            codes[:, position] = _encode(domain[name], records)
-    if population is None:
-        if any(attribute.top_code is not None for attribute in attributes.values()):
-            raise InputError("top codes are redrawn from a population", where="population", expected="a recipe or path")
-    else:
-        codes = _completed(loaded, population, codes, source)
+    with locating(source):
+        for position, name in enumerate(attributes):
+            if name in records.labels:
+                codes[:, position] = domain[name].encode(records.labels[name], in_records[name])
+    top_codes = {name: a.top_code for name, a in attributes.items() if a.top_code is not None}
+    if population is not None:
+        rng = random_stream(scenario.seed, "release")
+        for name, top_code in top_codes.items():
+            codes = redraw_top_code(population, codes, name, top_code, rng)
+        with locating(source):
+            codes = complete_records(population, codes, rng)
+    elif top_codes:
+        raise InputError("top codes are redrawn from a population", where="population", expected="a recipe or path")
     hierarchies = tuple(
         hierarchy_of(domain[name], a.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", tables.get(name))
         for name, a in attributes.items()
@@ -151,13 +194,16 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         if column is not None:
             require_columns(frame, [column], Path(source))
             prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
-    weights = sampling_weights(scenario.release, frame, source)
-    person, household = people_of_records(scenario, frame, source, prices, weights)
-    sensitive = read_sensitive(loaded, frame, source)
+    weights, section = None, scenario.release
+    if section.sampling_fraction is not None:
+        weights = np.full(len(frame), 1 / section.sampling_fraction)
+    elif section.weight is not None:
+        weights = weights_in(frame, section.weight, source)
+    person, household = _keys(scenario, frame, source, prices, weights)
+    sensitive = sensitive_attributes(scenario.publisher, frame, source, partial(_sensitive_rows, loaded, frame))
     waves = None
     if scenario.releases is not None:
-        values = sensitive[0].codes if sensitive else None
-        waves = read_waves(scenario.releases, frame, source, person, values)
+        waves = _waves(scenario.releases, frame, source, person, sensitive[0].codes if sensitive else None)
     return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household, waves, sensitive)
 
 
@@ -179,13 +225,40 @@ def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, s
     return source, select_columns(frame, columns, {}, source)
 
 
+def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> pd.DataFrame:
+    """Read all columns of a file of records; columns without a header are numbered from 1."""
+    if section.format == "adult":
+        return read_adult(path)
+    frame = read_table(path, delimiter=section.delimiter, header=section.header, trim=trim, encoding=section.encoding)
+    if not section.header:
+        frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
+    return frame
+
+
+def _table(loaded: Scenario[TablesScenario], section: ReleaseSection, path: Path) -> pd.DataFrame:
+    """Read a file of records or people; refuse a wrong delimiter."""
+    frame = read_records(section, path)
+    if frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1:
+        text = str(frame.columns[0] if section.header else frame.iloc[0, 0])
+        other = next((character for character in DELIMITERS if character in text), None)
+        if other is not None:
+            raise InputError(
+                "the file has one column",
+                source=path,
+                where="row 1" if not section.header else "header",
+                found=text,
+                expected=f"columns separated by {section.delimiter!r}",
+                hint=f"set release.delimiter = {other!r} if this character separates the columns",
+            )
+    return frame
+
+
 def _records(loaded: Scenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is None:
         assert section.table is not None  # noqa: S101 - ensured by the schema, repeated for the type checker
         return section.table, records_of(people_named(section.table, loaded))
-    read = read_adult if section.format == "adult" else partial(_delimited, loaded)
-    return table_named(section.path, loaded, "release.path", read)
+    return table_named(section.path, loaded, "release.path", partial(_table, loaded, section))
 
 
 def attribute_labels(
@@ -218,27 +291,7 @@ def _readings(attributes: Mapping[str, AttributeSection]) -> dict[str, Callable[
     return {name: a.reading.label for name, a in attributes.items() if a.reading is not None}
 
 
-def _delimited(loaded: Scenario[TablesScenario], path: Path) -> pd.DataFrame:
-    section = loaded.scenario.release
-    frame = read_table(path, delimiter=section.delimiter, header=section.header, encoding=section.encoding)
-    if not section.header:
-        frame.columns = pd.Index([str(number) for number in range(1, frame.shape[1] + 1)])
-    if frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1:
-        text = str(frame.columns[0] if section.header else frame.iloc[0, 0])
-        other = next((character for character in DELIMITERS if character in text), None)
-        if other is not None:
-            raise InputError(
-                "the file has one column",
-                source=path,
-                where="row 1" if not section.header else "header",
-                found=text,
-                expected=f"columns separated by {section.delimiter!r}",
-                hint=f"set release.delimiter = {other!r} if this character separates the columns",
-            )
-    return frame
-
-
-def _people(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tuple[Population | None, _Rows | None]:
+def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows | None]:
     """Return the population over the attributes, and its rows if it is from a file.
 
     The domain has only the categories of the population.
@@ -250,16 +303,20 @@ def _people(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tup
         assert section.recipe is not None  # noqa: S101 - ensured by the schema, repeated for the type checker
         population = people_named(section.recipe, loaded, counts=section.counts, seed=section.seed)
         for name in attributes:
-            require_attribute(population, name)
+            try:
+                population.domain.position(name)
+            except InputError as error:
+                problem = f"population {population.name!r} has no such attribute"
+                raise error.but(problem=problem, where=f"attributes.{name}", found=None) from None
         # The readings of the records apply to people, too, so that equal days or numbers are one category.
         return population.marginal(tuple(attributes)).relabelled(_readings(attributes)), None
-    drawn = [name for name, attribute in attributes.items() if attribute.draw]
-    in_people = {**columns, **{name: attributes[name].column or name for name in drawn}}
-    path, frame = table_named(section.path, loaded, "population.path", partial(_delimited, loaded))
-    labels = attribute_labels(frame, in_people, attributes, path)
+    columns = loaded.scenario.columns
+    read = partial(_table, loaded, loaded.scenario.release.model_copy(update={"format": "csv"}))
+    path, frame = table_named(section.path, loaded, "population.path", read)
+    labels = attribute_labels(frame, columns, attributes, path)
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
     people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
-    return people, _Rows(path, labels, in_people)
+    return people, _Rows(path, labels, columns)
 
 
 def _used(name: str, files: Sequence[_Rows], people: Population | None, *, whole: bool) -> set[str]:
@@ -291,33 +348,6 @@ def _categories(
     return (*known, *natural_categories(labels[name][~labels[name].isin(known)]))
 
 
-def _encode(attribute: Attribute, records: _Rows) -> Codes:
-    with locating(records.source):
-        return attribute.encode(records.labels[attribute.name], records.columns[attribute.name])
-
-
-def _completed(loaded: Scenario[TablesScenario], population: Population, codes: Codes, source: str | Path) -> Codes:
-    rng = random_stream(loaded.scenario.seed, "release")
-    for name, attribute in loaded.scenario.attributes.items():
-        if attribute.top_code is not None:
-            codes = redraw_top_code(population, codes, name, attribute.top_code, rng)
-    with locating(source):
-        return complete_records(population, codes, rng)
-
-
-def require_attribute(population: Population, name: str) -> None:
-    """Check that the population has an attribute; the error names the scenario key."""
-    try:
-        population.domain.position(name)
-    except InputError as error:
-        raise InputError(
-            f"population {population.name!r} has no such attribute",
-            where=f"attributes.{name}",
-            expected=error.expected,
-            hint=error.hint,
-        ) from None
-
-
 def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: str) -> Codes:
     """Encode records given as attribute = category, shape (n_records, n_attributes).
 
@@ -336,3 +366,320 @@ def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: s
                 raise InputError(problem, where=where, found=min(wrong), expected=expected)
     with locating(where=where):
         return domain.encode(pd.DataFrame(list(records)))
+
+
+def _keys(
+    scenario: TablesScenario,
+    frame: pd.DataFrame,
+    source: str | Path,
+    prices: Mapping[str, Floats],
+    weights: Floats | None,
+) -> tuple[Keys | None, Keys | None]:
+    """Return the person and the household of each record; None without a column.
+
+    Raises
+    ------
+    InputError
+        If a key is missing, or a person's records differ in household, loss, gain, cost or weight. The error names the
+        row.
+    """
+    section = scenario.release
+    person = None if section.person is None else keys_of_records(frame, section.person, source)
+    household = None if section.household is None else keys_of_records(frame, section.household, source)
+    if person is not None:
+        for price, amounts in prices.items():
+            if price != "benefit":
+                require_same(amounts, person, price, source, str(getattr(scenario.economics.columns, price)))
+        if weights is not None and section.weight is not None:
+            require_same(weights, person, "weight", source, section.weight, frame[list(key_columns(section.person))])
+        if household is not None:
+            require_same(household, person, "household", source, str(section.household))
+    return person, household
+
+
+def sensitive_attributes(
+    publisher: PublisherSection,
+    frame: pd.DataFrame,
+    source: str | Path,
+    rows_of: Callable[[str, Table], list[list[str]]],
+) -> tuple[SensitiveAttribute, ...]:
+    """Return the sensitive columns of the records; an empty cell counts as a value.
+
+    Parameters
+    ----------
+    publisher : PublisherSection
+    frame : DataFrame
+        The records.
+    source : str or Path
+        Source of the records, for messages.
+    rows_of : callable
+        Returns the rows of a column's hierarchy file.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a hierarchy cannot be used or lacks a value of its column.
+    """
+    names, columns = key_columns(publisher.sensitive), []
+    require_columns(frame, list(names), Path(source))
+    for name in names:
+        text = frame[name].astype("str").str.strip()
+        section, where = publisher.sensitive_hierarchies.get(name), f"publisher.sensitive_hierarchies.{name}"
+        if section is None:
+            columns.append(SensitiveAttribute.of(name, pd.factorize(text, sort=True)[0].astype(np.int64)))
+            continue
+        rows = rows_of(name, section) if isinstance(section, Table) else None
+        attribute = Attribute(name, natural_categories(text) if rows is None else tuple(row[0] for row in rows))
+        codes = np.asarray(attribute.labels.get_indexer(pd.Index(text)), dtype=np.int64)
+        refuse_rows(
+            codes < 0,
+            "value missing from its hierarchy",
+            source=source,
+            column=name,
+            found=text,
+            expected=f"a value of {where}",
+        )
+        columns.append(SensitiveAttribute.of(name, codes, hierarchy_of(attribute, section, Path(), where, rows).groups))
+    return tuple(columns)
+
+
+def _sensitive_rows(
+    loaded: Scenario[TablesScenario], frame: pd.DataFrame, name: str, section: Table
+) -> list[list[str]]:
+    """Read the rows of a sensitive column's hierarchy file."""
+    path = loaded.folder / section.file
+    with locating(path, f"publisher.sensitive_hierarchies.{name}"):
+        rows = read_hierarchy_rows(path, delimiter=section.delimiter)
+        check_header(rows, header=section.header, used=set(frame[name].astype("str").str.strip()), names={name})
+        rows = rows[1:] if section.header else rows
+        require_rows_of_values(rows, first_row=2 if section.header else 1)
+    return rows
+
+
+def _waves(
+    section: ReleasesSection,
+    frame: pd.DataFrame,
+    source: str | Path,
+    person: Keys | None,
+    sensitive: NDArray[np.int64] | None,
+) -> Waves:
+    """Read the waves in which each record or person is released.
+
+    The waves are the distinct numbers, or ISO dates, in the columns of ``enters`` and ``leaves``, in ascending order. A
+    record whose value of ``leaves`` is empty (or na, nan or none) stays to the end.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a value is neither a number nor a date, a record leaves before it enters, or a person's
+        records differ. The error names the row.
+    """
+    require_columns(frame, list(section.columns.values()), Path(source))
+    enters, leaves = (
+        pd.Series("", index=frame.index) if column is None else frame[column].astype("str").str.strip()
+        for column in (section.enters, section.leaves)
+    )
+    stays = leaves.str.lower().isin(_NEVER)
+    texts = pd.unique(pd.concat([enters, leaves[~stays]]))
+    dated = not np.isnan(_time_of(texts[0], dated=True))
+    times = pd.Series({text: _time_of(text, dated=dated) for text in texts})
+    expected = "dates such as 2026-03-31 in all rows" if dated else "a number, or dates such as 2026-03-31"
+    for name, values in ((section.enters, enters), (section.leaves, leaves.mask(stays, enters))):
+        wrong = values.map(times).isna()
+        refuse_rows(wrong, "not a wave", source=source, column=name, found=values, expected=expected)
+    labels = tuple(times.sort_values(kind="stable").drop_duplicates().index)
+    number = times.rank(method="dense") - 1
+    first = enters.map(number).to_numpy().astype(np.int64)
+    last = leaves.map(number).where(~stays, len(labels)).to_numpy().astype(np.int64)
+    refuse_rows(
+        last <= first,
+        "a record leaves before its release",
+        source=source,
+        column=section.leaves,
+        found=leaves,
+        expected=lambda row: f"a wave after {enters.iloc[row]}",
+    )
+    if person is None:
+        return Waves(labels, first, last, sensitive)
+    for key, waves in (("enters", first), ("leaves", last)):
+        if key in section.columns:
+            require_same(waves, person, f"releases.{key}", source, section.columns[key])
+    one = np.unique(person, return_index=True)[1]
+    return Waves(labels, first[one], last[one], None if sensitive is None else sensitive[one])
+
+
+def _time_of(text: str, *, dated: bool) -> float:
+    """Return the sort key of a wave: its number or its day; NaN if it is invalid."""
+    try:
+        time = float(datetime.date.fromisoformat(text).toordinal()) if dated else float(text)
+    except ValueError:
+        return np.nan
+    return time if np.isfinite(time) else np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedPeople:
+    """People behind the records of a release, if a person may have several records.
+
+    A row set tells how many records a person has in each cell. People with equal row sets share a game row.
+
+    Parameters
+    ----------
+    of_record : ndarray of int, shape (n_records,)
+        The person of each record; persons are numbered from 0 in the order of their first record.
+    set_of_person : ndarray of int, shape (n_people,)
+        The row set of each person.
+    space : PeopleLattice
+        Generalizations of row sets, which consist of cells of records.
+    linkers : dict
+        Cache of the linkers of people, by the `id` of the linker of cells.
+    """
+
+    of_record: Keys
+    set_of_person: Keys
+    space: PeopleLattice
+    linkers: dict[int, PeopleLinker] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, lattice: GeneralizationLattice, cell_of_record: Keys, of_record: Keys, benefit_of_cell: Floats | None
+    ) -> ReleasedPeople:
+        """Group the records by person; see `PeopleLattice`.
+
+        Parameters
+        ----------
+        lattice : GeneralizationLattice
+            Over the cells of the records.
+        cell_of_record, of_record : ndarray of int, shape (n_records,)
+            The cell and the person of each record.
+        benefit_of_cell : ndarray of float64, shape (n_cells,), or None
+            Benefit of a record in each cell, in currency units; None if it is the same for all records.
+        """
+        row_sets, set_of_person = RowSets.of(cell_of_record, of_record)
+        space = PeopleLattice(
+            lattice.hierarchies,
+            lattice.codes,
+            lattice.loss_attributes,
+            row_sets=row_sets,
+            benefit_of_cell=benefit_of_cell,
+        )
+        return cls(of_record, set_of_person, space)
+
+    @property
+    def row_sets(self) -> RowSets:
+        """Distinct sets of cells that people's records occupy."""
+        return self.space.row_sets
+
+    @property
+    def of_sets(self) -> Keys:
+        """First person of each row set, shape (n_sets,)."""
+        return np.unique(self.set_of_person, return_index=True)[1]
+
+    def linker(self, linker: Linker) -> PeopleLinker:
+        """Return the linker of people for a linker of cells; cached."""
+        # The cached linker keeps `linker` alive, so that its `id` is not reused.
+        return self.linkers.setdefault(id(linker), PeopleLinker(linker, self.row_sets))
+
+    def amounts_of_sets(self, amounts: Floats, benefit: int) -> Floats:
+        """Return the payoff parameters of a person in each row set, shape (n_sets, 4).
+
+        The benefit is the mean over the person's records if it differs by record. The other parameters are equal in
+        all records of a person.
+
+        Parameters
+        ----------
+        amounts : ndarray of float64, shape (n_cells, 4)
+            Payoff parameters of each cell, in currency units.
+        benefit : int
+            Column of `amounts` that holds the benefit.
+        """
+        sets = self.row_sets
+        of_sets = amounts[sets.cells[sets.start[:-1]]]
+        if self.space.benefit_of_cell is not None:
+            of_sets[:, benefit] = sets.means(amounts[:, benefit])
+        return of_sets
+
+    def least_above(self, strategies: Strategies) -> Strategies:
+        """Return the least common generalization of each row set, shape (n_sets,).
+
+        It is at or above the strategy of each cell in the row set.
+
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n_cells,)
+        """
+        levels = self.space.all_levels(strategies)[self.row_sets.cells]
+        most = np.maximum.reduceat(levels, self.row_sets.start[:-1], axis=0)
+        return np.asarray(most @ np.array(self.space.strides, dtype=np.int64))
+
+    def counted(self, name: str) -> PeopleOfRows:
+        """Return the people as a population; a person counts once in each group."""
+        return PeopleOfRows.of(self.space.domain, self.space.codes, self.row_sets, name=name)
+
+    def on_cells(
+        self, lattice: GeneralizationLattice, cell_of_record: Keys, old_cell: NDArray[np.integer]
+    ) -> tuple[ReleasedPeople, Keys]:
+        """Return the same people on finer cells, and the old row set of each new one.
+
+        Parameters
+        ----------
+        lattice : GeneralizationLattice
+            Over the finer cells.
+        cell_of_record : ndarray of int, shape (n_records,)
+            The finer cell of each record.
+        old_cell : ndarray of int, shape (n_cells,)
+            The old cell of each finer cell.
+        """
+        benefit = self.space.benefit_of_cell
+        finer = ReleasedPeople.of(
+            lattice, cell_of_record, self.of_record, None if benefit is None else benefit[old_cell]
+        )
+        return finer, self.set_of_person[finer.of_sets]
+
+    def split(self, sets: Keys) -> ReleasedPeople:
+        """Return the people with a separate row set for each item of `sets`, (n,).
+
+        Items are numbers of row sets and may repeat; each new row set has one person. With the row set of each person
+        as `sets`, each person has its own row set.
+        """
+        entries, start = self.row_sets.entries_of(sets)
+        row_sets = RowSets(
+            start, self.row_sets.cells[entries], self.row_sets.rows[entries], np.ones(len(sets), dtype=np.int64)
+        )
+        return replace(
+            self, set_of_person=np.arange(len(sets)), space=replace(self.space, row_sets=row_sets), linkers={}
+        )
+
+    def among(self, people: NDArray[np.int64]) -> tuple[ReleasedPeople, Keys]:
+        """Return the participants, and the cell of each of their records.
+
+        Participants are in the order of their row sets, and records in the order of their participants.
+
+        Parameters
+        ----------
+        people : ndarray of int64, shape (n_sets,)
+            Number of participants of each row set.
+        """
+        sets = self.row_sets
+        space = replace(self.space, row_sets=replace(sets, people=people))
+        each, records = np.repeat(np.arange(sets.n_sets), people), sets.rows_of_person
+        position, _ = ranges((np.cumsum(records) - records)[each], records[each])
+        of_record = np.repeat(np.arange(len(each)), records[each])
+        return ReleasedPeople(of_record, each, space), np.repeat(sets.cells, sets.rows)[position]
+
+
+def household_risk(equilibrium: Equilibrium, row_of_subject: Keys, household: Keys) -> Floats:
+    """Return the re-identification risk of each person's household, (n_subjects,).
+
+    The adversary makes one attempt on a household: on the member with the largest re-identification probability. This
+    probability is 0 for people who are not attacked.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+    row_of_subject : ndarray of int, shape (n_subjects,)
+        The row of each person in the equilibrium.
+    household : ndarray of int, shape (n_subjects,)
+        The household of each person.
+    """
+    return largest_in_groups(equilibrium.risk[row_of_subject], household)

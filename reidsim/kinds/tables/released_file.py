@@ -5,25 +5,121 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.adversaries.response import arrays_of
+from reidsim.errors import InputError, listed, locating, nearest, refuse_rows
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.risk import FixedGroupSizes
 from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.kinds.tables.people import ReleasedPeople
+from reidsim.kinds.tables.release import ReleasedPeople, columns_of_release
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.set_sizes import people_fitting
+from reidsim.memory import free_memory, require_memory
 from reidsim.portable_math import log
 from reidsim.releases.cell_sets import CellReader, Members
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 from reidsim.scenarios.adversary_schema import Risk
+from reidsim.tables import read_table, require_columns, sniff_delimiter
+from reidsim.wording import counted
+
+# Bytes of memory needed per row of a released file, and per value in it.
+_OF_ROW, _OF_VALUE = 300, 17
+
+
+def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tuple[ReleasedFile, tuple[str, ...]]:
+    """Read a released file and match its rows by order or by a key.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    path : Path
+        Delimited text or Parquet, with a header.
+    key : str, optional
+        Column of the release and of the file that identifies the record of a row. Rows with equal keys are in the order
+        of the records. Records with a key that is not in the file are withheld. By default, the file has one row per
+        record, in the order of the release.
+
+    Returns
+    -------
+    ReleasedFile
+    tuple of str
+        Attributes without a column in the file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, its evaluation needs more memory than is free, or its rows cannot be matched. The
+        error names row and column.
+    """
+    if study.scenario.looks_up:
+        raise InputError(
+            "a released file is evaluated only against adversaries with direction record",
+            source=study.loaded.path,
+            where="adversary.direction",
+            found=study.scenario.adversary.direction,
+            expected="record",
+        )
+    if not path.is_file():
+        raise InputError("no such file", source=path, expected="a released file")
+    free = free_memory()
+    frame = read_table(path, delimiter=sniff_delimiter(path))
+    rows, width = frame.shape
+    require_memory(rows * (_OF_ROW + _OF_VALUE * width), "too large for memory", source=path, free=free)
+    given = study.scenario.columns
+    columns = {name: each for name, column in given.items() for each in (name, column) if each in frame}
+    if not columns:
+        named = list(given.values())
+        expected, hint = f"some of {listed(named)}", nearest(named[0], map(str, frame.columns))
+        found = listed(frame.columns)
+        raise InputError("the file has no quasi-identifier", source=path, found=found, expected=expected, hint=hint)
+    labels = pd.DataFrame({name: frame[column] for name, column in columns.items()})
+    with locating(path):
+        file = ReleasedFile.read(study, labels, _records_of(study, frame, key, path), columns)
+    return file, tuple(name for name in given if name not in columns)
+
+
+def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: Path) -> Rows:
+    """Return the record of each row of the file, shape (n_rows,)."""
+    if key is None:
+        if len(frame) != study.n_records:
+            raise InputError(
+                "the file does not have one row per record",
+                found=counted(len(frame), "row"),
+                expected=counted(study.n_records, "record"),
+                hint="match rows by an identifier with --key COLUMN",
+            )
+        return np.arange(len(frame))
+    require_columns(frame, [key], path)
+    _, release = columns_of_release(study.loaded, {key: key})
+    rows = frame[key].str.strip()
+    records = release[key]
+    places = pd.Series(np.arange(len(records)), index=pd.MultiIndex.from_arrays([records, _occurrence(records)]))
+    wanted = pd.MultiIndex.from_arrays([rows, _occurrence(rows)])
+    found = places.reindex(wanted).to_numpy()
+    expected = "a key of the release, in at most as many rows as in the release"
+    refuse_rows(np.isnan(found), "no such record", column=key, found=rows, expected=expected)
+    of_key, in_release = rows.value_counts(), records.value_counts()
+    fewer = of_key.index[(of_key < in_release.reindex(of_key.index)).to_numpy()]
+    refuse_rows(
+        rows.isin(fewer[:1]),
+        "the key has fewer rows than records in the release",
+        column=key,
+        found=rows,
+        expected=lambda row: f"all {in_release[fewer[0]]} rows of the key, or none, or another key",
+    )
+    return found.astype(np.intp)
+
+
+def _occurrence(values: pd.Series[str]) -> pd.Series[int]:
+    return values.groupby(values, observed=True).cumcount()
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,34 +164,25 @@ class ReleasedFile:
         lattice, sets = study.lattice, list[tuple[Members, ...]]()
         rows = np.zeros((len(labels), len(lattice.shape)), dtype=np.int64)
         for position, hierarchy in enumerate(lattice.hierarchies):
-            name = hierarchy.attribute.name
+            attribute, name = hierarchy.attribute, hierarchy.attribute.name
             if name not in labels:
-                sets.append((np.ones(hierarchy.attribute.size, dtype=np.bool_),))
+                sets.append((np.ones(attribute.size, dtype=np.bool_),))
                 continue
             reader = CellReader(hierarchy, study.scenario.attributes[name].values)
-            texts, of_row = np.unique(labels[name].to_numpy(dtype=str), return_inverse=True)
-            members: dict[bytes, int] = {}
-            found: list[Members] = []
-            set_of_text = np.empty(len(texts), dtype=np.int64)
-            for number, text in enumerate(texts.tolist()):
-                read = reader.read(text)
-                if read is None:
-                    expected = (
-                        "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
-                    )
-                    raise _at(of_row == number, columns[name], "the cell cannot be read", text, expected)
-                set_of_text[number] = members.setdefault(read.tobytes(), len(found))
-                found += [read] if set_of_text[number] == len(found) else []
-            rows[:, position] = set_of_text[of_row]
+            of_row, texts = pd.factorize(labels[name])
+            read, column, found = [reader.read(text) for text in texts], columns[name], labels[name]
+            unread, problem = np.array([members is None for members in read])[of_row], "the cell cannot be read"
+            expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
+            refuse_rows(unread, problem, column=column, found=found, expected=expected)
+            distinct = {members.tobytes(): members for members in read if members is not None}
+            number = {key: at for at, key in enumerate(distinct)}
+            rows[:, position] = np.array([number[members.tobytes()] for members in read if members is not None])[of_row]
+            sets.append(tuple(distinct.values()))
             own = lattice.codes[study.cell_of_record[record], position]
-            stray = ~np.stack(found)[rows[:, position], own]
-            if stray.any():
-                row = int(stray.argmax())
-                expected = f"a value or group with {hierarchy.attribute.categories[own[row]]!r}, the record's own value"
-                raise _at(
-                    stray, columns[name], "the row does not belong to this record", labels[name].iloc[row], expected
-                )
-            sets.append(tuple(found))
+            stray, problem = ~np.stack(sets[-1])[rows[:, position], own], "the row does not belong to this record"
+            value = attribute.categories[own[stray.argmax()]]
+            expected = f"a value or group with {value!r}, the record's own value"
+            refuse_rows(stray, problem, column=column, found=found, expected=expected)
         return cls(study, record, tuple(sets), rows)
 
     @cached_property
@@ -131,106 +218,110 @@ class ReleasedFile:
         study = self.study
         if study.persons is not None:
             return self._play_people(study.persons)
-        cells = study.cell_of_record[self.record]
-        keys, kept = np.unique(np.column_stack([cells, self.rows]), axis=0, return_inverse=True)
-        own = study.on_cells(keys[:, 0])
-        space = _SetSpace(self, keys[:, 0], keys[:, 1:])
-        none = np.zeros(len(keys), dtype=np.int64)
+        keys, kept = np.unique(
+            np.column_stack([study.cell_of_record[self.record], self.rows]), axis=0, return_inverse=True
+        )
+        own, none = study.on_cells(keys[:, 0]), np.zeros(len(keys), dtype=np.int64)
+        utility, covering = self._utility(keys[:, 0], keys[:, 1:])
         if self.is_of_hierarchies.all():
-            strategies = space.covering
-            found = evaluate(own.truth, Choice(strategies, "given", none, exact=False))
+            found = evaluate(own.truth, Choice(covering, "given", none, exact=False))
         else:
-            self._require_people()
-            sizes = self._people_fitting(keys[:, 1:])
-            game = own.game_on(space, lambda each: FixedGroupSizes(sizes[each.scenario.adversary.risk]))
-            found = evaluate(game, Choice(none, "given", none, exact=False))
+            space = _AsReleased(utility, study.lattice.generalization_intensity(covering))
+            found = self._evaluate(own, space, keys[:, 1:])
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
 
     def _play_people(self, persons: ReleasedPeople) -> Equilibrium:
         """Return the outcome by person if people have several records, (n_people,).
 
-        The rows of a person may have different generalizations.
+        The rows of a person may have different generalizations. Utility and intensity are means over the person's
+        records; records without a row are withheld, at intensity 1.
         """
-        self._require_people()
-        study = self.study
+        study, lattice, n = self.study, self.study.lattice, len(persons.set_of_person)
         order = np.argsort(persons.of_record[self.record], kind="stable")
         record, rows = self.record[order], self.rows[order]
-        cells = study.cell_of_record[record]
-        shared, begin, n_rows = np.unique(persons.of_record[record], return_index=True, return_counts=True)
-        ones = np.ones(len(record), dtype=np.int64)
-        row_sets = RowSets(
-            np.append(begin, len(record)).astype(np.int64), np.arange(len(record)), ones, np.ones_like(n_rows)
-        )
-        lattice = study.lattice
+        owner, cells = persons.of_record[record], study.cell_of_record[record]
+        shared, begin, n_rows = np.unique(owner, return_index=True, return_counts=True)
+        start, ones = np.append(begin, len(record)).astype(np.int64), np.ones(len(record), dtype=np.int64)
+        row_sets = RowSets(start, np.arange(len(record)), ones, np.ones_like(n_rows))
         space = PeopleLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes, row_sets=row_sets)
-        own = replace(
-            study,
-            persons=ReleasedPeople(np.repeat(np.arange(len(shared)), n_rows), np.arange(len(shared)), space),
-            kind=study.kind[study.row_of_subject[shared]],
-        )
-        sizes, none = self._people_fitting(rows), np.zeros(len(shared), dtype=np.int64)
-        forms = _PeopleSpace(self, persons, record, _SetSpace(self, cells, rows), shared)
-        game = own.game_on(forms, lambda each: FixedGroupSizes(sizes[each.scenario.adversary.risk]))
-        found = evaluate(game, Choice(none, "given", none, exact=False))
+        people = ReleasedPeople(np.repeat(np.arange(len(shared)), n_rows), np.arange(len(shared)), space)
+        own = replace(study, persons=people, kind=study.kind[study.row_of_subject[shared]])
+        utility, covering = self._utility(cells, rows)
+        benefit = persons.space.benefit_of_cell
+        weight = np.ones(study.n_records) if benefit is None else benefit[study.cell_of_record]
+        weight = np.where(np.bincount(persons.of_record, weight, n)[persons.of_record] == 0, 1.0, weight)
+        kept = np.bincount(owner, weight[record] * utility, n) / np.bincount(persons.of_record, weight, n)
+        less = np.bincount(owner, 1.0 - lattice.generalization_intensity(covering), n)
+        intensity = 1.0 - less / np.bincount(persons.of_record, minlength=n)
+        found = self._evaluate(own, _AsReleased(kept[shared], intensity[shared]), rows)
         return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
 
-    def _people_fitting(self, rows: NDArray[np.int64]) -> dict[Risk, Floats]:
-        """Return the number of people who fit each row, at least 1, by risk.
+    def _evaluate(self, study: TablesStudy, space: _AsReleased, rows: NDArray[np.int64]) -> Equilibrium:
+        """Return the outcome of released rows; adversaries link with the people who fit.
 
-        Arrays have shape (n_rows,); people are counted as each risk of the scenario defines.
+        `rows` holds the sets of each row, shape (n_rows, n_attributes).
         """
-        study = self.study
-        return {
-            risk: np.maximum(people_fitting(study.people(risk), study.lattice.domain.names, self.sets, rows), 1)
-            for risk in sorted(study.scenario.risks)
-        }
-
-    def _require_people(self) -> None:
-        for name, each in self.study.each.items():
+        for name, each in study.each.items():
             # Sample risk has no estimate of the people in an arbitrary set of values.
             section = each.scenario.adversary
             if not each.own.links_with_everybody or section.risk == "sample" or section.gains_from != "identity":
-                row = int((~self.is_of_hierarchies).argmax())
-                where = "adversary" if name is None else f"adversaries.{name}"
-                told, found = "rows of the scenario's hierarchies", f"row {row + 1} of the released file"
-                if self.study.persons is not None:
+                told, row = "rows of the scenario's hierarchies", int((~self.is_of_hierarchies).argmax())
+                found = f"row {row + 1} of the released file"
+                if study.persons is not None:
                     told, found = "files in which each record is a person", "release.person"
                 raise InputError(
                     f"this adversary is supported only for {told}",
-                    where=where,
+                    where="adversary" if name is None else f"adversaries.{name}",
                     found=found,
                     expected='gains_from = "identity", without knowledge, stages, registry and sample risk',
                 )
+        names, sizes = study.lattice.domain.names, dict[Risk, Floats]()
+        for risk in sorted(study.scenario.risks):
+            sizes[risk] = np.maximum(people_fitting(self.study.people(risk), names, self.sets, rows), 1)
+        game = study.game_on(space, lambda each: FixedGroupSizes(sizes[each.scenario.adversary.risk]))
+        none = np.zeros(space.n_records, dtype=np.int64)
+        return evaluate(game, Choice(none, "given", none, exact=False))
+
+    def _utility(self, cells: Rows, rows: NDArray[np.int64]) -> tuple[Floats, Strategies]:
+        """Return one minus the information loss of rows, and the node that covers each.
+
+        A set that is not a group of its hierarchy has the loss of a group of its size.
+
+        Parameters
+        ----------
+        cells : ndarray of int, shape (n_rows,)
+            Cell of the record of each row.
+        rows : ndarray of int64, shape (n_rows, n_attributes)
+            Index in `sets` of each row and attribute.
+        """
+        lattice = self.study.lattice
+        around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(self._levels)])
+        loss, sizes_of = np.zeros(len(cells)), log([each.attribute.size for each in lattice.hierarchies])
+        names = lattice.domain.names
+        counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in names]
+        whole = float(sizes_of[counted].sum())
+        for place, (exact, _) in enumerate(self._levels):
+            if counted[place] and whole > 0:
+                levels, values = exact[rows[:, place]], lattice.codes[cells, place]
+                sizes = np.array([members.sum() for members in self.sets[place]])[rows[:, place]]
+                # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
+                loss += np.where(levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], log(sizes) / whole)
+        return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), around @ np.array(lattice.strides, dtype=np.int64)
 
 
-class _SetSpace:
-    """Strategy space with one strategy: the rows as released."""
+class _AsReleased:
+    """Strategy space with one strategy: the rows as released.
+
+    Parameters
+    ----------
+    utility, intensity : ndarray of float64, shape (n_records,)
+    """
 
     size = 1
     most_specific = 0
 
-    _utility: Floats
-    _intensity: Floats
-
-    def __init__(self, file: ReleasedFile, cells: Rows, rows: NDArray[np.int64]) -> None:
-        lattice = file.study.lattice
-        self.n_records = len(cells)
-        level_sizes = np.array(lattice.strides, dtype=np.int64)
-        around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(file._levels)])
-        self.covering: Strategies = around @ level_sizes
-        loss = np.zeros(self.n_records)
-        sizes_of = log([each.attribute.size for each in lattice.hierarchies])
-        names = lattice.domain.names
-        counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in names]
-        whole = float(sizes_of[counted].sum())
-        for place, (exact, _) in enumerate(file._levels):
-            if counted[place] and whole > 0:
-                levels, values = exact[rows[:, place]], lattice.codes[cells, place]
-                sizes = np.array([members.sum() for members in file.sets[place]])[rows[:, place]]
-                # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
-                loss += np.where(levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], log(sizes) / whole)
-        self._utility = np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss)
-        self._intensity = lattice.generalization_intensity(self.covering)
+    def __init__(self, utility: Floats, intensity: Floats) -> None:
+        self.n_records, self._utility, self._intensity = len(utility), utility, intensity
 
     def successors(self, strategy: int) -> Iterator[int]:
         """Yield nothing, as there is no other strategy."""
@@ -241,10 +332,7 @@ class _SetSpace:
         return np.ones(len(minimum), dtype=np.bool_)
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return one minus the information loss of each row.
-
-        A set that is not a group of its hierarchy has the loss of a group of its size.
-        """
+        """Return the utility of each row."""
         return self._utility if rows is None else self._utility[rows]
 
     def average_utility(self, strategy: int) -> float:
@@ -258,27 +346,6 @@ class _SetSpace:
     def describe(self, strategy: int) -> str:
         """Return the name of the only strategy."""
         return "as released"
-
-
-class _PeopleSpace(_SetSpace):
-    """Strategy space of people: utility and intensity are means over their records."""
-
-    def __init__(
-        self, file: ReleasedFile, persons: ReleasedPeople, record: Rows, of_rows: _SetSpace, who: Rows
-    ) -> None:
-        self.n_records = len(who)
-        benefit = persons.space.benefit_of_cell
-        n, cells = len(persons.set_of_person), file.study.cell_of_record
-        weight = np.ones(len(cells)) if benefit is None else benefit[cells]
-        nothing = np.bincount(persons.of_record, weight, n)[persons.of_record] == 0
-        weight = np.where(nothing, 1.0, weight)
-        owner = persons.of_record[record]
-        kept = np.bincount(owner, weight[record] * of_rows.utility(0), n)
-        self._utility = (kept / np.bincount(persons.of_record, weight, n))[who]
-        # Records without a row are withheld, at intensity 1.
-        records = np.bincount(persons.of_record, minlength=n)
-        less = np.bincount(owner, 1.0 - of_rows.generalization_intensity(of_rows.covering), n)
-        self._intensity = (1.0 - less / records)[who]
 
 
 def _around(groups: NDArray[np.int32], members: Members) -> Iterator[tuple[int, bool]]:
@@ -296,31 +363,10 @@ def _around(groups: NDArray[np.int32], members: Members) -> Iterator[tuple[int, 
 
 def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: int) -> Equilibrium:
     """Return the outcome of all records; records without a row are withheld."""
-    each = found.expand(row_of)
-    place = np.full(n_records, -1)
-    place[record] = np.arange(len(record))
-    there, at = place >= 0, np.maximum(place, 0)
-    rows = np.where(there, row_of[at], -1) if len(record) else place
-
-    def spread(values: NDArray[Any], without: float) -> Floats:
-        return np.where(there, values[at], without) if len(record) else np.full(n_records, without)
-
-    return Equilibrium(
-        strategies=spread(each.strategies, WITHHELD).astype(np.int64),
-        publisher_payoff=spread(each.publisher_payoff, 0.0),
-        adversary_payoff=spread(each.adversary_payoff, 0.0),
-        attacked=spread(each.attacked, 0.0).astype(np.bool_),
-        success_probability=spread(each.success_probability, 0.0),
-        utility=spread(each.utility, 0.0),
-        generalization_intensity=spread(each.generalization_intensity, 1.0),
-        solver=each.solver,
-        evaluated=np.zeros(n_records, dtype=np.int64),
-        exact=False,
-        frequency=None if each.frequency is None else spread(each.frequency, 1.0),
-        attempts=None if found.attempts is None else found.attempts.expand(rows),
-    )
-
-
-def _at(wrong: NDArray[np.bool_], column: str, problem: str, found: object, expected: str) -> InputError:
-    row = int(wrong.argmax())
-    return InputError(problem, where=f"row {row + 1}, column {column!r}", found=found, expected=expected)
+    rows = np.full(n_records, -1)
+    rows[record] = row_of
+    arrays: dict[str, Any] = {name: array[rows] for name, array in arrays_of(found).items()}
+    for name, array in arrays.items():
+        array[rows < 0] = {"strategies": WITHHELD, "generalization_intensity": 1, "frequency": 1}.get(name, 0)
+    attempts = None if found.attempts is None else found.attempts.expand(rows)
+    return replace(found, **arrays, exact=False, attempts=attempts)

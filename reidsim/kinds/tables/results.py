@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,31 +14,20 @@ from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.record_game import WITHHELD, shared_rows
-from reidsim.kinds.tables.measures import (
-    ADVERSARY_PAYOFF_DIFFERENCE,
-    ATTACK_THRESHOLD,
-    BEYOND_LIMITS,
-    EVALUATED,
-    EXPOSED_BY_RECORD,
-    EXPOSED_TO_WEIGHTED,
-    INFERENCE,
-    PUBLISHER_PAYOFF_DIFFERENCE,
-    SHARE_OPTIMAL,
-    UTILITY_PRICE,
-)
 from reidsim.kinds.tables.outcomes import (
     FullDomainTables,
-    TablesOutcome,
     class_table,
+    found_by,
     node_tables,
     optima_table,
     record_table,
     release_table,
 )
-from reidsim.kinds.tables.people import household_risk, warning_of_estimator
 from reidsim.kinds.tables.policy import POLICIES, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
+from reidsim.kinds.tables.release import household_risk
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Strategies
@@ -58,9 +47,9 @@ class TablesResults(Kind):
         """
         summary, household = super().summarise(study, draw, equilibria), study.household_of
         if study.scenario.looks_up:
-            summary = summary.join(direction_measures(study, equilibria))
+            summary = summary.join(_direction_measures(study, equilibria))
         if study.scenario.infers:
-            summary = summary.join(attribute_measures(study, equilibria))
+            summary = summary.join(_attribute_measures(study, equilibria))
         if household is not None:
             risks = [household_risk(found, study.row_of_subject, household).mean() for found in equilibria.values()]
             summary[HOUSEHOLD] = risks
@@ -92,10 +81,9 @@ class TablesResults(Kind):
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
         """Return the run time in seconds and the nodes evaluated by policy."""
-        nodes = [
-            int(each.equilibrium.evaluated.max(initial=0)) for each in outcomes.values() if each.seconds is not None
-        ]
-        return super().runtimes(outcomes).assign(nodes_evaluated=nodes)
+        table = super().runtimes(outcomes)
+        nodes = [int(outcomes[policy].equilibrium.evaluated.max(initial=0)) for policy in table["policy"]]
+        return table.assign(nodes_evaluated=nodes)
 
     def facts(self, study: TablesStudy) -> dict[str, Any]:
         """Return the manifest facts about records, strategies and people."""
@@ -118,14 +106,17 @@ class TablesResults(Kind):
         """
         facts: dict[str, dict[str, Any]] = {}
         for policy, outcome in outcomes.items():
-            nodes, gap = _nodes_of(study, policy, outcome.equilibrium), np.nan
-            if isinstance(outcome, TablesOutcome):
-                nodes, gap = outcome.found.nodes, outcome.found.gap
+            equilibrium, gap, nodes = outcome.equilibrium, np.nan, list[int]()
+            if outcome.choice is not None:
+                found = found_by(outcome)
+                nodes, gap = list(found.nodes), found.gap
+            elif policy in POLICIES and POLICIES[policy].walks(study.scenario.publisher.unit) == "search":
+                nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
             facts[policy] = {
                 "node": [study.lattice.describe(node) for node in nodes],
-                **solver_facts(outcome.equilibrium, study.row_of_subject),
+                **solver_facts(equilibrium, study.row_of_subject),
                 "gap": None if np.isnan(gap) else gap,
-                "nodes_evaluated": int(outcome.equilibrium.evaluated.max(initial=0)),
+                "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
             }
         return facts
 
@@ -135,27 +126,35 @@ class TablesResults(Kind):
         per_record = study.scenario.publisher.unit == "record"
         for policy, outcome in outcomes.items():
             if per_record and not isinstance(outcome.choice, TablesChoice):
-                yield from _warnings_of_withheld(study, policy, outcome.equilibrium)
-            elif isinstance(outcome, TablesOutcome):
-                yield from _warnings_of_search(study, policy, outcome)
+                withheld = int(study.weights[outcome.equilibrium.withheld].sum())
+                reason = "have no strategy that satisfies the constraint and are withheld (payoff 0)"
+                if withheld:
+                    yield f"{policy}: {withheld} {study.units[1]} {reason}"
             else:
-                yield from _warnings_of_last_round(study, policy, outcome.equilibrium)
+                yield from _warnings_of_node(study, policy, outcome)
         if study.scenario.looks_up:
-            yield from direction_warnings(study, outcomes)
+            yield from _direction_warnings(study, outcomes)
 
 
-def _warnings_of_search(study: TablesStudy, policy: str, outcome: TablesOutcome) -> Iterator[str]:
-    limit, found, units = study.scenario.publisher.suppression_limit, outcome.found, study.units[1]
-    split = outcome.equilibrium.solver == SPLITS
-    if outcome.equilibrium.withheld.all():
+def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -> Iterator[str]:
+    """Yield the warnings about the search for one or a few generalizations."""
+    publisher, units, equilibrium = study.scenario.publisher, study.units[1], outcome.equilibrium
+    within = f"no release with at most {publisher.suppression_limit:.0%} suppressed {units} is profitable"
+    nothing = equilibrium.withheld.all()
+    if outcome.choice is None:
+        if nothing:
+            yield f"{policy}: {within} in the last round"
+        if publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule:
+            yield f"{policy}: the node of the last round is not proved optimal; another node may have a higher payoff"
+        return
+    found, split = found_by(outcome), equilibrium.solver == SPLITS
+    if nothing:
         ended = (found.gap > 0 and not split) or found.unproved_rounds > 0
-        yield (
-            f"{policy}: no profitable release was found within the budget; nothing is released"
-            if ended
-            else f"{policy}: no release with at most {limit:.0%} suppressed {units} is profitable; nothing is released"
-        )
+        reason = "no profitable release was found within the budget" if ended else within
+        yield f"{policy}: {reason}; nothing is released"
     if found.gap > 0:
-        reason = f"the limit of {limit:.0%} suppressed {units} binds" if split else "the budget ended the search"
+        limit = f"the limit of {publisher.suppression_limit:.0%} suppressed {units} binds"
+        reason = limit if split else "the budget ended the search"
         yield f"{policy}: {reason}; the payoff may be higher by up to {found.gap:.2%} of the best case"
     if found.unproved_rounds:
         yield (
@@ -164,27 +163,26 @@ def _warnings_of_search(study: TablesStudy, policy: str, outcome: TablesOutcome)
         )
 
 
-def _warnings_of_last_round(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Iterator[str]:
-    publisher = study.scenario.publisher
-    if equilibrium.withheld.all():
-        limit = publisher.suppression_limit
-        units = study.units[1]
-        yield f"{policy}: no release with at most {limit:.0%} suppressed {units} is profitable in the last round"
-    if publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule:
-        yield f"{policy}: the node of the last round is not proved optimal; another node may have a higher payoff"
-
-
 def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
-    """Yield the warnings about the records and the population."""
-    warning = warning_of_estimator(study.scenario, study.sampled)
-    if warning is not None:
-        yield warning
-    if study.scenario.publisher.unit == "table":
-        if study.outside:
-            people = "" if study.population is None else study.population.name
+    """Yield the warnings about the records, their weights and the population."""
+    sampled, population, unit = study.sampled, study.population, study.units
+    if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
+        # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
+        sets, alone = sampled.sampled, sampled.records == 1
+        unique = int(alone.sum() if sets is None else np.maximum.reduceat(alone[sets.cells], sets.start[:-1]).sum())
+        if unique and sampled.total > sampled.sample.total:
+            hint = ': compare release.estimator = "log-linear"' * (sets is None)
             yield (
-                f"{study.outside} of {study.n_subjects} {study.units[1]} exceed the people with the same values in "
-                f"population {people!r}; a {study.units[0]} without a match counts as the only such person"
+                f"{unique:,} of {int(sampled.sample.total):,} {'records' if sets is None else 'people'} are unique in "
+                f"the sample; their risk by Benedetti and Franconi may be inaccurate{hint}"
+            )
+    if study.scenario.publisher.unit == "table":
+        counts = study.dataset.counts.astype(np.int64)
+        lattice = study.lattice_of(study.dataset.cells)
+        if population is not None and (outside := records_outside(lattice, counts, population)):
+            yield (
+                f"{outside} of {study.n_subjects} {unit[1]} exceed the people with the same values in "
+                f"population {population.name!r}; a {unit[0]} without a match counts as the only such person"
             )
         return
     told = {
@@ -195,26 +193,6 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
         if each.own.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
     }
     yield from told
-
-
-def _warnings_of_withheld(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Iterator[str]:
-    withheld = int(study.weights[equilibrium.withheld].sum())
-    if withheld:
-        units = study.units[1]
-        yield (
-            f"{policy}: {withheld} {units} have no strategy that satisfies the constraint and are withheld (payoff 0)"
-        )
-
-
-def _nodes_of(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Sequence[int]:
-    """Return the nodes in which a policy releases records.
-
-    The result is empty for policies that do not search for one node of the table.
-    """
-    if policy not in POLICIES or POLICIES[policy].walks(study.scenario.publisher.unit) != "search":
-        return ()
-    nodes: list[int] = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
-    return nodes
 
 
 def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
@@ -234,7 +212,7 @@ def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) 
         # A threshold exists only for known group sizes, confirmed matches and an adversary without errors.
         if adversary.plans_sequentially and not adversary.errs and plan.belief == "known" and not plan.unconfirmed:
             found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
-            measures[ATTACK_THRESHOLD.column] = np.nan if found is None else float(found)
+            measures["attack_threshold"] = np.nan if found is None else float(found)
     if study.scenario.publisher.solver == "lattice-search":
         searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
         if searched:
@@ -272,14 +250,14 @@ def search_deviation(
     difference = np.abs(found.publisher_payoff - best.publisher_payoff)
     adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
     return {
-        PUBLISHER_PAYOFF_DIFFERENCE.column: float(np.average(difference, weights=weights)),
-        ADVERSARY_PAYOFF_DIFFERENCE.column: float(np.average(adversary, weights=weights)),
-        SHARE_OPTIMAL.column: float(np.average(difference <= tie, weights=weights)),
-        EVALUATED.column: float(np.average(found.evaluated, weights=weights)),
+        "publisher_payoff_difference": float(np.average(difference, weights=weights)),
+        "adversary_payoff_difference": float(np.average(adversary, weights=weights)),
+        "share_optimal": float(np.average(difference <= tie, weights=weights)),
+        "evaluated": float(np.average(found.evaluated, weights=weights)),
     }
 
 
-def attribute_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+def _attribute_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
     """Return the measures of attribute inference, indexed by policy.
 
     Returns
@@ -295,12 +273,12 @@ def attribute_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]
         for node, released in shared_rows(equilibrium.strategies):
             highest = max(highest, float(groups.success("attribute", node)[released].max()))
             beyond += int(weights[released][~groups.within(limits, node)[released]].sum())
-        rows[name] = {INFERENCE.column: highest, BEYOND_LIMITS.column: beyond / study.n_subjects}
+        rows[name] = {"inference": highest, "beyond_limits": beyond / study.n_subjects}
     measures = pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
-    return measures if limits else measures[[INFERENCE.column]]
+    return measures if limits else measures[["inference"]]
 
 
-def direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+def _direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
     """Return the effect of person lookups on each policy, indexed by policy.
 
     Returns
@@ -320,11 +298,11 @@ def direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]
             price = float(np.mean(before.utility) - np.mean(equilibrium.utility))
             exposed = float(np.mean(before.attack_probability))
         rows[name] = (price, exposed, exposed_to_weighted(study, equilibrium.strategies))
-    columns = [each.column for each in (UTILITY_PRICE, EXPOSED_BY_RECORD, EXPOSED_TO_WEIGHTED)]
+    columns = ["utility_price", "exposed_by_record", "exposed_to_weighted"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("policy")
 
 
-def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+def _direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
     """Yield a warning if a no-attack policy depends on how the adversary guesses."""
     for name, outcome in outcomes.items():
         if name in POLICIES and POLICIES[name].forbids_attacks and not outcome.equilibrium.attacked.any():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,9 @@ from numpy.typing import NDArray
 from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, PlannedReleases, Reply, Setting, Solve
+from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Reply, Setting, Solve
 from reidsim.errors import InputError, listed, locating
 from reidsim.games.record_game import Choice, Linker, RecordGame
-from reidsim.kinds.tables.own_adversary import planner_of
 from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
@@ -45,70 +45,53 @@ from reidsim.scenarios.several_adversaries import named
 _MOST_MADE = 64
 
 
-@dataclass(eq=False)
-class _Equip:
-    """Callable that returns an adversary's linker and planner, given its resources.
+def _planner(
+    study: TablesStudy, section: WeightedSection, agents: AgentsSection, economics: EconomicsSection
+) -> Adversary:
+    """Return an adversary's planner with the gain and cost of payoff parameters."""
+    sequential = study.scenario.adversary.plans_sequentially
+    own = economics_of(section, economics, agents, sequential=sequential)
+    return study.planner(own.adversary_gain, own.cost)
 
-    See `reidsim.agents.profile.Equip`.
+
+def _equip(study: TablesStudy, section: WeightedSection, agents: AgentsSection, economics: EconomicsSection) -> Equip:
+    """Return a function of resources that makes an adversary's linker and planner.
 
     Parameters
     ----------
     study : TablesStudy
         Study against this adversary alone, on the records of the participants.
-    economics : EconomicsSection
-        The scenario's payoff parameters, with one gain and one cost for all records.
     section : WeightedSection
         Settings of the adversary.
     agents : AgentsSection
+    economics : EconomicsSection
+        The scenario's payoff parameters, with one gain and one cost for all records.
     """
+    scenario, lattice, resources = study.scenario, study.lattice, study.scenario.resources
 
-    study: TablesStudy
-    economics: EconomicsSection
-    section: WeightedSection
-    agents: AgentsSection
-    _linkers: dict[tuple[Holdings, Risk, bool], Linker] = field(default_factory=dict)
-    _made: dict[tuple[Holdings, float, bool], Equipment | None] = field(default_factory=dict)
-
-    def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
-        key = (holds, expected_accuracy, believed)
-        if key not in self._made:
-            if len(self._made) >= _MOST_MADE:
-                self._made.clear()
-            self._made[key] = self._equipment(holds, expected_accuracy, believed=believed)
-        return self._made[key]
-
-    def _equipment(self, holds: Holdings, expected_accuracy: float, *, believed: bool) -> Equipment | None:
-        if self.section.needs_resources and not holds:
-            return None
-        scenario = self.study.scenario
-        risk = scenario.planned_risk if believed else scenario.adversary.risk
-        linker = self._linker(holds, risk, guessed=believed and scenario.beliefs.lists == "coverage")
-        linker = linker_of(self.section, linker, expected_accuracy)
-        adversary = self.adversary(scenario.beliefs.of(self.economics) if believed else self.economics)
-        return Equipment(*self.study.of_people(linker, adversary))
-
-    def adversary(self, economics: EconomicsSection) -> Adversary:
-        """Return the adversary's planner with the gain and cost of payoff parameters."""
-        sequential = self.study.scenario.adversary.plans_sequentially
-        own = economics_of(self.section, economics, self.agents, sequential=sequential)
-        return planner_of(self.study, own.adversary_gain, own.cost)
-
-    def _linker(self, holds: Holdings, risk: Risk, *, guessed: bool) -> Linker:
-        if not self.section.needs_resources:
-            return self.study.own_linker(risk, guessed=guessed)
-        key = (holds, risk, guessed)
-        if key not in self._linkers:
-            self._linkers[key] = self._by_resources(holds, risk, guessed=guessed)
-        return self._linkers[key]
-
-    def _by_resources(self, holds: Holdings, risk: Risk, *, guessed: bool) -> Linker:
-        lattice, resources = self.study.lattice, self.study.scenario.resources
+    @cache
+    def by_resources(holds: Holdings, risk: Risk, guessed: bool) -> Linker:
         held = [name for name in resources if name in holds]
         if resources[held[0]].is_list:
-            assert self.study.drawn is not None  # noqa: S101 # as there are lists
-            return DrawnListsLinker(lattice, self.study.drawn, held, guessed=guessed)
+            assert study.drawn is not None  # noqa: S101 # as there are lists
+            return DrawnListsLinker(lattice, study.drawn, held, guessed=guessed)
         knowledge = knowledge_held(resources, holds, lattice.domain.names, lattice.n_records)
-        return KnowledgeLinker(lattice, self.study.people(risk), knowledge)
+        return KnowledgeLinker(lattice, study.people(risk), knowledge)
+
+    @lru_cache(_MOST_MADE)
+    def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
+        if section.needs_resources and not holds:
+            return None
+        risk = scenario.planned_risk if believed else scenario.adversary.risk
+        guessed = believed and scenario.beliefs.lists == "coverage"
+        if section.needs_resources:
+            linker = by_resources(holds, risk, guessed)
+        else:
+            linker = study.own_linker(risk, guessed=guessed)
+        adversary = _planner(study, section, agents, scenario.beliefs.of(economics) if believed else economics)
+        return Equipment(*study.of_people(linker_of(section, linker, expected_accuracy), adversary))
+
+    return equip
 
 
 def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
@@ -133,16 +116,18 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
 
     def among(setting: Setting, participants: NDArray[np.int64]) -> Setting:
         part = study.among(participants)
-        return replace(setting, profiles=profiles_of(part, agents), solve=_Solve(part))
+        return replace(setting, profiles=profiles_of(part, agents), solve=partial(_solve, part))
 
     def split(cells: Rows, participants: NDArray[np.int64]) -> tuple[StrategySpace, Solve]:
         part = study.split(cells, participants)
-        return part.space, _Solve(part)
+        return part.space, partial(_solve, part)
 
     def profiles_among(participants: NDArray[np.int64]) -> tuple[AdversaryProfile, ...]:
         return profiles_of(study.among(participants), agents)
 
-    scenario = study.scenario
+    scenario, waves, releases = study.scenario, study.waves, dict[str, Any]()
+    if waves is not None:
+        releases = {"rounds": len(waves.labels), "schedule": waves.schedule, "waves": waves.labels}
     counts = scenario.publisher.unit == "table" or "prosecutor" in scenario.risks
     return Setting(
         space=study.space,
@@ -151,7 +136,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         loss=study.of_cells(study.prices.loss),
         believed_loss=study.of_cells(study.believed(study.prices).loss),
         profiles=profiles,
-        solve=_Solve(study),
+        solve=partial(_solve, study),
         is_fixed=lambda policy: policy_named(policy).is_rule,
         forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
         # Group sizes under journalist risk are counted in the population and do not depend on participation.
@@ -161,7 +146,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
         seed=scenario.seed,
         reply_of=lambda policy: _reply_of(study, policy),
-        **(rules_of(scenario, agents) | _releases_of(study)),
+        **(rules_of(scenario, agents) | releases),
     )
 
 
@@ -173,13 +158,6 @@ def _reply_of(study: TablesStudy, policy: str) -> Reply:
     if named.replies == "to-past" and best_of_each and "prosecutor" not in study.scenario.risks:
         return "each-to-past"
     return named.replies
-
-
-def _releases_of(study: TablesStudy) -> dict[str, Any]:
-    """Return the setting's fields for several releases; empty for a single release."""
-    if study.waves is None:
-        return {}
-    return {"rounds": len(study.waves.labels), "schedule": study.waves.schedule, "waves": study.waves.labels}
 
 
 def planned_of(study: TablesStudy, policy: str) -> Callable[[str], PlannedReleases] | None:
@@ -209,15 +187,10 @@ def _m_invariant_releases(study: TablesStudy) -> PlannedReleases:
     return PlannedReleases(forms, np.concatenate(added))
 
 
-@dataclass(frozen=True, eq=False)
-class _Solve:
-    """Callable that picks the strategies of a policy in a game on a study's records."""
-
-    study: TablesStudy
-
-    def __call__(self, policy: str, game: RecordGame) -> Choice:
-        require_playable(self.study, policy)
-        return policy_named(policy).defender(self.study, 0).choose(game)
+def _solve(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+    """Return the strategies of a policy in a game on a study's records."""
+    require_playable(study, policy)
+    return policy_named(policy).defender(study, 0).choose(game)
 
 
 def require_playable(study: TablesStudy, policy: str) -> None:
@@ -241,29 +214,26 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     """
     against = {each or OWN_ADVERSARY: alone for each, alone in study.each.items()}
     held = {name: alone.scenario.adversary.holds or () for name, alone in against.items()}
-    check_resources(study.scenario, study.scenario.resources, buyers_of(study), held)
-    economics, drawn = _economics(study), study.drawn
-    prices = {each: section.price or 0.0 for each, section in study.scenario.resources.items()}
-    prices |= {} if drawn is None else drawn.prices
+    resources, drawn, economics = study.scenario.resources, study.drawn, _economics(study)
+    buyers = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
+    prices = {each: section.price or 0.0 for each, section in resources.items()}
+    if drawn is not None:
+        prices, buyers = {**prices, **drawn.prices}, {**buyers, **drawn.buyers}
+    check_resources(study.scenario, resources, buyers, held)
     profiles = []
     for name, section in types_of(study.scenario).items():
         where = section_of(study.scenario, name)
-        with named(name if study.owns else None):
+        with named(None if None in study.owns else name):
             own = _in_rounds(against[name], section, agents)
-            equip = _Equip(own, economics, section, agents)
             check_has_resource(section, where)
             _check_of_one_sort(study, section, where)
-            check_accuracy(section, equip.adversary(economics), where)
-            both = [(each, equip.adversary(each)) for each in (economics, own.scenario.beliefs.of(economics))]
+            both = [
+                (each, _planner(own, section, agents, each)) for each in (economics, own.scenario.beliefs.of(economics))
+            ]
+            check_accuracy(section, both[0][1], where)
+            equip = _equip(own, section, agents, economics)
             profiles.append(profile_of(name, section, agents, equip, both, prices))
     return tuple(profiles)
-
-
-def buyers_of(study: TablesStudy) -> dict[str, tuple[str, ...]]:
-    """Return the permitted buyers of each resource that restricts them."""
-    resources = study.scenario.resources
-    given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
-    return given if study.drawn is None else {**given, **study.drawn.buyers}
 
 
 def _in_rounds(study: TablesStudy, section: WeightedSection, agents: AgentsSection) -> TablesStudy:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +61,7 @@ class _Labels:
 
     source: str
     frame: pd.DataFrame
-    counts: Integers | None
+    counts: Integers | None = None
 
 
 def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedAttack]:
@@ -85,54 +84,34 @@ def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedA
     InputError
         If the recipe or one of its resources cannot be used. The error names the file.
     """
-    recipe = load_attack_recipe(path)
-    columns = _unshared(recipe, study.lattice)
-    if columns:
-        of_records = _told(path, lambda: columns_of_release(study.loaded, columns))
-        old, cell_of_record, told = _finer(study.cell_of_record, of_records)
-        if len(old) == study.lattice.n_records:
-            # The cells are fine enough already, so that their order stays.
-            first = np.unique(study.cell_of_record, return_index=True)[1]
-            return study, _staged(recipe, path, study.lattice, of_records.iloc[first].reset_index(drop=True))
-        study = _on_finer_cells(study, old, cell_of_record)
-    else:
-        told = pd.DataFrame(index=range(study.lattice.n_records))
-    return study, _staged(recipe, path, study.lattice, told)
-
-
-def _on_finer_cells(study: TablesStudy, old: Integers, cell_of_record: NDArray[np.intp]) -> TablesStudy:
-    """Return the study on finer cells; `old` is the former cell of each, (n_cells,)."""
-    lattice, persons = study.lattice_of(study.lattice.codes[old]), study.persons
-    rows: NDArray[np.integer[Any]] = old
-    if persons is not None:
-        persons, rows = persons.on_cells(lattice, cell_of_record, old)
-    dataset = study.dataset if persons is None else persons.counted(study.dataset.name)
-    return study.of_rows(rows, lattice=lattice, cell_of_record=cell_of_record, persons=persons, dataset=dataset)
-
-
-def _unshared(recipe: AttackRecipe, lattice: GeneralizationLattice) -> dict[str, str]:
-    """Return the columns of inferred attributes that are not quasi-identifiers."""
-    return {name: recipe.columns.get(name, name) for name in recipe.inferred if name not in lattice.domain.names}
-
-
-def _told(path: Path, read: Callable[[], tuple[str | Path, pd.DataFrame]]) -> pd.DataFrame:
-    """Return the true values of the inferred attributes, one row per record."""
+    recipe, lattice, cell_of_record = load_attack_recipe(path), study.lattice, study.cell_of_record
+    columns = {name: recipe.columns.get(name, name) for name in recipe.inferred if name not in lattice.domain.names}
+    if not columns:
+        return study, _staged(recipe, path, lattice, pd.DataFrame(index=range(lattice.n_records)))
     try:
-        return read()[1]
+        told = columns_of_release(study.loaded, columns)[1]
     except InputError as error:
         hint = f"add the true values of the attribute to the records, because {path} infers the attribute"
         raise error.but(hint=hint) from None
+    values = [pd.factorize(told[name])[0].astype(np.int64) for name in told]
+    groups = RowGroups([cell_of_record.astype(np.int64), *values], len(cell_of_record)).group_of_row
+    first = np.unique(groups, return_index=True)[1]
+    if len(first) == lattice.n_records:
+        # The cells are fine enough already, so that their order stays.
+        first = np.unique(cell_of_record, return_index=True)[1]
+    else:
+        study = _on_finer_cells(study, cell_of_record[first], groups.astype(np.intp))
+    return study, _staged(recipe, path, study.lattice, told.iloc[first].reset_index(drop=True))
 
 
-def _finer(cell_of_record: NDArray[np.intp], told: pd.DataFrame) -> tuple[Integers, NDArray[np.intp], pd.DataFrame]:
-    """Split cells by further attributes of their records.
-
-    Return the old cell of each new cell, the new cell of each record, and the attributes' values in each new cell.
-    """
-    columns = [pd.factorize(told[name])[0].astype(np.int64) for name in told]
-    groups = RowGroups([cell_of_record.astype(np.int64), *columns], len(cell_of_record))
-    first = np.unique(groups.group_of_row, return_index=True)[1]
-    return cell_of_record[first], groups.group_of_row.astype(np.intp), told.iloc[first].reset_index(drop=True)
+def _on_finer_cells(study: TablesStudy, old: NDArray[np.intp], cell_of_record: NDArray[np.intp]) -> TablesStudy:
+    """Return the study on finer cells; `old` is the former cell of each, (n_cells,)."""
+    lattice, persons, dataset = study.lattice_of(study.lattice.codes[old]), study.persons, study.dataset
+    rows: NDArray[np.integer[Any]] = old
+    if persons is not None:
+        persons, rows = persons.on_cells(lattice, cell_of_record, old)
+        dataset = persons.counted(dataset.name)
+    return study.of_rows(rows, lattice=lattice, cell_of_record=cell_of_record, persons=persons, dataset=dataset)
 
 
 def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> StagedAttack:
@@ -156,26 +135,21 @@ def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, t
     columns: dict[str, dict[str, Integers]] = {name: {} for name in tables}
     for position, hierarchy in enumerate(lattice.hierarchies):
         name, codes = hierarchy.attribute.name, lattice.codes[:, position].astype(np.int64)
-        if name in recipe.loci:
-            targets[name] = _alleles_of(hierarchy)[codes]
-        else:
-            targets[name] = codes
+        is_locus = name in recipe.loci
+        targets[name] = _alleles_of(hierarchy)[codes] if is_locus else codes
         for resource, table in tables.items():
-            if name in table.frame and name in recipe.loci:
-                columns[resource][name] = _alleles(table, name)
-            elif name in table.frame:
-                columns[resource][name] = _codes(table, name, hierarchy.attribute.labels)
+            if name in table.frame:
+                labels = hierarchy.attribute.labels
+                columns[resource][name] = _alleles(table, name) if is_locus else _codes(table, name, labels)
     for name in map(str, told.columns):
-        labels = {resource: table.frame[name] for resource, table in tables.items() if name in table.frame}
-        values = pd.concat([told[name], *labels.values()])
+        holding = {resource: table for resource, table in tables.items() if name in table.frame}
+        values = pd.concat([told[name], *(table.frame[name] for table in holding.values())])
         known = pd.Index(natural_categories(values[values != ""]))
-        targets[name] = _codes(_Labels("the records", told, None), name, known)
-        for resource in labels:
-            columns[resource][name] = _codes(tables[resource], name, known)
+        targets[name] = _codes(_Labels("the records", told), name, known)
+        for resource, table in holding.items():
+            columns[resource][name] = _codes(table, name, known)
     resources = {
-        name: PersonTable(
-            name, {attribute: columns[name][attribute] for attribute in map(str, table.frame.columns)}, table.counts
-        )
+        name: PersonTable(name, {each: columns[name][each] for each in map(str, table.frame.columns)}, table.counts)
         for name, table in tables.items()
     }
     return MultistageWorld(PersonTable("the records", targets), resources)
@@ -186,10 +160,9 @@ def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
     section, needed = recipe.resources[name], recipe.needed_of(name)
     if not needed:
         raise InputError("no stage uses the resource", where=f"resources.{name}", expected="a resource of a stage")
+    read = _from_population if section.file is None else _from_file
     try:
-        return (
-            _from_population(section, needed, folder) if section.file is None else _from_file(section, needed, folder)
-        )
+        return read(section, needed, folder)
     except InputError as error:
         raise error if error.source else error.located(where=f"resources.{name}") from None
 
@@ -239,45 +212,38 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
 
 def _codes(table: _Labels, name: str, known: pd.Index[str]) -> Integers:
     """Return the position of each text in the list of the attribute's values."""
-    codes = known.get_indexer(pd.Index(table.frame[name])).astype(np.int64)
-    wrong = codes < 0
-    if wrong.any():
-        row = int(wrong.argmax())
-        found = table.frame[name].iloc[row]
-        raise InputError(
-            "value missing" if found == "" else "value missing from the attribute of the records",
-            source=table.source,
-            where=f"row {row + 1}, {name!r}",
-            found=found or None,
-            expected=f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}",
-        )
+    texts = table.frame[name]
+    codes = known.get_indexer(pd.Index(texts)).astype(np.int64)
+    expected = f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}"
+    problem = (
+        "value missing" if (texts[codes < 0][:1] == "").any() else "value missing from the attribute of the records"
+    )
+    _refuse(codes < 0, table, name, problem, expected)
     return codes
 
 
 def _alleles(table: _Labels, name: str) -> Integers:
     """Return a column of text as numbers of repeats; 0 if unknown."""
     column = table.frame[name].mask(table.frame[name] == "", str(_NO_ALLELE))
-    wrong = ~column.str.fullmatch(r"\d{1,9}")
-    if wrong.any():
-        row = int(wrong.to_numpy().argmax())
-        raise InputError(
-            "not a whole number of repeats",
-            source=table.source,
-            where=f"row {row + 1}, {name!r}",
-            found=column.iloc[row],
-            expected="a whole number, or an empty cell if unknown",
-        )
+    expected = "a whole number, or an empty cell if unknown"
+    wrong = ~column.str.fullmatch(r"\d{1,9}").to_numpy()
+    _refuse(wrong, table, name, "not a whole number of repeats", expected)
     return column.to_numpy().astype(np.int64)
+
+
+def _refuse(wrong: NDArray[np.bool_], table: _Labels, name: str, problem: str, expected: str) -> None:
+    """Refuse the first wrong value of a column; an empty one is not shown."""
+    if wrong.any():
+        row = int(wrong.argmax())
+        where, found = f"row {row + 1}, {name!r}", table.frame[name].iloc[row] or None
+        raise InputError(problem, source=table.source, where=where, found=found, expected=expected)
 
 
 def _alleles_of(hierarchy: Hierarchy) -> Integers:
     """Return the number of repeats of each value of a locus."""
     name = hierarchy.attribute.name
     if any(groups > 1 for groups in hierarchy.n_groups[1:]):
-        raise InputError(
-            "alleles cannot be generalized",
-            where=f"attributes.{name}.hierarchy",
-            expected='rule = "suppress"',
-        )
-    table = _Labels("the records", pd.DataFrame({name: list(hierarchy.attribute.categories)}, dtype="str"), None)
-    return _alleles(table, name)
+        where = f"attributes.{name}.hierarchy"
+        raise InputError("alleles cannot be generalized", where=where, expected='rule = "suppress"')
+    categories = pd.DataFrame({name: list(hierarchy.attribute.categories)}, dtype="str")
+    return _alleles(_Labels("the records", categories), name)

@@ -1,92 +1,444 @@
-"""Study of a table scenario: linkers, games and derived studies."""
+"""Study of a table scenario: its data, adversaries, linkers and games."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.drawn_lists import DrawnLists, DrawnListsLinker
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.knowledge.load import load_knowledge
+from reidsim.adversaries.planners.base import Amount
+from reidsim.adversaries.planners.sequential import sequential_attack
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.errors import locating
+from reidsim.errors import InputError, locating, refuse_first
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.attributes import AttributeLinker
+from reidsim.games.attributes import AdmissibleGroups, AttributeLinker
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
-from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
-from reidsim.kinds.tables.policy import TablesPolicy, policy_named
+from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
+from reidsim.kinds.tables.policy import WHERE, TablesPolicy, policy_named
+from reidsim.kinds.tables.release import ReleasedPeople
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.table_data import PRICES, TableData
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.individual_risk import sizes_among
+from reidsim.linkage.individual_risk import SampledPeople, sizes_among
+from reidsim.linkage.sensitive_values import SensitiveGroups, SensitiveValues
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
-from reidsim.releases.strategy_space import Rows, StrategySpace
+from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.agents import meeting_of
+from reidsim.scenarios.attack_recipe import recipe_of_scenario
+from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.people import Keys
+from reidsim.scenarios.python_objects import people_named, planner
 from reidsim.scenarios.schema import EconomicsSection
-from reidsim.scenarios.several_adversaries import named
-from reidsim.scenarios.study import World, digest_of
+from reidsim.scenarios.several_adversaries import loaded_alone, named
+from reidsim.scenarios.study import Study, World, digest_of
 from reidsim.validation import revalidated
+
+if TYPE_CHECKING:
+    from reidsim.kinds.tables.release import Waves
+    from reidsim.kinds.tables.staged_attack import StagedAttack
+
+PRICES = ("benefit", "loss", "gain", "cost")
 
 
 @dataclass(frozen=True, eq=False)
-class TablesStudy(TableData):
-    """Study of a table scenario: linkers, games and derived studies.
-
-    See `TableData` for the other parameters.
+class OwnAdversary:
+    """Resources with which an adversary links; by default, it links with all people.
 
     Parameters
     ----------
-    own : OwnAdversary
-        Registry, background knowledge, stages or lists with which the scenario's adversary links.
-    owns : dict of str to OwnAdversary
-        The same for each adversary by name, if the scenario has several adversaries.
+    registry : Population, optional
+        People that a sequential attack can look up.
+    guesses : bool
+        Whether a sequential attack does not know group sizes before it has access to the registry.
+    knowledge : Knowledge, optional
+        Background knowledge about the persons of the cells.
+    staged : StagedAttack, optional
+        Attack in stages, which infers attributes before it links.
+    holds : tuple of str
+        Names of the lists drawn from the people in which the adversary looks records up.
+    """
+
+    registry: Population | None = None
+    guesses: bool = False
+    knowledge: Knowledge | None = None
+    staged: StagedAttack | None = None
+    holds: tuple[str, ...] = ()
+
+    @property
+    def links_with_everybody(self) -> bool:
+        """Whether the adversary links with all people and knows their values."""
+        linked = (self.registry, self.knowledge, self.staged)
+        return not self.guesses and not self.holds and linked == (None, None, None)
+
+
+@dataclass(frozen=True, eq=False)
+class TablesStudy(Study[TablesScenario]):
+    """Records of a scenario by distinct cell, with people, payoffs and adversaries.
+
+    The rows of its games are the cells, weighted by their records. If people have several records, the rows are the
+    distinct sets of cells of a person's records, weighted by their people.
+
+    Parameters
+    ----------
+    loaded : Scenario
+    lattice : GeneralizationLattice
+        Over the distinct cells; records in a cell have the same values and the same payoff parameters.
+    cell_of_record : ndarray of int, shape (n_records,)
+        The cell of each record.
+    kind : ndarray of int64, shape (n_rows,)
+        Index of the payoff parameters of each game row.
+    prices : Prices
+        Payoff parameters of every kind of record, shape (1, n_kinds) each, in currency units.
+    population : Population or None
+        The population, over the quasi-identifiers.
+    dataset : Population
+        The released records or people, counted by cell.
+    safe_harbor : ndarray of int64, shape (n_rows,), optional
+        The least generalization of each game row that Safe Harbor accepts.
+    sampled : SampledPeople or None
+        The people that the released records represent, if sampling weights are known and needed.
+    persons : ReleasedPeople, optional
+        The person of each record, if people may have several; otherwise each record is a person.
+    household_of : ndarray of int, shape (n_subjects,), optional
+        The household of each person of the release.
+    waves : Waves, optional
+        The releases that contain each person, if there are several releases.
+    drawn : DrawnLists, optional
+        Resources that are lists drawn from the people; with such lists, each record is a separate row.
+    sensitive : SensitiveValues, optional
+        Values of the sensitive columns of all records of the table.
+    owns : dict of OwnAdversary
+        Resources with which each adversary links, by name; the name of a single, unnamed adversary is None.
     linkers : dict
         Cache of the linkers of cells. The first item of a key is an `OwnAdversary`, or None for linkage with all
         people. Linkers do not depend on payoff parameters, so that derived studies can reuse them.
     """
 
-    own: OwnAdversary = field(default_factory=OwnAdversary)
-    owns: dict[str, OwnAdversary] = field(default_factory=dict)
+    lattice: GeneralizationLattice
+    cell_of_record: NDArray[np.intp]
+    kind: NDArray[np.int64]
+    prices: Prices
+    population: Population | None
+    dataset: Population
+    safe_harbor: Strategies | None
+    sampled: SampledPeople | None = None
+    persons: ReleasedPeople | None = None
+    household_of: Keys | None = None
+    waves: Waves | None = None
+    drawn: DrawnLists | None = None
+    sensitive: SensitiveValues | None = None
+    owns: dict[str | None, OwnAdversary] = field(default_factory=lambda: {None: OwnAdversary()})
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
         """Return the policy with this name."""
         return policy_named(name)
 
+    # Data subjects and game rows
+
+    @property
+    def n_records(self) -> int:
+        """Number of released records."""
+        return len(self.cell_of_record)
+
+    @property
+    def released(self) -> NDArray[np.int64]:
+        """Number of records in each cell, shape (n_cells,)."""
+        return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
+
+    @property
+    def space(self) -> GeneralizationLattice:
+        """Generalizations of the game rows."""
+        return self.lattice if self.persons is None else self.persons.space
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """Number of data subjects in each game row, shape (n_rows,)."""
+        return self.released if self.persons is None else self.persons.row_sets.people
+
+    @property
+    def row_of_subject(self) -> Keys:
+        """Game row of each data subject, shape (n_subjects,)."""
+        return self.cell_of_record if self.persons is None else self.persons.set_of_person
+
+    @property
+    def row_of_record(self) -> Keys:
+        """Game row of the person of each record, shape (n_records,)."""
+        return self.row_of_subject if self.persons is None else self.row_of_subject[self.persons.of_record]
+
+    @property
+    def n_subjects(self) -> int:
+        """Number of data subjects: people, or records if each is a person."""
+        return len(self.row_of_subject)
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """Singular and plural of the counted unit: record, or person with a person key."""
+        return ("record", "records") if self.persons is None else ("person", "people")
+
+    def people(self, risk: Risk) -> Population:
+        """Return the candidates for a record's person under a risk.
+
+        They are the population (journalist), the people estimated from the sample (sample), or the released records or
+        people (prosecutor, or journalist without a population).
+        """
+        if risk == "sample":
+            assert self.sampled is not None  # noqa: S101 - present whenever the scenario has sample risk
+            return self.sampled
+        return self.population if risk == "journalist" and self.population is not None else self.dataset
+
+    @property
+    def linked_population(self) -> Population:
+        """True candidates for a record's person, by `linked_risk`."""
+        return self.people(self.scenario.linked_risk)
+
+    # Payoff parameters
+
+    def prices_of(self, economics: EconomicsSection) -> Prices:
+        """Return the payoff parameters of every kind of record for an economics section.
+
+        If at least one parameter comes from a column of the records, the study's parameters are returned unchanged.
+        """
+        if self.scenario.has_price_columns:
+            return self.prices
+        return Prices.of_kinds(economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
+
+    def believed(self, prices: Prices) -> Prices:
+        """Return the payoff parameters that the publisher believes in.
+
+        Parameters
+        ----------
+        prices : Prices
+            True parameters, which apply where the scenario gives no belief.
+        """
+        given = {name: getattr(self.scenario.beliefs, name) for name in PRICES[1:]}
+        return replace(prices, **{name: np.asarray(value) for name, value in given.items() if value is not None})
+
+    def of_cells(self, amounts: Floats) -> Floats:
+        """Return an amount per game row, (n_rows,), from one per kind, (1, n_kinds)."""
+        return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
+
+    def gain_and_cost(self, prices: Prices) -> tuple[Amount, Amount]:
+        """Return the adversary's gain and cost, in currency units.
+
+        Each is a number if it is equal for all kinds, else an array of shape (n_rows,).
+        """
+        gain, cost = (
+            float(amounts[0, 0]) if (amounts[0] == amounts[0, 0]).all() else amounts[0, self.kind]
+            for amounts in (prices.gain, prices.cost)
+        )
+        return gain, cost
+
+    # Constraints of generalizations
+
+    @property
+    def sensitive_groups(self) -> SensitiveGroups:
+        """Sensitive values of the records that match each game row.
+
+        Raises
+        ------
+        InputError
+            If the scenario names no sensitive column.
+        """
+        if self.sensitive is None:
+            raise InputError("no sensitive column", source=self.loaded.path, where="publisher.sensitive")
+        return self.sensitive.groups(self.lattice)
+
+    @property
+    def admissible(self) -> AdmissibleGroups | None:
+        """Generalizations within the limits on sensitive columns; None without limits."""
+        limits = self.scenario.publisher.attribute_limits
+        if not limits or self.sensitive is None:
+            return None
+        return AdmissibleGroups(self.sensitive_groups, limits, self.sensitive.columns)
+
+    @property
+    def minimum(self) -> tuple[int, ...]:
+        """Lowest level of each attribute that policies may choose."""
+        return tuple(attribute.minimum_level for attribute in self.scenario.attributes.values())
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of lattice nodes at or above the minimum levels."""
+        return math.prod(levels - low for levels, low in zip(self.lattice.shape, self.minimum, strict=True))
+
+    @property
+    def safe_harbor_strategies(self) -> Strategies:
+        """Safe Harbor generalization of each game row, shape (n_rows,).
+
+        Raises
+        ------
+        InputError
+            If the scenario has no section ``safe_harbor``.
+        """
+        if self.safe_harbor is None:
+            raise InputError("section missing", source=self.loaded.path, where="safe_harbor")
+        return self.safe_harbor
+
+    def require_walkable(self) -> None:
+        """Check that the lattice is small enough for the search that the scenario needs.
+
+        Raises
+        ------
+        InputError
+            If the lattice is too large. The error names the key that requires the search.
+        """
+        size, most, listing = self.lattice.size, f"at most {MOST_NODES:,}", lists_every_form(self.scenario)
+        for wrong, problem, where, found, expected, hint in (
+            (
+                size >= MOST_NUMBERED,
+                "too many generalizations",
+                "attributes",
+                size,
+                "fewer than 2**62",
+                "use fewer attributes or levels",
+            ),
+            (
+                size > MOST_NODES and listing,
+                "too many generalizations of a record for this solver",
+                "publisher.solver",
+                size,
+                most,
+                'use "iceberg" or "branch-and-bound", which skip most generalizations',
+            ),
+            (
+                self.n_nodes > MOST_NODES and walks_whole_lattice(self.scenario),
+                "too many nodes for an exact search",
+                WHERE,
+                self.n_nodes,
+                most,
+                'set publisher.search = "anytime" and a budget, publisher.nodes or publisher.seconds',
+            ),
+        ):
+            if wrong:
+                raise InputError(problem, where=where, found=found, expected=expected, hint=hint)
+
     # Adversaries
+
+    @property
+    def own(self) -> OwnAdversary:
+        """Resources of a single, unnamed adversary; the default with named adversaries."""
+        return self.owns.get(None) or OwnAdversary()
 
     @cached_property
     def each(self) -> dict[str | None, TablesStudy]:
         """Study against each adversary alone, by name; {None: self} without names."""
-        return {name: alone(self, name, own) for name, own in self.owns.items()} or {None: self}
+        return {name: self if name is None else self._alone(name, own) for name, own in self.owns.items()}
 
-    def _against_each(self, game_of: Callable[[TablesStudy], RecordGame]) -> RecordGame:
-        """Combine the games against each adversary alone into one game.
+    def _alone(self, name: str, own: OwnAdversary) -> TablesStudy:
+        """Return the study against one named adversary; its gain and cost apply."""
+        amounts = {price: np.asarray(amount) for price, amount in self.scenario.adversaries[name].amounts.items()}
+        loaded, prices = loaded_alone(self.loaded, name), replace(self.prices, **amounts)
+        return replace(self, loaded=loaded, prices=prices, owns={None: own})
 
-        With one adversary, return its game; with several, return a `TypesGame` with their weights.
+    def equipped(self) -> TablesStudy:
+        """Return the study with the resources of its adversaries, read from files.
+
+        With several adversaries, cells are split until no adversary needs finer ones.
+
+        Raises
+        ------
+        InputError
+            If a resource cannot be used.
         """
-        types, game = [], None
-        for name, study in self.each.items():
-            with named(name):
-                game = game_of(study)
-            if name is None or len(self.each) == 1:
-                return game
-            weight = self.scenario.adversaries[name].weight
-            types.append(AdversaryType(name, weight, game.linker, game.adversary))
-        assert game is not None  # noqa: S101 - `each` is never empty
-        return TypesGame(game.space, types, game.benefit, game.loss, meeting_of(self.scenario.agents))
+        section, loaded, study, cells = self.scenario.adversary, self.loaded, self, 0
+        if self.scenario.adversaries:
+            owns: dict[str | None, OwnAdversary] = {}
+            while cells < study.lattice.n_records:
+                # All adversaries share one partition, so that a split for one requires another pass for the others.
+                cells = study.lattice.n_records
+                for name in self.scenario.adversaries:
+                    with named(name):
+                        found = study._alone(name, OwnAdversary()).equipped()
+                    owns[name] = found.own
+                    if found.lattice is not study.lattice:
+                        study = replace(found, loaded=loaded, prices=self.prices, linkers={})
+            return replace(study, owns=owns)
+        own = OwnAdversary()
+        if section.stages is not None:
+            from reidsim.kinds.tables.staged_attack import staged_records
 
-    # Linkage and games
+            path = recipe_of_scenario(section.stages, loaded.folder)
+            assert path is not None  # noqa: S101 - the section names stages
+            study, staged = staged_records(self, path)
+            own = OwnAdversary(staged=staged)
+        elif section.holds:
+            # Ties between lists are broken by the order in the scenario file, not by the order in `holds`.
+            own = OwnAdversary(holds=tuple(name for name in self.scenario.resources if name in section.holds))
+        elif section.knowledge is not None:
+            lattice = self.lattice
+            own = OwnAdversary(
+                knowledge=load_knowledge(section.knowledge, lattice.domain, lattice.codes, base=loaded.folder)
+            )
+        elif section.plans_sequentially:
+            own = OwnAdversary(registry=self._registry(), guesses=section.sequential.belief == "unknown")
+        return replace(study, owns={None: own})
+
+    def _registry(self) -> Population | None:
+        given, where = self.scenario.adversary.sequential.registry, "adversary.sequential.registry"
+        if given is None:
+            return None
+        with locating(where=where):
+            domain = self.lattice.domain
+            everybody = people_named(given, self.loaded).marginal(domain.names)
+            registry = over_domain(domain, everybody, self.scenario.attributes)
+        if registry.total > self.linked_population.total:
+            raise InputError(
+                "the registry has more people than the population",
+                where=where,
+                found=registry.total,
+                expected=f"at most {self.linked_population.total:,.0f}",
+            )
+        return registry
+
+    @property
+    def _coverage(self) -> float:
+        """Share of the linked population in the registry; 1 without a registry."""
+        registry = self.own.registry
+        return 1.0 if registry is None else float(registry.total / self.linked_population.total)
+
+    def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
+        """Return the sequential attack with the gain and cost of payoff parameters."""
+        plan = self.scenario.adversary.sequential
+        return sequential_attack(plan, economics.adversary_gain, economics.cost, coverage=self._coverage)
+
+    def planner(self, gain: Amount, cost: Amount) -> Adversary:
+        """Return the planner of the scenario's adversary for a gain and a cost.
+
+        Raises
+        ------
+        InputError
+            If a user's adversary cannot be created, or if gain or cost of a sequential adversary differ by record.
+        """
+        section, own = self.scenario.adversary, self.own
+        if section.planner == "one-shot" and own.staged is not None:
+            return section.erring(own.staged.by(gain, cost), "adversary.rationality")
+        size = round((own.registry or self.linked_population).total) if own.guesses else None
+        return planner(section, gain, cost, loaded=self.loaded, coverage=self._coverage, registry_size=size)
+
+    def adversary(self, prices: Prices) -> Adversary:
+        """Return the scenario's adversary with the gain and cost in `prices`."""
+        return self.planner(*self.gain_and_cost(prices))
+
+    # Linkage
 
     def linker(self, risk: Risk) -> PopulationLinker:
         """Return the linker that counts, for each cell, the people who match it."""
@@ -102,31 +454,33 @@ class TablesStudy(TableData):
 
         If `guessed`, only the coverage of lists drawn from the people is known, and not their members.
         """
-        direction = self.scenario.adversary.direction
-        if direction != "record":
-            key = (None, risk, direction)
-            if key not in self.linkers:
-                everybody, released = self.linker(risk), self.linker("prosecutor")
-                self.linkers[key] = (
-                    DirectedLinker(self.lattice, direction, everybody, released, self.kind)
-                    if self.persons is None
-                    else DirectedLinker(
-                        self.space, direction, self.persons.linker(everybody), self.persons.linker(released), self.kind
-                    )
-                )
+        section, own, everybody = self.scenario.adversary, self.own, self.linker(risk)
+        known = not section.looks_up and section.gains_from == "identity"
+        if known and own.links_with_everybody:
+            return everybody
+        key = (own, risk, guessed) if known else (None, risk, section.direction, section.gains_from)
+        if key in self.linkers:
             return self.linkers[key]
-        gains_from = self.scenario.adversary.gains_from
-        if gains_from != "identity":
-            inferred = (None, risk, gains_from)
-            if inferred not in self.linkers:
-                self.linkers[inferred] = AttributeLinker(self.sensitive_groups, gains_from)
-            return self.linkers[inferred]
-        if self.own.links_with_everybody:
-            return self.linker(risk)
-        own = (self.own, risk, guessed)
-        if own not in self.linkers:
-            self.linkers[own] = self.own.linker(self.lattice, self.people(risk), self.linker(risk), guessed=guessed)
-        return self.linkers[own]
+        linker: Linker
+        if section.direction != "record":
+            of_rows, released = (
+                each if self.persons is None else self.persons.linker(each)
+                for each in (everybody, self.linker("prosecutor"))
+            )
+            linker = DirectedLinker(self.space, section.direction, of_rows, released, self.kind)
+        elif section.gains_from != "identity":
+            linker = AttributeLinker(self.sensitive_groups, section.gains_from)
+        elif own.staged is not None:
+            linker = own.staged.linker
+        elif own.knowledge is not None:
+            linker = KnowledgeLinker(self.lattice, self.people(risk), own.knowledge)
+        elif self.drawn is not None and own.holds:
+            linker = DrawnListsLinker(self.lattice, self.drawn, own.holds, guessed=guessed)
+        else:
+            sizes = everybody.group_sizes if own.registry is None else self.group_sizes
+            linker = PopulationLinker(sizes, population=everybody.group_sizes)
+        self.linkers[key] = linker
+        return linker
 
     @property
     def group_sizes(self) -> GroupSizes:
@@ -135,27 +489,7 @@ class TablesStudy(TableData):
             return GroupSizes(self.own.registry, self.lattice, holds_records=False)
         return self.linker(self.scenario.linked_risk).group_sizes
 
-    def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
-        """Return the sequential attack with the gain and cost of payoff parameters."""
-        return sequential_attack_of(self, economics.adversary_gain, economics.cost)
-
-    def adversary(self, prices: Prices) -> Adversary:
-        """Return the scenario's adversary with the gain and cost in `prices`."""
-        return planner_of(self, *self.gain_and_cost(prices))
-
-    def record_game(self, linker: Linker, prices: Prices) -> RecordGame:
-        """Return the record-level game of the rows against the scenario's adversary.
-
-        Parameters
-        ----------
-        linker : Linker
-            Links cells; it is converted to rows if people have several records.
-        prices : Prices
-            Payoff parameters of each kind of record.
-        """
-        benefit, loss = self.of_cells(prices.benefit), self.of_cells(prices.loss)
-        linker, adversary = self.of_people(linker, self.adversary(prices))
-        return RecordGame(self.space, linker, adversary, benefit, loss)
+    # Games
 
     def of_people(self, linker: Linker, adversary: Adversary) -> tuple[Linker, Adversary]:
         """Convert a linker and an adversary of cells to the rows of the games."""
@@ -164,40 +498,22 @@ class TablesStudy(TableData):
         linker = linker if isinstance(linker, DirectedLinker) else self.persons.linker(linker)
         return linker, adversary_of_people(adversary)
 
-    def game(self, economics: EconomicsSection) -> RecordGame:
-        """Return the true game with the payoff parameters of an economics section."""
-        return replace(self, prices=self.prices_of(economics)).truth
+    def _against_each(self, game_of: Callable[[TablesStudy], RecordGame]) -> RecordGame:
+        """Combine the games against each adversary alone into one game.
 
-    def game_of(self, codes: Codes) -> RecordGame:
-        """Return the true game of other records.
-
-        Parameters
-        ----------
-        codes : ndarray of int32, shape (n, n_attributes)
-            Category codes; all records have the first kind of payoff parameters.
+        With one adversary, return its game; with several, return a `TypesGame` with their weights.
         """
-        return self._on_records(codes, np.zeros(len(codes), dtype=np.int64)).truth
-
-    def on_cells(self, cells: Rows) -> TablesStudy:
-        """Return the study with one record for each listed cell; cells may repeat."""
-        return self._on_records(self.lattice.codes[cells], self.kind[cells], cells)
-
-    def _on_records(self, codes: Codes, kind: NDArray[np.int64], cells: Rows | None = None) -> TablesStudy:
-        owns = {}
+        games = {}
         for name, study in self.each.items():
             with named(name):
-                owns[name] = study.own.of_other_records(study.loaded, study, codes, cells)
-        own = owns.pop(None, self.own)
-        return replace(
-            self,
-            lattice=self.lattice_of(codes),
-            cell_of_record=np.arange(len(codes)),
-            kind=kind,
-            own=own,
-            owns={str(name): each for name, each in owns.items()},
-            persons=None,
-            linkers={},
-        )
+                games[str(name)] = game = game_of(study)
+        if len(games) == 1:
+            return game
+        sections = self.scenario.adversaries
+        types = [
+            AdversaryType(name, sections[name].weight, each.linker, each.adversary) for name, each in games.items()
+        ]
+        return TypesGame(game.space, types, game.benefit, game.loss, meeting_of(self.scenario.agents))
 
     def game_on(self, space: StrategySpace, linker_of: Callable[[TablesStudy], Linker]) -> RecordGame:
         """Return the true game in another strategy space.
@@ -209,30 +525,41 @@ class TablesStudy(TableData):
         linker_of : callable
             Returns the linker for the study against one adversary alone.
         """
-        return self._against_each(lambda study: replace(study.record_game(linker_of(study), study.prices), space=space))
+        return self._against_each(lambda study: study._record_game(linker_of(study), study.prices, space))
+
+    def _record_game(self, linker: Linker, prices: Prices, space: StrategySpace | None = None) -> RecordGame:
+        """Return the game of the rows against the scenario's adversary.
+
+        The linker links cells; it is converted to rows if people have several records.
+        """
+        linker, adversary = self.of_people(linker, self.adversary(prices))
+        benefit, loss = self.of_cells(prices.benefit), self.of_cells(prices.loss)
+        return RecordGame(self.space if space is None else space, linker, adversary, benefit, loss)
+
+    def _planned(self, prices: Prices) -> RecordGame:
+        """Return the game against one adversary with the publisher's linkage beliefs."""
+        scenario = self.scenario
+        linker = self.own_linker(scenario.planned_risk, guessed=scenario.beliefs.lists == "coverage")
+        return self._record_game(linker, prices)
 
     @property
     def truth(self) -> RecordGame:
         """True game; a `TypesGame` if the scenario has several adversaries."""
-        return self._against_each(
-            lambda study: study.record_game(study.own_linker(study.scenario.adversary.risk), study.prices)
-        )
+        return self.game_on(self.space, lambda study: study.own_linker(study.scenario.adversary.risk))
 
     @property
     def belief(self) -> RecordGame:
         """Game with the publisher's beliefs, on which the publisher plans."""
         return self._against_each(lambda study: study._planned(study.believed(study.prices)))
 
+    def game(self, economics: EconomicsSection) -> RecordGame:
+        """Return the true game with the payoff parameters of an economics section."""
+        return replace(self, prices=self.prices_of(economics)).truth
+
     def planned_game(self, economics: EconomicsSection) -> RecordGame:
         """Return the publisher's planning game if it believes in `economics`."""
         study = replace(self, prices=self.prices_of(economics))
         return study._against_each(lambda each: each._planned(each.prices))
-
-    def _planned(self, prices: Prices) -> RecordGame:
-        """Return the game against one adversary with the publisher's linkage beliefs."""
-        scenario = self.scenario
-        linker = self.own_linker(scenario.planned_risk, guessed=scenario.beliefs.lists == "coverage")
-        return self.record_game(linker, prices)
 
     def world(self, draw: int = 0) -> World:
         """Return the games of a draw; all draws have the same records."""
@@ -259,12 +586,110 @@ class TablesStudy(TableData):
 
     # Other studies on the same data
 
-    def by_row(self) -> TablesStudy:
-        """Return the study in which each record is a cell, even if records are equal."""
-        if len(self.cell_of_record) == self.lattice.n_records:
+    def lattice_of(self, codes: Codes) -> GeneralizationLattice:
+        """Return the lattice over other records, shape (n, n_attributes)."""
+        return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
+
+    def game_of(self, codes: Codes) -> RecordGame:
+        """Return the true game of other records.
+
+        Parameters
+        ----------
+        codes : ndarray of int32, shape (n, n_attributes)
+            Category codes; all records have the first kind of payoff parameters.
+        """
+        return self._on_records(codes, np.zeros(len(codes), dtype=np.int64)).truth
+
+    def on_cells(self, cells: Rows) -> TablesStudy:
+        """Return the study with one record for each listed cell; cells may repeat."""
+        return self._on_records(self.lattice.codes[cells], self.kind[cells], cells)
+
+    def _on_records(self, codes: Codes, kind: NDArray[np.int64], cells: Rows | None = None) -> TablesStudy:
+        owns = {}
+        for name, study in self.each.items():
+            with named(name):
+                owns[name] = study._own_of(codes, cells)
+        return replace(
+            self,
+            lattice=self.lattice_of(codes),
+            cell_of_record=np.arange(len(codes)),
+            kind=kind,
+            drawn=self.drawn if self.drawn is None or cells is None else self.drawn.of_records(cells),
+            owns=owns,
+            persons=None,
+            linkers={},
+        )
+
+    def _own_of(self, codes: Codes, cells: Rows | None = None) -> OwnAdversary:
+        """Return the adversary's resources for other records, which may be in `cells`.
+
+        Raises
+        ------
+        InputError
+            If `cells` is missing for an attack in stages or with lists. These use more of a record than its
+            quasi-identifiers.
+        """
+        own = self.own
+        if cells is None:
+            staged = "a multi-stage attack is supported only on the records of the scenario"
+            lists = "lists are supported only for the records of the scenario"
+            refuse_first(
+                (own.staged, staged, "adversary.stages", None, None),
+                (own.holds, lists, "adversary.holds", None, None),
+            )
+        elif own.staged is not None:
+            linker = own.staged.linker.of_records(self.lattice_of(codes), cells)
+            return replace(own, staged=replace(own.staged, linker=linker))
+        if own.knowledge is None:
+            return own
+        recipe, folder = str(self.scenario.adversary.knowledge), self.loaded.folder
+        return replace(own, knowledge=load_knowledge(recipe, self.lattice.domain, codes, base=folder))
+
+    def on_cells_of(self, other: TablesStudy) -> TablesStudy:
+        """Return this study on the finer cells of another study."""
+        study = replace(other, loaded=self.loaded, linkers={})
+        if None not in self.owns:
+            return study.equipped()
+        return replace(study, owns={None: self._own_of(other.lattice.codes)})
+
+    def with_adversary(self, section: AdversarySection) -> TablesStudy:
+        """Return the study of the same records against another adversary.
+
+        If the adversary infers attributes that are not quasi-identifiers, cells are split by these attributes.
+
+        Raises
+        ------
+        InputError
+            If a resource with which the adversary links cannot be used.
+        """
+        before, alone = self.scenario.adversary, None in self.owns
+        if section == before and alone:
             return self
-        of = self.cell_of_record
-        return self.of_rows(of, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)))
+        # pydantic does not validate copies.
+        checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
+        if section.planner in self.loaded.given:
+            checked["planner"] = "one-shot"
+        whole = revalidated(AdversarySection, checked, self.loaded.path)
+        section = whole.model_copy(update={"planner": section.planner})
+        study = self.with_sections(adversary=section, adversaries={})
+        study = study.by_subject() if section.looks_up else study
+        if _links(section) == _links(before) and alone:
+            return study
+        everybody = {key: linker for key, linker in study.linkers.items() if key[0] is None}
+        return replace(study, linkers=everybody).equipped()
+
+    def with_loaded(self, loaded: Scenario[TablesScenario]) -> TablesStudy:
+        """Return the study of a scenario with other payoffs, beliefs or publisher.
+
+        Raises
+        ------
+        InputError
+            If the publisher would have to search too many nodes.
+        """
+        study = replace(self, loaded=loaded)
+        with locating(loaded.path):
+            study.require_walkable()
+        return replace(study, prices=study.prices_of(loaded.scenario.economics))
 
     def of_rows(self, rows: NDArray[np.integer[Any]], **changes: Any) -> TablesStudy:
         """Return the study on selected game rows, with further fields replaced.
@@ -278,79 +703,6 @@ class TablesStudy(TableData):
         """
         harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
         return replace(self, kind=self.kind[rows], safe_harbor=harbor, linkers={}, **changes)
-
-    def with_adversary(self, section: AdversarySection) -> TablesStudy:
-        """Return the study of the same records against another adversary.
-
-        If the adversary infers attributes that are not quasi-identifiers, cells are split by these attributes.
-
-        Raises
-        ------
-        InputError
-            If a resource with which the adversary links cannot be used.
-        """
-        before = self.scenario.adversary
-        if section == before and not self.owns:
-            return self
-        # pydantic does not validate copies.
-        checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
-        if section.planner in self.loaded.given:
-            checked["planner"] = "one-shot"
-        whole = revalidated(AdversarySection, checked, self.loaded.path)
-        section = whole.model_copy(update={"planner": section.planner})
-        study = self.with_sections(adversary=section, adversaries={})
-        study = study.by_subject() if section.looks_up else study
-        if _links(section) == _links(before) and not self.owns:
-            return study
-        everybody = {key: linker for key, linker in study.linkers.items() if key[0] is None}
-        return OwnAdversary.of(replace(study, own=OwnAdversary(), owns={}, linkers=everybody))
-
-    def on_cells_of(self, other: TablesStudy) -> TablesStudy:
-        """Return this study on the finer cells of another study."""
-        if self.owns:
-            return OwnAdversary.of(replace(other, loaded=self.loaded, own=OwnAdversary(), linkers={}))
-        own = self.own.of_other_records(self.loaded, self, other.lattice.codes)
-        return replace(other, loaded=self.loaded, own=own, linkers={})
-
-    def with_loaded(self, loaded: Scenario[TablesScenario]) -> TablesStudy:
-        """Return the study of a scenario with other payoffs, beliefs or publisher.
-
-        Raises
-        ------
-        InputError
-            If the publisher would have to search too many nodes.
-        """
-        study = replace(self, loaded=loaded)
-        study = replace(study, prices=study.prices_of(loaded.scenario.economics))
-        with locating(loaded.path):
-            study.require_walkable()
-        return study
-
-    def among(self, participants: NDArray[np.int64]) -> TablesStudy:
-        """Return the study on the records of the participants, on the same cells.
-
-        Safe Harbor generalizations do not change, because Safe Harbor counts residents and not participants.
-
-        Parameters
-        ----------
-        participants : ndarray of int64, shape (n_rows,)
-            Number of participants in each game row; the sum is at least 1.
-        """
-        lattice = self.lattice
-        # Participation changes the released table, on which prosecutor risk depends. The population stays.
-        same = [risk for risk in self.scenario.risks if self.people(risk) is not self.dataset]
-        for risk in same:
-            self.linker(risk)
-        kept = {key: linker for key, linker in self.linkers.items() if key[1] in same}
-        if self.persons is None:
-            for risk in self.scenario.risks.difference(same):
-                kept[None, risk] = PopulationLinker(self.linker(risk).group_sizes.among(participants))
-            persons, cells = None, np.repeat(np.arange(lattice.n_records), participants)
-            dataset = Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name)
-        else:
-            persons, cells = self.persons.among(participants)
-            dataset = persons.counted(self.dataset.name)
-        return replace(self, cell_of_record=cells, dataset=dataset, persons=persons, linkers=kept)
 
     def split(self, rows: Rows, people: NDArray[np.int64]) -> TablesStudy:
         """Return the study on selected game rows with new numbers of people.
@@ -372,11 +724,38 @@ class TablesStudy(TableData):
 
     def by_subject(self) -> TablesStudy:
         """Return the study in which each data subject has its own game row."""
-        if self.persons is None:
-            return self.by_row()
-        if self.persons.row_sets.n_sets == self.n_subjects:
+        rows = self.row_of_subject
+        if len(rows) == self.space.n_records:
             return self
-        return self.of_rows(self.row_of_subject, persons=self.persons.split(self.row_of_subject))
+        if self.persons is not None:
+            return self.of_rows(rows, persons=self.persons.split(rows))
+        return self.split(rows, np.ones(len(rows), dtype=np.int64))
+
+    def among(self, participants: NDArray[np.int64]) -> TablesStudy:
+        """Return the study on the records of the participants, on the same cells.
+
+        Safe Harbor generalizations do not change, because Safe Harbor counts residents and not participants.
+
+        Parameters
+        ----------
+        participants : ndarray of int64, shape (n_rows,)
+            Number of participants in each game row; the sum is at least 1.
+        """
+        lattice, kept, persons = self.lattice, dict[tuple[object, ...], Linker](), self.persons
+        for risk in self.scenario.risks:
+            # Participation changes the released table, on which prosecutor risk depends. The population stays.
+            if self.people(risk) is not self.dataset:
+                self.linker(risk)
+                kept |= {key: linker for key, linker in self.linkers.items() if key[1] == risk}
+            elif persons is None:
+                kept[None, risk] = PopulationLinker(self.linker(risk).group_sizes.among(participants))
+        if persons is None:
+            cells = np.repeat(np.arange(lattice.n_records), participants)
+            dataset = Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name)
+        else:
+            persons, cells = persons.among(participants)
+            dataset = persons.counted(self.dataset.name)
+        return replace(self, cell_of_record=cells, dataset=dataset, persons=persons, linkers=kept)
 
     @property
     def fingerprint(self) -> str:
@@ -397,11 +776,12 @@ class TablesStudy(TableData):
 def _links(section: AdversarySection) -> tuple[object, ...]:
     """Return the settings of an adversary that determine its linker."""
     plan = section.sequential if section.plans_sequentially else None
+    of_plan = plan and (plan.registry, plan.belief)
     return (
         section.knowledge,
         section.stages,
         section.holds,
-        plan and (plan.registry, plan.belief),
+        of_plan,
         section.risk,
         section.direction,
         section.gains_from,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -140,37 +141,21 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
     look = style.looks(policies)
     for axes, policy, letter in zip(grid[0], policies, "abcdefgh", strict=False):
         nodes = front[front["policy"] == policy].sort_values("share_attacked")
-        axes.step(nodes["share_attacked"], nodes["relative_payout"], where="post", color=GREY, linewidth=0.8)
-        axes.plot(
-            nodes["share_attacked"],
-            nodes["relative_payout"],
-            linestyle="none",
-            color=look[policy].colour,
-            marker=look[policy].marker,
-            markersize=5,
-            markerfacecolor="white",
-        )
         picked = nodes[nodes["node"].isin(chosen.loc[chosen["policy"] == policy, "node"])]
-        axes.plot(
-            picked["share_attacked"],
-            picked["relative_payout"],
-            linestyle="none",
-            color=BLACK,
-            marker="o",
-            markersize=12,
-            markerfacecolor="none",
-        )
+        axes.step(nodes["share_attacked"], nodes["relative_payout"], where="post", color=GREY, linewidth=0.8)
+        own: dict[str, Any] = {
+            "color": look[policy].colour,
+            "marker": look[policy].marker,
+            "markersize": 5,
+            "markerfacecolor": "white",
+        }
+        ring = {"color": BLACK, "marker": "o", "markersize": 12, "markerfacecolor": "none"}
+        for points, marker in ((nodes, own), (picked, ring)):
+            axes.plot(points["share_attacked"], points["relative_payout"], linestyle="none", **marker)
         for node in picked["node"]:
             # The lower right corner is free, as the steps rise to the right.
-            axes.text(
-                0.98,
-                0.04,
-                f"ring: chosen, levels {node.replace(',', ', ')}",
-                transform=axes.transAxes,
-                fontsize=9,
-                ha="right",
-                parse_math=False,
-            )
+            text = f"ring: chosen, levels {node.replace(',', ', ')}"
+            axes.text(0.98, 0.04, text, transform=axes.transAxes, fontsize=9, ha="right", parse_math=False)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
         axes.margins(0.08, 0.12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from reidsim.core.measures import columns_of
 from reidsim.figures import style
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.sweep import Swept, lines_or_maps, named_lines, short_name, swept_of
-from reidsim.kinds.tables.figures.differences import (
+from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
+from reidsim.kinds.tables.figures.records import (
     EXTREMES,
     REFERENCE,
     payoff_difference_curves,
     payoff_difference_scatter,
+    strategy_payoffs,
 )
-from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
 from reidsim.kinds.tables.figures.sequential import (
     attack_thresholds,
     belief_risks,
@@ -28,14 +28,12 @@ from reidsim.kinds.tables.figures.sequential import (
     payoff_by_group_size,
     risk_by_group_size,
 )
-from reidsim.kinds.tables.figures.strategies import strategy_payoffs
-from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.palette import BLACK, VERMILION
 from reidsim.scenarios.people import once_each
 
-_DEVIATION = columns_of((PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL))
-_THRESHOLD = ATTACK_THRESHOLD.column
+_DEVIATION = ["publisher_payoff_difference", "share_optimal"]
+_THRESHOLD = "attack_threshold"
 _DETERRENTS = {
     "economics.cost": "exploit_cost",
     "adversary.sequential.access_cost": "access_cost",
@@ -86,30 +84,12 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
     figure, grid = style.new_figure(1, len(parameters), panel=(4.8, 3.0))
     for parameter, axes, letter in zip(parameters, grid[0], "abcdefghijklmnopqrstuvwxyz", strict=False):
         here = deviations[deviations["parameter"] == parameter].sort_values("value")
-        every = max(1, len(here) // 12)
-        (difference,) = axes.plot(
-            here["value"],
-            here["publisher_payoff_difference"],
-            color=BLACK,
-            marker="o",
-            markersize=5,
-            markevery=every,
-            clip_on=False,
-            label="mean payoff difference from the optimum",
-        )
-        right = axes.twinx()
-        (share,) = right.plot(
-            here["value"],
-            here["share_optimal"],
-            color=VERMILION,
-            linestyle="--",
-            marker="s",
-            markersize=5,
-            markerfacecolor="white",
-            markevery=every,
-            clip_on=False,
-            label="records with the optimal payoff (right axis)",
-        )
+        marks: dict[str, Any] = {"markersize": 5, "markevery": max(1, len(here) // 12), "clip_on": False}
+        label, right = "mean payoff difference from the optimum", axes.twinx()
+        difference = axes.plot(here["value"], here[_DEVIATION[0]], color=BLACK, marker="o", label=label, **marks)
+        marks |= {"linestyle": "--", "marker": "s", "markerfacecolor": "white"}
+        label = "records with the optimal payoff (right axis)"
+        share = right.plot(here["value"], here[_DEVIATION[1]], color=VERMILION, label=label, **marks)
         # Both axes end where the search equals the optimum. Markers there are not clipped.
         axes.set_ylim(bottom=0)
         right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
@@ -118,14 +98,11 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         right.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
         right.spines["top"].set_visible(False)
         right.tick_params(labelsize=9)
-        style.label_axes(
-            axes,
-            title=f"({letter}) By {style.key_words(parameter)}",
-            x=style.parameter_label(parameter),
-            y=f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({style.UNIT})",
-        )
+        title, x = f"({letter}) By {style.key_words(parameter)}", style.parameter_label(parameter)
+        y = f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({style.UNIT})"
+        style.label_axes(axes, title=title, x=x, y=y)
         style.label_axes(right, y="Share of records\nwith the optimal payoff")
-    style.legend_below(figure, [difference, share], columns=len(parameters))
+    style.legend_below(figure, [*difference, *share], columns=len(parameters))
     return figure
 
 
@@ -142,16 +119,8 @@ def _thresholds(swept: Swept) -> Figure:
     )
 
 
-def _of_whole_table(content: Mapping[str, Any]) -> bool:
-    """Return whether a scenario's content has one generalization for all records.
-
-    Earlier versions recorded this as the game "full-domain".
-    """
-    return content.get("game") == "full-domain" or content.get("publisher", {}).get("unit") == "table"
-
-
 def _is_payout(swept: Swept) -> bool:
-    at_dataset_level = _of_whole_table(swept.content) and not swept.second
+    at_dataset_level = swept.content.get("publisher", {}).get("unit") == "table" and not swept.second
     priced = len(swept.along) == 1 and swept.along[0].startswith("economics.")
     return at_dataset_level and priced and set(swept.others) <= {"beliefs.risk"} and _benefit(swept) > 0
 
@@ -179,18 +148,12 @@ def _runtimes(result: Any, swept: Swept) -> pd.DataFrame | None:
     for sweeps of any other design.
     """
     table: pd.DataFrame = result.analysis.tables().get("runtimes", pd.DataFrame())
-    if (
-        "nodes_evaluated" not in table
-        or swept.others != ("publisher.prune",)
-        or tuple(swept.along) != ("economics.loss",)
-    ):
+    along = tuple(swept.along) == ("economics.loss",) and swept.others == ("publisher.prune",)
+    if not along or "nodes_evaluated" not in table:
         return None
     points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
     found = table.assign(value=points[swept.along[0]], pruned=points["publisher.prune"])
     return found.groupby(["value", "policy", "pruned"], sort=False, observed=True)["seconds"].median().reset_index()
-
-
-__all__ = ["run_figures", "sweep_figures"]
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
