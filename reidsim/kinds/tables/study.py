@@ -15,9 +15,9 @@ from reidsim.adversaries.drawn_lists import DrawnLists, DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import load_knowledge
-from reidsim.adversaries.planners.base import Amount
-from reidsim.adversaries.planners.sequential import sequential_attack
+from reidsim.adversaries.planners import Amount
 from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.sequential.adversary import sequential_attack
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError, locating, refuse_first
 from reidsim.games.adversary_types import AdversaryType, TypesGame
