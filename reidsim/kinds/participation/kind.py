@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.participation.game import outcome, unsettled
 from reidsim.games.record_game import Choice
-from reidsim.kinds.participation.analysis import analyse_participation
-from reidsim.kinds.participation.measures import MEASURES
+from reidsim.kinds.participation.outputs import MEASURES, SUMMARY, analyse_participation
 from reidsim.kinds.participation.policies import POLICIES
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
@@ -60,8 +60,26 @@ class ParticipationKind(Kind):
         return {key: content[key] for key in ("game", "population", "matching") if key in content}
 
     def outcome(self, study: ParticipationStudy, world: World, defender: Defender, choice: Choice) -> Equilibrium:
-        """Return the outcome of the people's decisions to join or stay out."""
-        return _equilibrium(study, choice)
+        """Return the outcome of the people's decisions in the terms of all games.
+
+        A person who joins shares the whole record. Every person counts as attacked; the success probability is the
+        probability of being identified. Utility is the probability of being in the database and finding a relative
+        there.
+        """
+        joined = choice.strategies >= 0
+        found, n = outcome(study.game, joined), len(joined)
+        return Equilibrium(
+            strategies=choice.strategies,
+            publisher_payoff=found.payoff,
+            adversary_payoff=np.zeros(n),
+            attacked=np.ones(n, dtype=np.bool_),
+            success_probability=found.identified,
+            utility=found.found,
+            generalization_intensity=np.where(joined, 0.0, 1.0),
+            solver=choice.solver,
+            evaluated=choice.evaluated,
+            exact=choice.exact,
+        )
 
     def summarise(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return the mean outcomes of each policy over all people.
@@ -69,21 +87,13 @@ class ParticipationKind(Kind):
         ``exposed_by_relatives`` is the mean risk of the people who stay out, missing if all join; ``unsettled`` is the
         share of people who would gain by changing their decision.
         """
-        rows = []
-        for found in equilibria.values():
-            out = found.withheld
-            rows.append(
-                {
-                    "publisher_payoff": found.publisher_payoff.mean(),
-                    "participation": 1.0 - out.mean(),
-                    "utility": found.utility.mean(),
-                    "share_attacked": found.attacked.mean(),
-                    "risk": found.risk.mean(),
-                    "exposed_by_relatives": found.risk[out].mean() if out.any() else np.nan,
-                    "unsettled": unsettled(study.game, ~out).mean(),
-                }
-            )
-        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))
+        summary = super().summarise(study, draw, equilibria)
+        out = {policy: found.withheld for policy, found in equilibria.items()}
+        summary["participation"] = [1.0 - each.mean() for each in out.values()]
+        exposed = [found.risk[out[policy]] for policy, found in equilibria.items()]
+        summary["exposed_by_relatives"] = [risk.mean() if len(risk) else np.nan for risk in exposed]
+        summary["unsettled"] = [unsettled(study.game, ~each).mean() for each in out.values()]
+        return summary[columns_of(SUMMARY)]
 
     def records(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per person (or type of people) and policy; see `record_table`.
@@ -122,17 +132,13 @@ class ParticipationKind(Kind):
     def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield sentences on the people, their decision and its payoffs."""
         subjects, population = section(run.content, "subjects"), section(run.content, "population")
-        where = population.get("recipe") or population.get("path")
-        yield (
-            f"{number_text(run.n_records)} {'people' if where else 'types of people'} decide whether to join a genomic "
-            "database",
-            *((", of ", Code(str(where))) if where else (f", of {number_text(population.get('couples'))} couples",)),
-            ".",
-        )
-        yield (
-            f"Finding a relative is worth {number_text(subjects.get('benefit'))}, other services "
-            f"{number_text(subjects.get('services', 0))}; being identified costs {number_text(subjects.get('harm'))}.",
-        )
+        where, couples = population.get("recipe") or population.get("path"), population.get("couples")
+        who = f"{number_text(run.n_records)} {'people' if where else 'types of people'}"
+        origin = (", of ", Code(str(where))) if where else (f", of {number_text(couples)} couples",)
+        yield (f"{who} decide whether to join a genomic database", *origin, ".")
+        benefit, services, harm = (number_text(subjects.get(key, 0)) for key in ("benefit", "services", "harm"))
+        worth = f"Finding a relative is worth {benefit}, other services {services}"
+        yield (f"{worth}; being identified costs {harm}.",)
         if subjects.get("concern"):
             yield (f"Relatives' payoffs count in proportion to relatedness, times {number_text(subjects['concern'])}.",)
 
@@ -142,28 +148,6 @@ class ParticipationKind(Kind):
         yield amount_slider("subjects.benefit", "Benefit of finding a relative", subjects.benefit)
         yield amount_slider("subjects.harm", "Harm of being identified", subjects.harm)
         yield Slider("subjects.concern", "Concern for relatives", subjects.concern, max(5.0, 3 * subjects.concern), 0.1)
-
-
-def _equilibrium(study: ParticipationStudy, choice: Choice) -> Equilibrium:
-    """Return the outcome of the people's decisions in the terms of all games.
-
-    A person who joins shares the whole record. Every person counts as attacked; the success probability is the
-    probability of being identified. Utility is the probability of being in the database and finding a relative there.
-    """
-    joined = choice.strategies >= 0
-    found, n = outcome(study.game, joined), len(joined)
-    return Equilibrium(
-        strategies=choice.strategies,
-        publisher_payoff=found.payoff,
-        adversary_payoff=np.zeros(n),
-        attacked=np.ones(n, dtype=np.bool_),
-        success_probability=found.identified,
-        utility=found.found,
-        generalization_intensity=np.where(joined, 0.0, 1.0),
-        solver=choice.solver,
-        evaluated=choice.evaluated,
-        exact=choice.exact,
-    )
 
 
 PARTICIPATION = ParticipationKind()

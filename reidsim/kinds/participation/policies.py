@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,8 +29,7 @@ class Joining(Policy):
         starts : dict of str to ndarray of bool, shape (n_people,)
             Sets of participants to start from, by name; see `ParticipationStudy.starts`.
         """
-        joined, settled = game.replies(starts[self.name.removeprefix("from-")])
-        return joined, settled
+        return cast("tuple[Any, bool]", game.replies(starts[self.name.removeprefix("from-")]))
 
     def choose(self, study: Any, game: Any, draw: int) -> Choice:
         """Return 0 for each person who joins, -1 for the others."""
@@ -79,16 +78,12 @@ class FromEverybody(Joining):
 class SocialPlanner(Joining):
     """The set of participants with the largest sum of payoffs over all people."""
 
-    label, description, look = (
-        "Planner",
-        "set of members with the largest sum of payoffs over all people",
-        Look(GREEN, "v"),
-    )
+    label, look = "Planner", Look(GREEN, "v")
+    description = "set of members with the largest sum of payoffs over all people"
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
         """Return the participants with the largest sum of payoffs found.
 
         The second result is whether no other set can have a larger sum.
         """
-        joined, proved = game.best_plan(list(starts.values()))
-        return joined, proved
+        return cast("tuple[Any, bool]", game.best_plan(list(starts.values())))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, require_distinct
+from reidsim.errors import InputError, refuse_first, require_distinct
 from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.read_keys import ReadIf
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
 PolicyName = Literal["nobody", "everybody", "from-nobody", "from-everybody", "planner"]
-POLICY_NAMES: tuple[PolicyName, ...] = ("nobody", "everybody", "from-nobody", "from-everybody", "planner")
+POLICY_NAMES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 _Generations = Annotated[int, Field(ge=1, le=8)]
 
@@ -59,13 +59,9 @@ class ParticipationPopulationSection(Section):
             raise InputError(problem, found=", ".join(ways) or None, expected="one of couples, recipe and path")
         keys = {"children": "couples", "types": "couples"}
         keys |= dict.fromkeys(("people", "generations", "living"), "recipe")
-        for key, way in keys.items():
-            if key in self.model_fields_set and way != ways[0]:
-                raise InputError(
-                    "the key belongs to another kind of population",
-                    where=key,
-                    expected=f"key {way} in place of {ways[0]}",
-                )
+        foreign = [(key, way) for key, way in keys.items() if key in self.model_fields_set and way != ways[0]]
+        other = "the key belongs to another kind of population"
+        refuse_first(*((True, other, key, None, f"key {way} in place of {ways[0]}") for key, way in foreign))
         return self
 
 
@@ -99,13 +95,9 @@ class MatchingSection(Section):
 
     @model_validator(mode="after")
     def _near_ones_are_traced(self) -> MatchingSection:
-        if self.found_within > self.traced_within:
-            raise InputError(
-                "found_within is greater than traced_within",
-                where="found_within",
-                found=self.found_within,
-                expected=f"at most {self.traced_within}, the value of traced_within",
-            )
+        found, most = self.found_within, self.traced_within
+        expected = f"at most {most}, the value of traced_within"
+        refuse_first((found > most, "found_within is greater than traced_within", "found_within", found, expected))
         return self
 
 

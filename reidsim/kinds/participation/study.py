@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, locating, require_among
+from reidsim.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.games.participation.crowd import Crowd
 from reidsim.games.participation.families import Families
-from reidsim.games.participation.game import Flags, Floats, Values
-from reidsim.kinds.participation.schema import ParticipationPopulationSection, ParticipationScenario
+from reidsim.games.participation.game import Flags, Values
+from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.genealogy.make import make_genealogy
 from reidsim.random_streams import nested_stream
@@ -58,8 +60,11 @@ class ParticipationStudy(Study[ParticipationScenario]):
     def game(self) -> Families | Crowd:
         """The joining game: `Crowd` for a random population, otherwise `Families`."""
         scenario = self.scenario
-        section, values, largest = scenario.matching, self._values(), scenario.figures.equilibria.largest
+        section, subjects, rng = scenario.matching, scenario.subjects, self.stream(0)
         matching = Matching(section.genome, section.segment, section.segments)
+        spread = (1.0 + subjects.spread * rng.uniform(-1.0, 1.0, self.n_people) for _ in range(3))
+        amounts = (subjects.benefit, subjects.services, subjects.harm)
+        values = Values(*(amount * each for amount, each in zip(amounts, spread, strict=True)), subjects.concern)
         if self.relatives is None:
             people = scenario.population
             assert people.couples is not None  # noqa: S101 - the schema guarantees it; for the type checker
@@ -74,16 +79,8 @@ class ParticipationStudy(Study[ParticipationScenario]):
             known.meioses <= 2 * section.found_within,
             known.relatedness,
             section.matches,
-            largest,
+            scenario.figures.equilibria.largest,
         )
-
-    def _values(self) -> Values:
-        section, rng = self.scenario.subjects, self.stream(0)
-
-        def drawn(amount: float) -> Floats:
-            return amount * (1.0 + section.spread * rng.uniform(-1.0, 1.0, self.n_people))
-
-        return Values(drawn(section.benefit), drawn(section.services), drawn(section.harm), section.concern)
 
     def stream(self, number: int) -> np.random.Generator:
         """Return a random generator by number.
@@ -121,28 +118,20 @@ def build_participation_study(loaded: Scenario[ParticipationScenario]) -> Partic
     if section.couples is not None:
         return ParticipationStudy(loaded, None)
     with locating(loaded.path):
-        father, mother, rows = _pedigree(loaded, section)
-        if len(rows) > _MOST_PEOPLE:
-            key = "population.people" if section.path is None else "population.path"
-            expected = f"at most {_MOST_PEOPLE:,} deciding people"
-            raise InputError("too many people for a search of relatives", where=key, found=len(rows), expected=expected)
+        if section.path is not None:
+            key, (father, mother, rows) = "population.path", read_pedigree(loaded.folder / section.path)
+        else:
+            recipe = resolve(str(section.recipe), "populations", "population", base=loaded.folder)
+            made = make_genealogy(recipe, people=section.people, generations=section.generations)
+            father, mother = made.father.astype(np.int64), made.mother.astype(np.int64)
+            key, rows = "population.people", made.living(section.living, women=True)
+        many, expected = len(rows), f"at most {_MOST_PEOPLE:,} deciding people"
+        refuse_first((many > _MOST_PEOPLE, "too many people for a search of relatives", key, many, expected))
     return ParticipationStudy(loaded, relatives_within(father, mother, rows, loaded.scenario.matching.traced_within))
-
-
-def _pedigree(
-    loaded: Scenario[Any], section: ParticipationPopulationSection
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    if section.path is not None:
-        return read_pedigree(loaded.folder / section.path)
-    assert section.recipe is not None  # noqa: S101 - the schema guarantees it; for the type checker
-    recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
-    made = make_genealogy(recipe, people=section.people, generations=section.generations)
-    return made.father.astype(np.int64), made.mother.astype(np.int64), made.living(section.living, women=True)
 
 
 Ints = NDArray[np.int64]
 _PARENTS = ("father", "mother")
-_ANSWERS = {"yes": True, "no": False}
 
 
 def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
@@ -165,49 +154,30 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
     """
     table = read_table(path)
     require_columns(table, ["person", *_PARENTS], path)
-    names = table["person"].tolist()
-    row: dict[str, int] = {}
-    for number, name in enumerate(names):
-        if not name or row.setdefault(name, number) != number:
-            problem = "person given twice" if name else "the person has no name"
-            raise InputError(problem, source=path, where=f"row {number + 1}, column 'person'", found=name or None)
-    parents = []
+    names, parents = table["person"], []
+    for wrong, problem, found in (
+        (names.eq(""), "the person has no name", None),
+        (names.duplicated(), "person given twice", names),
+    ):
+        refuse_rows(wrong, problem, source=path, column="person", found=found)
     for column in _PARENTS:
-        known = table[column].tolist()
-        for number, name in enumerate(known):
-            if name and name not in row:
-                where = f"row {number + 1}, column {column!r}"
-                raise InputError(
-                    "no such person",
-                    source=path,
-                    where=where,
-                    found=name,
-                    expected="a name in column person, or an empty cell",
-                )
-        parents.append(np.array([row[name] if name else NO_PARENT for name in known], dtype=np.int64))
-    _refuse_circles(parents, names, path)
+        known, rows = table[column], pd.Index(names).get_indexer(pd.Index(table[column]))
+        wrong, expected = (rows < 0) & known.ne("").to_numpy(), "a name in column person, or an empty cell"
+        refuse_rows(wrong, "no such person", source=path, column=column, found=known, expected=expected)
+        parents.append(rows.astype(np.int64))
+    both = enumerate(zip(*(rows.tolist() for rows in parents), strict=True))
+    above = {row: [parent for parent in known if parent != NO_PARENT] for row, known in both}
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        row = min(error.args[1])
+        problem = "a person is their own ancestor"
+        raise InputError(problem, source=path, where=f"row {row + 1}", found=names[row]) from None
     decides = table["decides"].tolist() if "decides" in table else ["yes"] * len(names)
     for number, answer in enumerate(decides):
         where = f"row {number + 1}, column 'decides'"
-        require_among("value not allowed", (answer,), _ANSWERS, source=path, where=where)
-    rows = np.flatnonzero([_ANSWERS[answer] for answer in decides]).astype(np.int64)
+        require_among("value not allowed", (answer,), ("yes", "no"), source=path, where=where)
+    rows = np.flatnonzero(np.array(decides) == "yes").astype(np.int64)
     if not len(rows):
         raise InputError("no person decides", source=path, where="column 'decides'", expected="yes in at least one row")
     return parents[0], parents[1], rows
-
-
-def _refuse_circles(parents: list[Ints], names: list[str], path: Path) -> None:
-    """Refuse a pedigree in which a person is their own ancestor.
-
-    The check repeatedly removes people without remaining parents; a cycle leaves people that cannot be removed.
-    """
-    left = np.ones(len(names), dtype=np.bool_)
-    while left.any():
-        waits = np.zeros(len(names), dtype=np.bool_)
-        for parent in parents:
-            waits |= (parent != NO_PARENT) & left[parent]
-        peeled = left & ~waits
-        if not peeled.any():
-            row = int(left.argmax())
-            raise InputError("a person is their own ancestor", source=path, where=f"row {row + 1}", found=names[row])
-        left &= waits
