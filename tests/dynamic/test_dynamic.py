@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 import reidsim
 from reidsim.cli import app
 from reidsim.errors import InputError
-from reidsim.kinds.dynamic.kind import DYNAMIC
+from reidsim.kinds.dynamic.kind import DYNAMIC, exposing_rows, period_table
 from reidsim.kinds.dynamic.lattice import SimulatedTables, share_below
-from reidsim.kinds.dynamic.outputs import exposing_rows, period_table
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy

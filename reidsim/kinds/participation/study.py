@@ -64,7 +64,8 @@ class ParticipationStudy(Study[ParticipationScenario]):
         matching = Matching(section.genome, section.segment, section.segments)
         spread = (1.0 + subjects.spread * rng.uniform(-1.0, 1.0, self.n_people) for _ in range(3))
         amounts = (subjects.benefit, subjects.services, subjects.harm)
-        values = Values(*(amount * each for amount, each in zip(amounts, spread, strict=True)), subjects.concern)
+        benefit, services, harm = (amount * each for amount, each in zip(amounts, spread, strict=True))
+        values = Values(benefit, services, harm, subjects.concern)
         if self.relatives is None:
             people = scenario.population
             assert people.couples is not None  # noqa: S101 - the schema guarantees it; for the type checker
@@ -155,11 +156,8 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
     table = read_table(path)
     require_columns(table, ["person", *_PARENTS], path)
     names, parents = table["person"], []
-    for wrong, problem, found in (
-        (names.eq(""), "the person has no name", None),
-        (names.duplicated(), "person given twice", names),
-    ):
-        refuse_rows(wrong, problem, source=path, column="person", found=found)
+    refuse_rows(names.eq(""), "the person has no name", source=path, column="person")
+    refuse_rows(names.duplicated(), "person given twice", source=path, column="person", found=names)
     for column in _PARENTS:
         known, rows = table[column], pd.Index(names).get_indexer(pd.Index(table[column]))
         wrong, expected = (rows < 0) & known.ne("").to_numpy(), "a name in column person, or an empty cell"
