@@ -17,9 +17,8 @@ from reidsim.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import LOSS_AND_GAIN, key_words, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.design_schema import SweepSection, rows_along
 from reidsim.scenarios.report_sentences import gain_goes_with_loss
-from reidsim.scenarios.swept_values import rows_along
 from reidsim.validation import validated
 
 _PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))

@@ -12,8 +12,7 @@ from rich.table import Table
 
 from reidsim.core.measures import Measure
 from reidsim.reports.terminal_table import WIDTH, columns_that_fit, text_with_interval, titled_table
-from reidsim.scenarios.design_schema import SweepSection
-from reidsim.scenarios.swept_values import rows_along, value_labels
+from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
 from reidsim.validation import validated
 
 # Width of the rules between columns, and of the outer edges.

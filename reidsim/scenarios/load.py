@@ -218,14 +218,12 @@ class Scenario(Generic[S_co]):
         part = self.given[content]
         found = reference(part)
         if found is None and required:
-            raise InputError(
+            problem, expected = (
                 "a scenario file cannot name this",
-                source="Scenario",
-                where=key,
-                found=part,
-                expected="a class, function or object that is defined in a module",
-                hint="define it in a module, and import it",
+                "a class, function or object that is defined in a module",
             )
+            hint = "define it in a module, and import it"
+            raise InputError(problem, source="Scenario", where=key, found=part, expected=expected, hint=hint)
         return found or (content, id(part))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -238,7 +236,7 @@ class Scenario(Generic[S_co]):
         The receiving process imports the kind and validates the data again.
         """
         if names_object(str(self.content.get("game", ""))):
-            return _reloaded, (type(self), self.name, self.path, self.content, self.origins, self.given)
+            return _reloaded, (type(self), {**self.__getstate__(), "scenario": None})
         return super().__reduce__()
 
     def part(self, group: Group, name: str, where: str) -> Any:
@@ -462,17 +460,12 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
         return made_kind(load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code), game)
 
 
-def _reloaded(
-    cls: type[Scenario[ScenarioHead]],
-    name: str,
-    path: Path,
-    content: dict[str, Any],
-    origins: Mapping[str, Any],
-    given: Mapping[str, Any],
-) -> Scenario[ScenarioHead]:
+def _reloaded(cls: type[Scenario[ScenarioHead]], state: dict[str, Any]) -> Scenario[ScenarioHead]:
     """Return a scenario of a user-defined kind in another process.
 
     The module of the kind is imported first.
     """
+    content, path = state["content"], state["path"]
     kind = scenario_kind(content, path, allow_code=True)
-    return cls(name, path, validated(kind.schema, content, path, given), content, origins, True, given)
+    scenario = validated(kind.schema, content, path, state["given"])
+    return cls(**state | {"scenario": scenario, "allow_code": True})

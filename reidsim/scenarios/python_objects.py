@@ -17,7 +17,7 @@ import pandas as pd
 from reidsim.adversaries.planners import Amount, Register, planners
 from reidsim.adversaries.response import Adversary
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating, refuse_first
 from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.populations.catalogue import load_population
@@ -185,24 +185,14 @@ class UserPolicy:
         """
         chosen = self.policy.choose(game)
         strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
-        n, size = game.n_records, record_game_of(game).space.size
-        if strategies.shape != (n,) or strategies.dtype.kind not in "iu":
-            raise InputError(
-                "not a release for each record",
-                source=f"policy {self.name!r}",
-                where="choose",
-                found=f"{strategies.dtype} of shape {strategies.shape}",
-                expected=f"whole numbers of shape ({n},)",
-            )
-        wrong = (strategies < WITHHELD) | (strategies >= size)
-        if wrong.any():
-            raise InputError(
-                "no such release",
-                source=f"policy {self.name!r}",
-                where="choose",
-                found=int(strategies[wrong][0]),
-                expected=f"0 to {size - 1}, or {WITHHELD} to withhold a record",
-            )
+        n, size, where = game.n_records, record_game_of(game).space.size, "choose"
+        found, expected = f"{strategies.dtype} of shape {strategies.shape}", f"whole numbers of shape ({n},)"
+        is_odd = strategies.shape != (n,) or strategies.dtype.kind not in "iu"
+        with locating(f"policy {self.name!r}"):
+            refuse_first((is_odd, "not a release for each record", where, found, expected))
+            wrong = strategies[(strategies < WITHHELD) | (strategies >= size)].tolist()
+            expected = f"0 to {size - 1}, or {WITHHELD} to withhold a record"
+            refuse_first((wrong, "no such release", where, next(iter(wrong), None), expected))
         if isinstance(chosen, Choice):
             return chosen
         return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from reidsim.scenarios.adversary_defaults import spelled_out
+from reidsim.scenarios.schema import spelled_out
 from reidsim.wording import Code, Sentence, number_text
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.schema import spelled_out
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
 STAGES = [{"stage": "identify", "resource": "list", "on": ["age"]}]

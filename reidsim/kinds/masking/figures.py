@@ -22,9 +22,8 @@ from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULN
 from reidsim.kinds.masking.policies import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
 from reidsim.scenarios.schema import RECORD_COLUMNS
-from reidsim.scenarios.swept_values import rows_along, value_labels
 from reidsim.validation import validated
 
 _PRIVACY = "privacy (1 \N{MINUS SIGN} risk)"

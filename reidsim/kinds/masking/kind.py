@@ -30,7 +30,6 @@ from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.memory import require_memory
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.cross_play_adversaries import (
@@ -45,6 +44,7 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
 from reidsim.scenarios.presentation import Control, SharedColumns, Slider
 from reidsim.scenarios.report_sentences import adversaries, beliefs, gain_and_cost, knowledge, section
+from reidsim.scenarios.schema import spelled_out
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
 from reidsim.tables import read_table
 from reidsim.validation import read_toml

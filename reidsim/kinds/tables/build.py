@@ -27,11 +27,11 @@ from reidsim.random_streams import nested_stream
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.drawn_lists import People, lists_of_people
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.resource_schema import check_buyer
+from reidsim.scenarios.schema import spelled_out
 from reidsim.tables import numbers, read_table
 
 # Sections that affect games, but not the data of the study.

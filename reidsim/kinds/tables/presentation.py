@@ -8,10 +8,10 @@ from typing import Any, Literal
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.linkage.sensitive_values import AttributeLimits
-from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.presentation import Choice, Control, Presentation, amount_slider
 from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan, section
+from reidsim.scenarios.schema import spelled_out
 from reidsim.wording import Code, Sentence, codes, number_text
 
 

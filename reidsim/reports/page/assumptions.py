@@ -15,9 +15,9 @@ from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, Table, shortened
-from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.origins import leaves, origins_of
 from reidsim.scenarios.registry import schemas
+from reidsim.scenarios.schema import spelled_out
 from reidsim.toml_text import inline_toml
 from reidsim.validation import Section, read_text, section_classes, validated
 from reidsim.wording import Code, Inline
