@@ -218,10 +218,8 @@ class Scenario(Generic[S_co]):
         part = self.given[content]
         found = reference(part)
         if found is None and required:
-            problem, expected = (
-                "a scenario file cannot name this",
-                "a class, function or object that is defined in a module",
-            )
+            problem = "a scenario file cannot name this"
+            expected = "a class, function or object that is defined in a module"
             hint = "define it in a module, and import it"
             raise InputError(problem, source="Scenario", where=key, found=part, expected=expected, hint=hint)
         return found or (content, id(part))
