@@ -28,7 +28,7 @@ from figures import figure, grown
 from memory import peak_mib
 from needs import require_file
 
-from reidsim.adversaries.multistage.attack import InferSurname, two_stage_attack
+from reidsim.adversaries.multistage.attack import Identify, InferSurname, MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
@@ -40,6 +40,7 @@ from reidsim.games.masking.searches import anytime, best_against_several, best_f
 from reidsim.games.record_game import Constraint
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.linkage.surname_inference.inference import SurnameInference
+from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.masking import MaskingSpace, entropy
 from reidsim.scenarios.load import Scenario
 
@@ -49,6 +50,12 @@ RATES = 1e-3 * np.array(
 )
 
 Result = TypeVar("Result")
+
+
+def two_stage_attack(loci: tuple[str, ...], rates: np.ndarray) -> MultistageAttack:
+    """Return the two-stage attack of Wan et al. 2021 with the paper's parameters."""
+    stages = (InferSurname(loci, Ancestry(np.asarray(rates, dtype=np.float64))), Identify(("age", "state", "surname")))
+    return MultistageAttack(stages, 150.0, 10.0)
 
 
 def timed(work: Callable[[], Result]) -> tuple[float, Result]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from masking_worlds import small_worlds
+from masking_worlds import small_worlds, two_stage_attack
 from tiers import examples
 
 from reidsim.adversaries.multistage import two_stage
@@ -13,11 +13,15 @@ from reidsim.adversaries.multistage.attack import (
     InferByLinkage,
     InferSurname,
     MultistageAttack,
-    two_stage_attack,
 )
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import attacks_without_inference, forget_inferences, memory_for, reply_to
-from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage
+from reidsim.adversaries.multistage.two_stage import (
+    attacks_without_inference,
+    compile_two_stage,
+    forget_inferences,
+    memory_for,
+    reply_to,
+)
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
 from reidsim.linkage.surname_inference.tmrca import Ancestry

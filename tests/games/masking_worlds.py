@@ -17,6 +17,16 @@ RATES = (0.002381, 0.000425, 0.005762, 0.002381)
 AGE_GROUPS = np.array([0, 0, 1, 1])
 
 
+def two_stage_attack(loci, rates, *, linked=("age", "state"), gain=150.0, cost=10.0, confidence_threshold=0.5):
+    """Return the two-stage attack of Wan et al. 2021 with its parameters.
+
+    The first stage infers the surname through the resource "genealogy"; the second one links surname and demographics
+    to the resource "registry".
+    """
+    stages = (InferSurname(loci, Ancestry(np.asarray(rates, dtype=np.float64))), Identify((*linked, "surname")))
+    return MultistageAttack(stages, gain, cost, confidence_threshold)
+
+
 @dataclass(frozen=True)
 class SmallWorld:
     """A game of reidsim, and the plain game of each of its targets."""

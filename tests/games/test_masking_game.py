@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from masking_worlds import small_worlds
+from masking_worlds import small_worlds, two_stage_attack
 from published_policies import solve_policy
 from tiers import cases, examples
 
-from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack, two_stage_attack
+from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound

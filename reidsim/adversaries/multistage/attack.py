@@ -239,38 +239,3 @@ class MultistageAttack:
         """
         attempt = self.weigh(linkage, rows)
         return attempt.made(attempt.pays)
-
-
-def two_stage_attack(
-    loci: tuple[str, ...],
-    mutation_rates: Floats,
-    *,
-    linked: tuple[str, ...] = ("age", "state"),
-    gain: float | Floats = 150.0,
-    cost: float | Floats = 10.0,
-    confidence_threshold: float = 0.5,
-    effective_population: float = 10_000.0,
-) -> MultistageAttack:
-    """Return the two-stage attack of Wan et al. 2021.
-
-    The first stage infers the surname through the resource "genealogy"; the second one links surname and demographics
-    to the resource "registry". Defaults follow the paper.
-
-    Parameters
-    ----------
-    loci : tuple of str
-        Loci from which the surname is inferred.
-    mutation_rates : ndarray of float64, shape (n_loci,)
-        Mutations of each locus per generation.
-    linked : tuple of str
-        Attributes used for linkage in addition to the surname.
-    gain, cost : float or ndarray of float64, shape (n_records,)
-        Gain from a success and cost of an attack, in currency units per record.
-    confidence_threshold : float
-        theta, lowest confidence at which the first stage is available.
-    effective_population : float
-        N_e, effective population size.
-    """
-    ancestry = Ancestry(np.asarray(mutation_rates, dtype=np.float64), effective_population)
-    stages = (InferSurname(loci, ancestry), Identify((*linked, "surname")))
-    return MultistageAttack(stages, gain, cost, confidence_threshold)

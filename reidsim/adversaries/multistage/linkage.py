@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import InferByLinkage, Inference, InferSurname, MultistageAttack
-from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, memory_for
-from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
+from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, compile_two_stage, is_two_stage, memory_for
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import ListedCandidates, PlanLinkage, one_over
 from reidsim.errors import InputError

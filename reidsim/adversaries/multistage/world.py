@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,16 +63,9 @@ class PersonTable:
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length", source=self.name, found=lengths)
         object.__setattr__(self, "counts", checked.pop(_COUNTS, None))
-        object.__setattr__(self, "columns", MappingProxyType(checked))
+        object.__setattr__(self, "columns", checked)
         lacking = {column: where for column, where in self.missing.items() if where.any()}
-        object.__setattr__(self, "missing", MappingProxyType(lacking))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return the constructor's arguments for copying and pickling.
-
-        A read-only mapping cannot be pickled.
-        """
-        return type(self), (self.name, dict(self.columns), self.counts, dict(self.missing))
+        object.__setattr__(self, "missing", lacking)
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
@@ -104,22 +95,14 @@ class PersonTable:
             If the table has no such column.
         """
         if attribute not in self.columns:
-            raise InputError(
-                "column missing",
-                source=self.name,
-                where=attribute,
-                expected=f"one of {listed(self.columns, 20)}",
-                hint=nearest(attribute, self.columns),
-            )
+            expected, hint = f"one of {listed(self.columns, 20)}", nearest(attribute, self.columns)
+            raise InputError("column missing", source=self.name, where=attribute, expected=expected, hint=hint)
         return self.columns[attribute]
 
     def known(self, attributes: Sequence[str]) -> NDArray[np.bool_]:
         """Return whether each row has no missing value in the columns, (n_rows,)."""
-        known = np.ones(self.n_rows, dtype=np.bool_)
-        for attribute in attributes:
-            if attribute in self.missing:
-                known &= ~self.missing[attribute]
-        return known
+        lacking = [self.missing[attribute] for attribute in attributes if attribute in self.missing]
+        return ~np.logical_or.reduce(lacking) if lacking else np.ones(self.n_rows, dtype=np.bool_)
 
     def matrix(self, attributes: Sequence[str]) -> Integers:
         """Return several columns, shape (n_rows, n_attributes)."""
@@ -165,7 +148,7 @@ class MultistageWorld:
     Raises
     ------
     InputError
-        If a table is empty, or `registered` is not one boolean per target.
+        If a table is empty.
     """
 
     targets: PersonTable
@@ -178,18 +161,6 @@ class MultistageWorld:
         for table in (self.targets, *self.resources.values()):
             if table.n_rows == 0:
                 raise InputError("the table has no rows", source=table.name, expected="at least one row")
-        if self.registered is not None:
-            registered = np.asarray(self.registered)
-            if registered.shape != (self.n_targets,) or registered.dtype != np.bool_:
-                expected = f"true or false for each of {self.n_targets} targets"
-                raise InputError(
-                    "invalid list of registered targets", found=(registered.shape, registered.dtype), expected=expected
-                )
-        object.__setattr__(self, "resources", MappingProxyType(dict(self.resources)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return the constructor's arguments for copying and pickling; see `PersonTable`."""
-        return type(self), (self.targets, dict(self.resources), self.registered, dict(self.lists), self.by_coverage)
 
     @property
     def n_targets(self) -> int:

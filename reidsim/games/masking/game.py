@@ -20,8 +20,15 @@ from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import Memory, Reply, TwoStageArrays, memory_beside, reply_to
-from reidsim.adversaries.multistage.two_stage_tables import count_bits, is_two_stage
+from reidsim.adversaries.multistage.two_stage import (
+    Memory,
+    Reply,
+    TwoStageArrays,
+    count_bits,
+    is_two_stage,
+    memory_beside,
+    reply_to,
+)
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
