@@ -249,7 +249,7 @@ class FactoredMDP:
         if method not in METHODS:
             raise not_among("unknown method", method, METHODS, where="method")
         first = tuple([self.start] if starts is None else starts)
-        table = _expanded(self, first, known or {})
+        table = _Table(self, first, known or {})
         if table.returns and (method == "backward-induction" or self.discount == 1):
             needs = "method linear-program or two-level, or a horizon"
             endless = "the process can return to a state, so it has no finite value without discounting"
@@ -518,57 +518,63 @@ def _distribution(process: FactoredMDP, variable: str, found: Any, where: str) -
     return [(value, float(share)) for value, share in zip(values, shares.values(), strict=True) if share > 0]
 
 
-@dataclass(frozen=True)
 class _Table:
     """The reachable part of a process as tables.
 
     A choice is a state with an action allowed in it.
 
-    Parameters
+    Attributes
     ----------
     states : list of State
         Reachable states.
     fixed : ndarray of float64, shape (n_states,)
         Values of terminal and known states; NaN for other states.
-    state_of : ndarray of int, shape (n_choices,)
-        Number of each choice's state, ascending.
     actions : list of str, length n_choices
         Action of each choice.
+    state_of : ndarray of int, shape (n_choices,)
+        Number of each choice's state, ascending.
+    first : ndarray of int
+        First choice of each state that has choices, in order.
     reward : ndarray of float64, shape (n_choices,)
         Reward of each choice.
-    transition : csr_array of float64, shape (n_choices, n_states)
-        Probability of each next state, by choice.
+    own, transition : csr_array of float64, shape (n_choices, n_states)
+        1 at each choice's state, and probability of each next state, by choice.
+    graph : csr_array of float64, shape (n_states, n_states)
+        Transitions between states under any action.
     discount : float
         gamma, discount factor per step.
+    scale : float
+        The largest reward or known value, to which tolerances are relative.
     """
 
-    states: list[State]
-    fixed: Floats
-    state_of: NDArray[np.intp]
-    actions: list[str]
-    reward: Floats
-    transition: csr_array
-    discount: float
-
-    @cached_property
-    def scale(self) -> float:
-        """The largest reward or known value, to which tolerances are relative."""
-        largest = max(np.abs(self.reward).max(initial=0.0), np.abs(self.fixed[~np.isnan(self.fixed)]).max(initial=0.0))
-        return float(largest) or 1.0
-
-    @cached_property
-    def first(self) -> NDArray[np.intp]:
-        """First choice of each state that has choices, in order."""
-        return np.flatnonzero(np.diff(self.state_of, prepend=-1)).astype(np.intp)
-
-    @cached_property
-    def graph(self) -> csr_array:
-        """Transitions between states under any action, shape (n_states, n_states)."""
-        n = len(self.states)
-        choices = csr_array(
-            (np.ones(len(self.state_of)), (self.state_of, np.arange(len(self.state_of)))), shape=(n, len(self.state_of))
-        )
-        return csr_array(choices @ self.transition)
+    def __init__(self, process: FactoredMDP, starts: Sequence[State], known: Mapping[State, float]) -> None:
+        self.states = list(dict.fromkeys(starts))
+        position = {state: at for at, state in enumerate(self.states)}
+        fixed: list[float] = []
+        choices: list[tuple[int, str, float]] = []
+        entries: list[tuple[int, int, float]] = []
+        # The loop appends new states to the list over which it iterates.
+        for at, state in enumerate(self.states):
+            over = state in known or process.is_terminal(state)
+            fixed.append(known.get(state, 0.0) if over else np.nan)
+            for action in [] if over else process.allowed(state):
+                for after, share in process.successors(action, state).items():
+                    if position.setdefault(after, len(self.states)) == len(self.states):
+                        self.states.append(after)
+                    entries.append((len(choices), position[after], share))
+                choices.append((at, action, process.reward(action, state)))
+            if len(self.states) > _MOST_STATES:
+                raise InputError("too many states", found=len(self.states), expected=f"at most {_MOST_STATES:,}")
+        self.fixed, self.discount, shape = np.array(fixed), process.discount, (len(choices), len(self.states))
+        self.actions = [action for _, action, _ in choices]
+        self.state_of = np.array([at for at, _, _ in choices], dtype=np.intp)
+        self.reward = np.array([reward for _, _, reward in choices], dtype=np.float64)
+        self.first = np.flatnonzero(np.diff(self.state_of, prepend=-1))
+        rows, columns, shares = np.array(entries, dtype=np.float64).reshape(-1, 3).T
+        self.transition = csr_array((shares, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape)
+        self.own = csr_array((np.ones(len(choices)), (np.arange(len(choices)), self.state_of)), shape=shape)
+        self.graph = csr_array(self.own.T @ self.transition)
+        self.scale = float(np.abs(np.append(self.reward, np.nan_to_num(self.fixed))).max()) or 1.0
 
     @property
     def returns(self) -> bool:
@@ -591,46 +597,10 @@ class _Table:
     def greedy(self, values: Floats) -> NDArray[np.intp]:
         """Return the best choice of each state with choices; the first one among ties."""
         worth = self.choice_values(values)
+        best = np.maximum.reduceat(worth, self.first)
         counts = np.diff(np.append(self.first, len(worth)))
-        best = np.repeat(np.maximum.reduceat(worth, self.first), counts)
-        good = np.flatnonzero(worth >= best - INDIFFERENCE * self.scale)
-        return good[np.flatnonzero(np.diff(self.state_of[good], prepend=-1))]
-
-
-def _expanded(process: FactoredMDP, starts: Sequence[State], known: Mapping[State, float]) -> _Table:
-    """Return the reachable states with their choices."""
-    states = list(dict.fromkeys(starts))
-    position = {state: at for at, state in enumerate(states)}
-    fixed: list[float] = []
-    state_of: list[int] = []
-    actions: list[str] = []
-    reward: list[float] = []
-    ends, columns, shares = [0], [], []
-    # The loop appends new states to the list over which it iterates.
-    for at, state in enumerate(states):
-        if state in known or process.is_terminal(state):
-            fixed.append(known.get(state, 0.0))
-            continue
-        fixed.append(np.nan)
-        for action in process.allowed(state):
-            for after, share in process.successors(action, state).items():
-                if after not in position:
-                    position[after] = len(states)
-                    states.append(after)
-                columns.append(position[after])
-                shares.append(share)
-            ends.append(len(columns))
-            state_of.append(at)
-            actions.append(action)
-            reward.append(process.reward(action, state))
-        if len(states) > _MOST_STATES:
-            raise InputError("too many states", found=len(states), expected=f"at most {_MOST_STATES:,}")
-    transition = csr_array(
-        (np.array(shares, dtype=np.float64), np.array(columns, dtype=np.int64), np.array(ends, dtype=np.int64)),
-        shape=(len(reward), len(states)),
-    )
-    chosen = np.array(state_of, dtype=np.intp)
-    return _Table(states, np.array(fixed), chosen, actions, np.array(reward), transition, process.discount)
+        good = np.flatnonzero(worth >= np.repeat(best, counts) - INDIFFERENCE * self.scale)
+        return good[np.unique(self.state_of[good], return_index=True)[1]]
 
 
 def _clusters(table: _Table, n_starts: int) -> list[NDArray[np.intp]]:
@@ -666,8 +636,7 @@ def _solve_program(table: _Table, members: NDArray[np.intp], values: Floats) -> 
     rows = np.flatnonzero(np.isin(table.state_of, members))
     if not len(rows):
         return
-    transition = table.transition[rows]
-    own = csr_array((np.ones(len(rows)), (np.arange(len(rows)), table.state_of[rows])), shape=transition.shape)
+    own, transition = table.own[rows], table.transition[rows]
     others = values.copy()
     others[members] = 0.0
     right = table.reward[rows] + table.discount * (transition @ others)

@@ -7,7 +7,7 @@ knowledge sets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -19,12 +19,11 @@ from reidsim.adversaries.response import Linkage, one_over
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among
 from reidsim.linkage.risk import chance_of_guess
-from reidsim.populations.domain import Codes, Domain
+from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows
 
 
@@ -88,84 +87,42 @@ class KnowledgeLinker:
         return sizes_among(self._people, self._lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Link all records, or only `rows`, released with `strategy`; see `Linker`."""
-        believed = self.believed_success(strategy, rows)
-        effective = one_over(believed)
-        if self._registered is None:
-            return Linkage(effective, effective, by_chance=True)
-        return Linkage(one_over(self.success(strategy, rows)), effective, by_chance=True)
-
-    def success(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the true success probability of an attack on each record."""
-        if self._registered is None:
-            return self.believed_success(strategy, rows)
-        registered = self._registered if rows is None else self._registered[rows]
-        return np.asarray(np.where(registered, self._chance(strategy, rows, as_told=self._own is not None), 0.0))
-
-    def believed_success(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the success probability of an attack on each record as believed.
+        """Link all records, or only `rows`, released with `strategy`; see `Linker`.
 
         The adversary believes that the record's person is among the people with probability `coverage`.
         """
-        return self._coverage * self._chance(strategy, rows)
+        hoped, found = self._chances(strategy, rows)
+        effective = one_over(self._coverage * hoped)
+        if self._registered is None:
+            return Linkage(effective, effective, by_chance=True)
+        registered = self._registered if rows is None else self._registered[rows]
+        return Linkage(one_over(np.where(registered, found, 0.0)), effective, by_chance=True)
 
-    def _chance(self, strategy: int, rows: Rows | None, *, as_told: bool = False) -> Floats:
+    def _chances(self, strategy: int, rows: Rows | None) -> tuple[Floats, Floats]:
         """Return the probability that a uniform guess among matching people is right.
 
-        With `as_told`, it is 0 if the person's own entry does not match.
+        In the second array, the guess fails if the person's own entry does not match. A strategy is equivalent to
+        the same strategy with unknown attributes suppressed, so knowledge sets with equal strategies are computed once.
         """
-        kinds = self._kinds if rows is None else self._kinds[rows]
-        success = np.zeros(len(kinds))
-        for node, probability in self._nodes(strategy):
-            weights = probability[kinds]
-            if weights.any():
-                sizes = self._sizes.at(node, rows)
-                named = chance_of_guess(sizes)
-                success += weights * (np.where(self._agrees(node, rows), named, 0.0) if as_told else named)
-        return success
-
-    def _agrees(self, node: int, rows: Rows | None) -> NDArray[np.bool_]:
-        """Return whether the entry of each record's person agrees with the release."""
-        assert self._own is not None  # noqa: S101 # asked for only where it may not
-        chosen = slice(None) if rows is None else rows
-        levels = self._with_suppression.levels(node)
-        return agreeing(self._with_suppression, levels, self._lattice.codes[chosen], self._own[chosen])
-
-    def _nodes(self, strategy: int) -> Iterator[tuple[int, Floats]]:
-        """Yield the equivalent strategies of a strategy under all knowledge sets.
-
-        Each item is a strategy with unknown attributes suppressed and its probability for each kind of person.
-        """
-        levels = np.array(self._lattice.levels(strategy))
-        suppressed = np.array(self._with_suppression.shape) - 1
-        node_of_set = np.where(self._known, levels, suppressed) @ np.array(self._with_suppression.strides)
+        lattice, chosen = self._with_suppression, slice(None) if rows is None else rows
+        kinds = self._kinds[chosen]
+        levels, suppressed = np.array(self._lattice.levels(strategy)), np.array(lattice.shape) - 1
+        node_of_set = np.where(self._known, levels, suppressed) @ np.array(lattice.strides)
         nodes, position = np.unique(node_of_set, return_inverse=True)
         probability = np.zeros((len(nodes), len(self._sets.probability)))
         np.add.at(probability, position, self._sets.probability.T)
-        yield from zip(nodes.tolist(), probability, strict=True)
-
-
-def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> GeneralizationLattice:
-    """Return the lattice with the same strategies as a masking space.
-
-    Equal strategies have equal numbers.
-
-    Parameters
-    ----------
-    space : MaskingSpace
-        Masking space of the records.
-    domain : Domain
-        Domain of the space's attributes, in the same order.
-    codes : ndarray of int32, shape (n_records, n_attributes)
-        Codes of the records.
-    """
-    hierarchies = []
-    for position, attribute in enumerate(domain.attributes):
-        values = np.arange(attribute.size, dtype=np.int64)
-        between = [space.generalized(position, level, values) for level in range(1, space.shape[position] - 1)]
-        levels = [[f"group {group}" for group in groups.tolist()] for groups in between]
-        hierarchies.append(Hierarchy.from_labels(attribute, [*levels, [SUPPRESSED] * attribute.size]))
-    return GeneralizationLattice(tuple(hierarchies), codes)
+        hoped, found = np.zeros(len(kinds)), np.zeros(len(kinds))
+        for node, chances in zip(nodes.tolist(), probability, strict=True):
+            weights = chances[kinds]
+            if not weights.any():
+                continue
+            named = weights * chance_of_guess(self._sizes.at(node, rows))
+            hoped += named
+            if self._own is not None:
+                shared, said = self._lattice.codes[chosen], self._own[chosen]
+                named = np.where(agreeing(lattice, lattice.levels(node), shared, said), named, 0.0)
+            found += named
+        return hoped, found
 
 
 def agreeing(lattice: GeneralizationLattice, levels: Sequence[int], shared: Codes, said: Codes) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ from reidsim.adversaries.knowledge.uniqueness import (
     UniquenessModel,
     uniqueness_by_set,
 )
+from reidsim.adversaries.response import arrays_of
 from reidsim.errors import InputError
 from reidsim.linkage.equivalence import make_elements
 from reidsim.linkage.people import RowSets
@@ -140,8 +141,7 @@ def assess(
     by_position = {knowledge.attributes.index(name): tree for name, tree in (trees or {}).items()}
     kinds = knowledge.kind_of_person
     sets = _sets(persons, knowledge, method, trials, rng)
-    asked = _what_matters(persons, knowledge, sets)
-    relevant = _known_by_some(sets)
+    asked, relevant = _what_matters(persons, knowledge, sets)
     given = asked if released is None else [*asked, *(released[:, position] for position in relevant)]
     # Persons with equal relevant values are assessed once; equal records share a row.
     first, cell = distinct_rows(asked, n)
@@ -152,12 +152,11 @@ def assess(
     row_sets = None
     if person is not None:
         if sets.drawn is not None:
-            raise InputError(
+            problem, expected = (
                 "Monte Carlo needs one record per person",
-                where="expectation.method",
-                found="monte-carlo",
-                expected="fewer knowledge sets, all of which can be listed",
+                "fewer knowledge sets, all of which can be listed",
             )
+            raise InputError(problem, where="expectation.method", found="monte-carlo", expected=expected)
         _require_alike(rows, person, by_position)
         row_sets, _ = RowSets.of(record_of, person)
     used = {position: by_position[position] for position in relevant if position in by_position}
@@ -167,30 +166,30 @@ def assess(
             raise InputError("population uniques are defined only for unchanged records", where="released")
         uncounted = risks_of(elements, kinds[first], sets, np.zeros(sets.n_sets), loads=loads, progress=progress)
         risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
-        chances, estimates = SetUniqueness(np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets)
+        found: SetUniqueness = np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets
     else:
-        chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of, row_sets)
-        risks = risks_of(elements, kinds[first], sets, chances, loads=loads, progress=progress)
+        found = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of, row_sets)
+        risks = risks_of(elements, kinds[first], sets, found[0], loads=loads, progress=progress)
     weights = (np.ones(n) if people is None else people) if person is None else 1 / np.bincount(person)[person]
     shares = np.bincount(kinds, weights=weights, minlength=len(sets.probability)) / max(weights.sum(), 1)
+    of_persons: dict[str, Any] = {name: array[cell] for name, array in arrays_of(risks).items()}
     return Assessment(
-        risks=_of_persons(risks, cell, None if sets.drawn is None else trials),
+        risks=replace(risks, **of_persons, trials=None if sets.drawn is None else trials),
         sets=tuple(tuple(knowledge.attributes[position] for position in known) for known in sets.sets),
         probability=shares @ sets.probability,
-        chances=chances,
-        uniqueness=estimates,
+        chances=found[0],
+        uniqueness=found[1],
         n_cells=len(first),
         drawn=sets.drawn,
     )
 
 
-def _known_by_some(sets: KnowledgeSets) -> list[int]:
-    return sorted({position for known in sets.sets for position in known})
-
-
-def _what_matters(persons: Codes, knowledge: Knowledge, sets: KnowledgeSets) -> list[NDArray[np.integer]]:
-    """Return the columns that determine a person's risks, given the records."""
-    return [knowledge.kind_of_person, *(persons[:, position] for position in _known_by_some(sets))]
+def _what_matters(
+    persons: Codes, knowledge: Knowledge, sets: KnowledgeSets
+) -> tuple[list[NDArray[np.integer]], list[int]]:
+    """Return the columns that determine a person's risks, given the records, and the attributes that may be known."""
+    relevant = sorted({position for known in sets.sets for position in known})
+    return [knowledge.kind_of_person, *(persons[:, position] for position in relevant)], relevant
 
 
 def _sets(
@@ -204,7 +203,7 @@ def _sets(
         listed = enumerate_sets(knowledge)
         n = knowledge.n_persons
         if listed.n_sets * n > _MOST_WORK:
-            n = len(distinct_rows(_what_matters(persons, knowledge, listed), n)[0])
+            n = len(distinct_rows(_what_matters(persons, knowledge, listed)[0], n)[0])
         if listed.n_sets * n <= _MOST_WORK:
             return listed
     if rng is None:
@@ -259,9 +258,3 @@ def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int
                 found=tree.labels[released[row, position]],
                 expected=f"a value at the level used in row {int(first[row]) + 1}, which belongs to the same person",
             )
-
-
-def _of_persons(risks: Risks, cell: NDArray[np.intp], trials: int | None) -> Risks:
-    """Return the risks of all persons from the risks of distinct persons."""
-    arrays: dict[str, Any] = {name: value[cell] for name, value in vars(risks).items() if isinstance(value, np.ndarray)}
-    return replace(risks, **arrays, trials=trials)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, masking_lattice
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.multistage.world import ListedTargets, PersonTable
 from reidsim.adversaries.response import Linkage
 from reidsim.errors import InputError
-from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.domain import Attribute, Codes
 from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Rows
 
@@ -62,9 +62,9 @@ class MaskedRecordLinker:
         *,
         guessed: bool = False,
     ) -> None:
-        self._space, self._guessed = space, guessed
+        self._space, self._guessed, self._attributes = space, guessed, knowledge.attributes
         self._linked = [space.attributes.index(name) for name in knowledge.attributes]
-        attributes, own, theirs, groups = [], [], [], []
+        hierarchies, own, theirs = [], [], []
         for position, name in zip(self._linked, knowledge.attributes, strict=True):
             if name in register.missing:
                 raise InputError(
@@ -75,19 +75,20 @@ class MaskedRecordLinker:
                 )
             both = np.concatenate([targets.column(name), register.column(name)])
             values, codes = np.unique(both, return_inverse=True)
-            attributes.append(Attribute(name, tuple(map(str, values.tolist()))))
             own.append(codes[: targets.n_rows])
             theirs.append(codes[targets.n_rows :])
-            between = range(1, space.shape[position] - 1)
-            groups.append(tuple(_numbered(space.generalized(position, level, values)) for level in between))
-            _require_nested(name, groups[-1])
-        kept = tuple(space.kept[position] for position in self._linked)
-        self._linked_space = MaskingSpace(
-            knowledge.attributes, np.ones(len(kept)), targets.n_rows, kept, tuple(groups), float(len(kept))
-        )
-        domain = Domain(tuple(attributes))
-        lattice = masking_lattice(self._linked_space, domain, _codes(own))
-        people = Population.from_records(domain, _codes(theirs), name=register.name)
+            between = [space.generalized(position, level, values) for level in range(1, space.shape[position] - 1)]
+            levels = [[f"group {group}" for group in groups.tolist()] for groups in between]
+            attribute = Attribute(name, tuple(map(str, values.tolist())))
+            try:
+                hierarchies.append(Hierarchy.from_labels(attribute, [*levels, [SUPPRESSED] * attribute.size]))
+            except InputError:
+                problem, where = "a group is split at the next level", f"levels of attribute {name!r}"
+                expected = "groups that only merge from one level to the next, for an adversary with partial knowledge"
+                raise InputError(problem, where=where, expected=expected) from None
+        lattice = GeneralizationLattice(tuple(hierarchies), _codes(own))
+        self._strides = np.array(lattice.strides)
+        people = Population.from_records(lattice.domain, _codes(theirs), name=register.name)
         everybody = listed is None and (registered is None or bool(registered.all()))
         self._linker = KnowledgeLinker(
             lattice,
@@ -103,15 +104,14 @@ class MaskedRecordLinker:
     @property
     def looked_at(self) -> tuple[str, ...]:
         """Attributes on which linkage depends."""
-        return self._linked_space.attributes
+        return self._attributes
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Link all records, or only `rows`, released with `strategy`.
 
         The result holds effective group sizes; see `KnowledgeLinker`.
         """
-        levels = self._space.levels(strategy)[self._linked]
-        linked = int(self._linked_space.number(levels))
+        linked = int(self._space.levels(strategy)[self._linked] @ self._strides)
         if linked not in self._kept:
             found = self._linker.link(linked)
             self._kept[linked] = found.as_believed() if self._guessed else found
@@ -121,26 +121,9 @@ class MaskedRecordLinker:
         if rows is None:
             return found
         believed = found.believed_group_sizes[rows]
-        if found.group_sizes is found.believed_group_sizes:
-            return Linkage(believed, believed, by_chance=True)
-        return Linkage(found.group_sizes[rows], believed, by_chance=True)
-
-
-def _require_nested(name: str, levels: Sequence[NDArray[np.int64]]) -> None:
-    """Raise InputError if a level splits a group of the previous level."""
-    for finer, coarser in pairwise(levels):
-        if len(np.unique(np.stack([finer, coarser]), axis=1).T) > finer.max() + 1:
-            raise InputError(
-                "a group is split at the next level",
-                where=f"levels of attribute {name!r}",
-                expected="groups that only merge from one level to the next, for an adversary with partial knowledge",
-            )
+        known = found.group_sizes is found.believed_group_sizes
+        return Linkage(believed if known else found.group_sizes[rows], believed, by_chance=True)
 
 
 def _codes(columns: list[NDArray[np.intp]]) -> Codes:
     return np.column_stack(columns).astype(np.int32)
-
-
-def _numbered(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the groups renumbered from 0 without gaps."""
-    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

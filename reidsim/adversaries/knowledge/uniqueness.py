@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,27 +49,6 @@ class EstimatedUniqueness:
     seed: int = 0
     weights: Floats | None = field(default=None, kw_only=True, repr=False, compare=False)
 
-    def cells(
-        self, record: NDArray[np.intp], counts: Integers, columns: Sequence[Codes], known: Sequence[int]
-    ) -> SampleCells:
-        """Return the sample cells of the records over the known columns.
-
-        Parameters
-        ----------
-        record : ndarray of int, shape (n_records,)
-            Row of each record.
-        counts : ndarray of int64, shape (n_rows,)
-            Number of records of each row.
-        columns : sequence of ndarray, shape (n_rows,)
-            Codes of each attribute.
-        known : sequence of int
-            Positions of the known attributes.
-        """
-        people = np.full(len(counts), self.population_size / counts.sum())
-        if self.weights is not None:
-            people = np.bincount(record, weights=self.weights, minlength=len(counts)) / counts
-        return SampleCells.of_records([columns[position] for position in known], people, counts)
-
 
 @dataclass(frozen=True, eq=False)
 class KnownPopulation:
@@ -92,20 +70,10 @@ class KnownPopulation:
 UniquenessModel = FixedUniqueness | EstimatedUniqueness | KnownPopulation
 
 
-class SetUniqueness(NamedTuple):
-    """Probabilities that a sample unique is a population unique, by knowledge set.
-
-    Attributes
-    ----------
-    chances : ndarray of float64, shape (3, n_sets)
-        Probability, and the lower and upper end of its interval; 0 for sets on which no record is unique, unless the
-        probability is fixed.
-    estimates : tuple of UniquenessEstimate or None
-        Estimate of each probability; None if it is fixed or no record is unique on the set.
-    """
-
-    chances: Floats
-    estimates: tuple[UniquenessEstimate | None, ...]
+# Probabilities that a sample unique is a population unique with the lower and upper end of their intervals, shape
+# (3, n_sets), and the estimate of each. On a set without unique records, the estimate is None and the probability 0. A
+# fixed probability has no estimate.
+SetUniqueness = tuple[Floats, tuple[UniquenessEstimate | None, ...]]
 
 
 def uniqueness_by_set(
@@ -140,21 +108,29 @@ def uniqueness_by_set(
         If the population is smaller than the sample, or the method cannot be used.
     """
     if isinstance(model, FixedUniqueness):
-        chance = np.full((3, sets.n_sets), model.p_unique_given_sample_unique)
-        return SetUniqueness(chance, (None,) * sets.n_sets)
+        return np.full((3, sets.n_sets), model.p_unique_given_sample_unique), (None,) * sets.n_sets
     columns = [np.ascontiguousarray(released[:, position]) for position in range(released.shape[1])]
+    # Number of people that each record of a row represents, for the methods that use weights.
+    people = np.full(len(counts), model.population_size / counts.sum())
+    if model.weights is not None:
+        rows = np.repeat(np.arange(len(counts)), counts) if record is None else record
+        people = np.bincount(rows, weights=model.weights, minlength=len(counts)) / counts
     chances = np.zeros((3, sets.n_sets))
     estimates: list[UniquenessEstimate | None] = []
-    rows = np.repeat(np.arange(len(counts)), counts) if record is None else record
     for number, known in enumerate(sets.sets):
-        frequencies = _frequencies([columns[position] for position in known], counts, row_sets)
+        of_set = [columns[position] for position in known]
+        _, group = distinct_rows(of_set, len(counts))
+        n_groups = int(group.max()) + 1
+        sizes = added_up(counts, group, n_groups) if row_sets is None else row_sets.in_classes(group, n_groups)
+        frequencies = GroupFrequencies.from_group_sizes(sizes)
         if frequencies.uniques == 0:
             estimates.append(None)
             continue
         if model.method == "log-linear":
-            estimate = fitting_model(model.cells(rows, counts, columns, known)).uniqueness(level=model.level)
+            estimate = fitting_model(SampleCells.of_records(of_set, people, counts)).uniqueness(level=model.level)
         elif model.method == "benedetti-franconi":
-            estimate = benedetti_franconi_uniqueness(model.cells(rows, counts, columns, known), level=model.level)
+            cells = SampleCells.of_records(of_set, people, counts)
+            estimate = benedetti_franconi_uniqueness(cells, level=model.level)
         else:
             rng = np.random.default_rng(np.random.SeedSequence(model.seed, spawn_key=(*b"uniqueness", *known)))
             estimate = estimate_uniqueness(
@@ -162,11 +138,4 @@ def uniqueness_by_set(
             )
         chances[:, number] = (estimate.p_unique_given_sample_unique, estimate.low, estimate.high)
         estimates.append(estimate)
-    return SetUniqueness(chances, tuple(estimates))
-
-
-def _frequencies(columns: Sequence[Codes], counts: Integers, row_sets: RowSets | None) -> GroupFrequencies:
-    _, group = distinct_rows(columns, len(counts))
-    if row_sets is not None:
-        return GroupFrequencies.from_group_sizes(row_sets.in_classes(group, int(group.max()) + 1))
-    return GroupFrequencies.from_group_sizes(added_up(counts, group, int(group.max()) + 1))
+    return chances, tuple(estimates)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +84,7 @@ class MultistageLinker:
     attack: MultistageAttack
     world: MultistageWorld
     space: MaskingSpace
-    _groups: dict[tuple[str, _Link], RowGroups | OpenRowGroups] = field(default_factory=dict, repr=False)
-    _common: dict[tuple[int, _Link], tuple[RowGroups, Common]] = field(default_factory=dict, repr=False)
-    _inferences: dict[int, SurnameInference] = field(default_factory=dict, repr=False)
+    _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     _inferred: dict[tuple[int, int], InferredSurnames] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -132,60 +131,72 @@ class MultistageLinker:
         }
         plans = [_Plan((), {}, np.ones(n), np.ones(n, dtype=np.bool_), 0.0)]
         for number, stage in enumerate(self.attack.inferences):
-            if released.get(stage.infers) == 0:
-                # An attribute that is released unchanged need not be inferred.
-                continue
-            plans += self._extended(plans, number, stage, released, chosen)
+            # An attribute that is released unchanged need not be inferred.
+            if released.get(stage.infers) != 0:
+                plans += self._extended(plans, number, stage, released, chosen)
         plans.sort(key=lambda plan: (len(plan.stages), plan.stages))
-        identify = self.attack.identify
-        sizes = [self._matching(identify.resource, identify.on, released, plan.inferred, chosen) for plan in plans]
-        guess = [chance_of_guess(size) for size in sizes]
-        listed = self.world.lists.get(identify.resource)
+        world, registry = self.world, self.attack.identify.resource
+        listed = world.lists.get(registry)
         coverage = 1.0 if listed is None else listed.coverage
-        believed = [coverage * plan.confidence * share for plan, share in zip(plans, guess, strict=True)]
-        among = [self._among(plan, released, chosen) for plan in plans]
-        success = [
-            hoped
-            if listed is None and any(self.world.is_guessed(self.attack.inferences[i].resource) for i in plan.stages)
-            else np.where(there & (plan.confidence > 0), share, 0.0)
-            for plan, share, hoped, there in zip(plans, guess, believed, among, strict=True)
-        ]
-        alone = np.maximum(sizes[0], 1)
+        candidates = [self._candidates(plan, released, chosen) for plan in plans]
+        believed, success = [], []
+        for plan, (size, among) in zip(plans, candidates, strict=True):
+            guess = chance_of_guess(size)
+            believed.append(coverage * plan.confidence * guess)
+            guessed = any(world.is_guessed(self.attack.inferences[stage].resource) for stage in plan.stages)
+            found = np.where(among & (plan.confidence > 0), guess, 0.0)
+            success.append(believed[-1] if listed is None and guessed else found)
+        size, among = candidates[0]
+        alone = np.maximum(size, 1)
         linked = PlanLinkage(
-            group_sizes=alone,
-            believed_group_sizes=alone,
+            group_sizes=alone if listed is None else one_over(success[0]),
+            believed_group_sizes=alone if listed is None else one_over(believed[0]),
+            by_chance=listed is not None,
+            candidates=None if listed is None else ListedCandidates(size, np.full(n, coverage)),
+            among=None if listed is None else among,
             plans=tuple(plan.stages for plan in plans),
             plan_believed=np.stack(believed),
             plan_success=np.stack(success),
             prices=np.array([plan.price for plan in plans]),
         )
-        if listed is None:
-            return linked
-        linked = replace(
-            linked,
-            group_sizes=one_over(success[0]),
-            believed_group_sizes=one_over(believed[0]),
-            by_chance=True,
-            candidates=ListedCandidates(sizes[0], np.full(n, coverage)),
-            among=among[0],
-        )
-        return linked.as_believed() if self.world.is_guessed(identify.resource) else linked
+        return linked.as_believed() if world.is_guessed(registry) else linked
 
-    def _among(self, plan: _Plan, released: dict[str, int], rows: Rows) -> NDArray[np.bool_]:
-        """Return whether each target is among the final candidates of a plan, (n,).
+    def _candidates(self, plan: _Plan, released: dict[str, int], rows: Rows) -> tuple[Integers, NDArray[np.bool_]]:
+        """Return the number of final candidates of a plan, and whether each target is among them, both (n,).
 
-        Without a drawn list, this is whether all inferred values are true and the target is in the registry. In a drawn
-        list, the target's own row must match; a missing value matches.
+        Without a drawn list, a target is among them if all inferred values are true and it is in the registry. In a
+        drawn list, the target's own row must match; a missing value matches.
         """
         identify, world = self.attack.identify, self.world
-        if identify.resource not in world.lists:
-            return plan.right if world.registered is None else plan.right & world.registered[rows]
+        table = world.resource(identify.resource)
         link = _link(identify.on, released, plan.inferred)
+        queries = self._queries(link, plan.inferred, rows)
+        missing = [table.missing.get(name) for name, _ in link]
+        closed = all(where is None for where in missing)
+
+        def column(name: str, level: int | None) -> Integers:
+            return self._released_as(name, level, table.column(name))
+
+        def grouped() -> RowGroups | OpenRowGroups:
+            columns = [column(name, level) for name, level in link]
+            if closed:
+                return RowGroups(columns, table.n_rows, table.counts)
+            return OpenRowGroups(columns, missing, table.n_rows)
+
+        groups = self._once(link, grouped)
+        size = groups.sizes_of(groups.find(queries, len(rows))) if closed else groups.count(queries, len(rows))
+        if identify.resource not in world.lists:
+            return size, plan.right if world.registered is None else plan.right & world.registered[rows]
         own = world.lists[identify.resource].row[rows] >= 0
-        for (name, level), values in zip(link, self._queries(link, plan.inferred, rows), strict=True):
-            said = self._released_as(name, level, world.resource(identify.resource).column(name))
-            own &= world.agrees(identify.resource, name, said, values, rows)
-        return own
+        for (name, level), values in zip(link, queries, strict=True):
+            own &= world.agrees(identify.resource, name, column(name, level), values, rows)
+        return size, own
+
+    def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return a cached result of `make`."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def _extended(
         self, plans: list[_Plan], number: int, stage: Inference, released: dict[str, int], rows: Rows
@@ -194,26 +205,18 @@ class MultistageLinker:
 
         Confidence 0 marks targets for which the extended plan is unavailable.
         """
+        truth, extended = self.world.targets.column(stage.infers)[rows], []
         from_loci = self._surnames(number, stage, released, rows) if isinstance(stage, InferSurname) else None
-        truth = self.world.targets.column(stage.infers)[rows]
-        extended = []
         for plan in plans:
-            if from_loci is not None:
-                values, confidence = from_loci.surnames, from_loci.confidence
-            else:
-                assert isinstance(stage, InferByLinkage)  # noqa: S101 # the only other kind
+            if isinstance(stage, InferByLinkage):
                 values, confidence = self._by_linkage(number, stage, released, plan.inferred, rows)
+            elif from_loci is not None:
+                values, confidence = from_loci.surnames, from_loci.confidence
             available = (confidence >= self.attack.confidence_threshold) & (confidence > 0) & (values >= 0)
-            sure = np.ones(len(rows)) if self.attack.overconfident else confidence
-            extended.append(
-                _Plan(
-                    (*plan.stages, number),
-                    {**plan.inferred, stage.infers: values},
-                    plan.confidence * np.where(available, sure, 0.0),
-                    plan.right & (values == truth),
-                    plan.price + stage.price,
-                )
-            )
+            sure = np.where(available, 1.0 if self.attack.overconfident else confidence, 0.0)
+            inferred, right = {**plan.inferred, stage.infers: values}, plan.right & (values == truth)
+            stages, price = (*plan.stages, number), plan.price + stage.price
+            extended.append(_Plan(stages, inferred, plan.confidence * sure, right, price))
         return extended
 
     def _surnames(self, number: int, stage: InferSurname, released: dict[str, int], rows: Rows) -> InferredSurnames:
@@ -240,57 +243,30 @@ class MultistageLinker:
         targets = self.world.targets.matrix(stage.loci)
         if stage.method == "nearest-neighbour":
             return nearest_neighbour_surnames(alleles, surnames, targets[rows], shared)
-        if number not in self._inferences:
-            inference = SurnameInference(stage.ancestry, alleles, surnames, candidate_share=stage.candidate_share)
-            self._inferences[number] = inference
-        return self._inferences[number].infer(targets[rows], shared)
+        inference: SurnameInference = self._once(
+            number,
+            lambda: SurnameInference(stage.ancestry, alleles, surnames, candidate_share=stage.candidate_share),
+        )
+        return inference.infer(targets[rows], shared)
 
     def _by_linkage(
         self, number: int, stage: InferByLinkage, released: dict[str, int], inferred: dict[str, Integers], rows: Rows
     ) -> tuple[Integers, Floats]:
-        link = _link(stage.on, released, inferred)
-        if (number, link) not in self._common:
-            table = self.world.resource(stage.resource)
+        link, table = _link(stage.on, released, inferred), self.world.resource(stage.resource)
+
+        def grouped() -> tuple[RowGroups, Common]:
             complete = np.flatnonzero(table.known((*(name for name, _ in link), stage.infers)))
             if not len(complete):
-                raise InputError(
-                    "no person has a value in every attribute that the stage uses",
-                    source=table.name,
-                    where=stage.infers,
-                )
+                problem = "no person has a value in every attribute that the stage uses"
+                raise InputError(problem, source=table.name, where=stage.infers)
             columns = [self._released_as(name, level, table.column(name)[complete]) for name, level in link]
-            counts = None if table.counts is None else table.counts[complete]
-            made = RowGroups(columns, len(complete), counts)
-            self._common[number, link] = made, made.most_frequent(table.column(stage.infers)[complete])
-        groups, common = self._common[number, link]
+            made = RowGroups(columns, len(complete), None if table.counts is None else table.counts[complete])
+            return made, made.most_frequent(table.column(stage.infers)[complete])
+
+        groups, common = self._once((number, link), grouped)
         group = groups.find(self._queries(link, inferred, rows), len(rows))
         met = group >= 0
         return np.where(met, common.values[group], -1), np.where(met, common.shares[group], 0.0)
-
-    def _matching(
-        self, resource: str, on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers], rows: Rows
-    ) -> Integers:
-        """Return the number of people in a resource who match each target, (n,).
-
-        A missing value in the resource matches every value.
-        """
-        link = _link(on, released, inferred)
-        groups, queries = self._row_groups(resource, link), self._queries(link, inferred, rows)
-        if isinstance(groups, OpenRowGroups):
-            return groups.count(queries, len(rows))
-        return groups.sizes_of(groups.find(queries, len(rows)))
-
-    def _row_groups(self, resource: str, link: _Link) -> RowGroups | OpenRowGroups:
-        if (resource, link) not in self._groups:
-            table = self.world.resource(resource)
-            columns = [self._released_as(name, level, table.column(name)) for name, level in link]
-            missing = [table.missing.get(name) for name, _ in link]
-            self._groups[resource, link] = (
-                RowGroups(columns, table.n_rows, table.counts)
-                if all(where is None for where in missing)
-                else OpenRowGroups(columns, missing, table.n_rows)
-            )
-        return self._groups[resource, link]
 
     def _queries(self, link: _Link, inferred: dict[str, Integers], rows: Rows) -> list[Integers]:
         return [

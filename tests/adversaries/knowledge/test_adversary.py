@@ -7,11 +7,12 @@ from small_games import small_games
 from small_knowledge import probabilities
 from tiers import examples
 
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, masking_lattice
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
+from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
+from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
 from reidsim.releases.masking import MaskingSpace
 
 
@@ -57,16 +58,16 @@ def test_success_of_every_strategy(case):
     lattice = small.lattice()
     linker = KnowledgeLinker(lattice, small.population(), knowledge)
     for strategy in range(lattice.size):
-        ours = linker.success(strategy)
+        ours = 1 / linker.link(strategy).group_sizes
         expected = [success(small, lattice.levels(strategy), i, told[i]) for i in range(small.n_records)]
         np.testing.assert_allclose(ours, expected, atol=1e-12)
         rows = np.arange(small.n_records)[::-1]
-        np.testing.assert_allclose(linker.success(strategy, rows), ours[rows], atol=1e-15)
+        np.testing.assert_allclose(1 / linker.link(strategy, rows).group_sizes, ours[rows], atol=1e-15)
         reply = OneShotAdversary(1.0, 0.0).respond(linker.link(strategy))
         np.testing.assert_allclose(reply.success, ours, rtol=1e-12)
 
 
-def masking_case() -> tuple[MaskingSpace, Domain, np.ndarray, Population]:
+def masking_case() -> tuple[MaskingSpace, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     domain = Domain(
         (Attribute("sex", ("F", "M")), Attribute("age", tuple(map(str, range(6)))), Attribute("x", ("p", "q")))
@@ -75,15 +76,14 @@ def masking_case() -> tuple[MaskingSpace, Domain, np.ndarray, Population]:
     decades = (np.array([0, 0, 1, 1, 2, 2]),)
     kept = (np.array([1.0, 0.0]), np.array([1.0, 0.6, 0.0]), np.array([1.0, 0.0]))
     space = MaskingSpace(domain.names, np.array([0.7, 1.8, 0.7]), 10, kept, ((), decades, ()))
-    return space, domain, people[:10], Population.from_records(domain, people)
+    return space, people[:10], people
 
 
 def test_masked_attributes_help_nobody():
-    space, domain, codes, people = masking_case()
-    lattice = masking_lattice(space, domain, codes)
-    assert lattice.size == space.size
-    everybody = np.repeat(people.cells, people.counts, axis=0)
-    linker = KnowledgeLinker(lattice, people, everything(domain.names, 10))
+    space, codes, everybody = masking_case()
+    names = space.attributes
+    targets, register = (PersonTable.from_array("people", names, values) for values in (codes, everybody))
+    linker = MaskedRecordLinker(space, targets, register, everything(names, 10))
     for strategy in range(space.size):
         levels = space.levels(strategy)
         sizes = []
