@@ -37,7 +37,6 @@ def test_policy_is_whole(kind, name):
     assert policy.needs <= CAPABILITIES
     assert type(policy).choose is not Policy.choose
     if isinstance(policy, TablesPolicy):
-        assert policy.walk in ("always", "search", "never")
         assert policy.replies in Reply.__args__
         assert type(policy).pick is not TablesPolicy.pick
 

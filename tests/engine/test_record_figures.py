@@ -9,7 +9,7 @@ from small_scenario import releases, study_of
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.kinds.tables.record_figures import figure_tables
+from reidsim.kinds.tables.outcomes import figure_tables
 
 
 def close(small):

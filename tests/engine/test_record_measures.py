@@ -7,14 +7,14 @@ from small_games import game_of
 from small_scenario import releases, study_of
 from tiers import examples
 
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.results import further_measures
 from reidsim.scenarios.study import equilibria_of
 
 
 def deviations(small):
     with study_of(small, policies=["basic"], solver="lattice-search") as study:
-        return further_measures(study, equilibria_of(play(study))).loc["basic"]
+        return TABLES.further_measures(study, equilibria_of(play(study))).loc["basic"]
 
 
 @given(small=releases())

@@ -17,7 +17,7 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.record_figures import (
+from reidsim.kinds.tables.outcomes import (
     attack_table,
     belief_table,
 )

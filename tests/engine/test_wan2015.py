@@ -24,8 +24,7 @@ from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import Constraint
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.record_figures import strategy_table
+from reidsim.kinds.tables.outcomes import play, strategy_table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 

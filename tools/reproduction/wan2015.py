@@ -21,8 +21,7 @@ from reidsim.games.parameter_grid import (
 )
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.record_figures import strategy_table
+from reidsim.kinds.tables.outcomes import play, strategy_table
 from reidsim.kinds.tables.results import search_deviation
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.load import Scenario

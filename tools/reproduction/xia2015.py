@@ -16,7 +16,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
 )
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.record_figures import belief_table
+from reidsim.kinds.tables.outcomes import belief_table
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.figures_schema import AttackChanges, SequentialFiguresSection
 from reidsim.scenarios.load import Scenario

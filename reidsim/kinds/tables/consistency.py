@@ -277,8 +277,12 @@ def walks_whole_lattice(scenario: Any) -> str | None:
     search for the best node.
     """
     publisher = scenario.publisher
-    walks = ("always", "search") if publisher.search == "exact" else ("always",)
-    return next((name for name in publisher.policies if policy_named(name).walks(publisher.unit) in walks), None)
+    walking = [
+        policy.name
+        for policy in map(policy_named, publisher.policies)
+        if policy.every_node or (publisher.search == "exact" and policy.searches_nodes(publisher))
+    ]
+    return walking[0] if walking else None
 
 
 def lists_every_form(scenario: Any) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,13 +23,13 @@ from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_latti
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, is_thinnable, record_points
 from reidsim.kinds.tables.outcomes import DroppedColumns, play
 from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, policies_of_unit, policy_named
-from reidsim.kinds.tables.presentation import TablesPresentation
 from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
 from reidsim.kinds.tables.released_file import read_released
 from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
@@ -39,12 +39,21 @@ from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.policy import with_each_k
-from reidsim.scenarios.presentation import HierarchyFile, LimitedColumns, SensitiveColumn, SharedColumns
-from reidsim.scenarios.schema import MONEY_KEYS
+from reidsim.scenarios.presentation import (
+    Choice,
+    Control,
+    HierarchyFile,
+    LimitedColumns,
+    SensitiveColumn,
+    SharedColumns,
+    amount_slider,
+)
+from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan, section
+from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import PolicyOutcome
 from reidsim.validation import read_toml
-from reidsim.wording import counted
+from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
@@ -57,7 +66,7 @@ _OF_SENSITIVE = "sensitive column "
 _warm = threading.local()
 
 
-class TablesKind(TablesPresentation, TablesResults):
+class TablesKind(TablesResults):
     """Scenario kind of a publisher who shares a table of records; see `Kind`."""
 
     name = "tables"
@@ -69,6 +78,7 @@ class TablesKind(TablesPresentation, TablesResults):
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS
+    drawn_by = "reidsim.kinds.tables.figures.sweeps"
 
     def build(self, loaded: Scenario[Any]) -> TablesStudy:
         """Build the study of a loaded scenario; reads records and people."""
@@ -196,12 +206,12 @@ class TablesKind(TablesPresentation, TablesResults):
 
         Policies for several releases are left out, and so are policies that need a missing section ``safe_harbor``.
         """
-        section = study.scenario.publisher
-        usual = policies_of_unit(section.unit)
+        publisher = study.scenario.publisher
+        usual = policies_of_unit(publisher.unit)
         names = [name for name in usual if study.safe_harbor is not None or SAFE_HARBOR not in POLICIES[name].needs]
         # Policies for several releases do not apply to a single release.
-        own = [name for name in section.policies if policy_named(name).replies == "to-past"]
-        return tuple(dict.fromkeys((*with_each_k(names, section.k), *own)))
+        own = [name for name in publisher.policies if policy_named(name).replies == "to-past"]
+        return tuple(dict.fromkeys((*with_each_k(names, publisher.k), *own)))
 
     # Columns and released files
 
@@ -239,33 +249,33 @@ class TablesKind(TablesPresentation, TablesResults):
                 where, expected = f"attributes.{name}", "attributes with all values in the records"
                 raise InputError("values were drawn from the population", where=where, expected=expected)
         hierarchies = {name: attribute.hierarchy for name, attribute in attributes.items()}
-        for name, section in scenario.publisher.sensitive_hierarchies.items():
-            hierarchies[_OF_SENSITIVE + name] = section
-        sections = scenario.every_adversary.values()
+        for name, hierarchy in scenario.publisher.sensitive_hierarchies.items():
+            hierarchies[_OF_SENSITIVE + name] = hierarchy
+        every = scenario.every_adversary.values()
         return SharedColumns(
             scenario.columns,
             delimiter=release.delimiter,
             header=release.header or release.format == "adult",
             hierarchies={
-                name: HierarchyFile(section.file, section.delimiter, section.header)
-                for name, section in hierarchies.items()
-                if isinstance(section, Table)
+                name: HierarchyFile(hierarchy.file, hierarchy.delimiter, hierarchy.header)
+                for name, hierarchy in hierarchies.items()
+                if isinstance(hierarchy, Table)
             },
             stars=frozenset(name for name, attribute in attributes.items() if SUPPRESSED in attribute.values),
             person=release.person,
-            identifies=all(section.gains_from == "identity" for section in sections),
+            identifies=all(each.gains_from == "identity" for each in every),
             counts_release=all(
                 each.risk == "prosecutor" and (each.knowledge, each.stages, each.sequential.registry) == (None,) * 3
-                for each in sections
+                for each in every
             ),
         )
 
     def sensitive_column(self, scenario: TablesScenario, policy: str) -> SensitiveColumn | None:
         """Return the column that m-invariance protects; None for other policies."""
-        section = scenario.releases
-        if section is None or policy_named(policy).replies != "planned":
+        releases = scenario.releases
+        if releases is None or policy_named(policy).replies != "planned":
             return None
-        return SensitiveColumn(key_columns(scenario.publisher.sensitive)[0], section.m)
+        return SensitiveColumn(key_columns(scenario.publisher.sensitive)[0], releases.m)
 
     def limited_columns(
         self,
@@ -322,6 +332,116 @@ class TablesKind(TablesPresentation, TablesResults):
         people = study.people(adversary.risk)
         whole = np.issubdtype(people.counts.dtype, np.integer)
         return int(people.total) + study.n_records if whole else None
+
+    # Reports and controls
+
+    def asked(self, run: Any) -> Iterator[Sentence]:
+        """Yield sentences on release, group sizes, adversaries and other inputs of a run."""
+        content = run.content
+        names, release = codes(list(section(content, "attributes"))), section(content, "release")
+        origin = release.get("path") or release.get("table")
+        come = (" from ", Code(str(origin))) if origin else ()
+        number = f"{run.n_records:,} records" if run.n_records else "Records"
+        if run.units[0] == "person":
+            number += f" of {number_text(run.n_counted)} people"
+        strategies, ways = run.manifest.get("strategies"), ""
+        if section(content, "publisher").get("unit") != "table" and isinstance(strategies, int):
+            ways = f", each in one of {number_text(strategies)} generalizations"
+        yield (number, *come, " are to be shared", ways, ". Quasi-identifiers: ", *names, ".")
+        several = section(spelled_out(content), "adversaries")
+        each = [section(several, name) for name in several] or [section(content, "adversary")]
+        yield from _group(run, each)
+        yield from _inference(section(content, "publisher"), each)
+        yield from adversaries(run, plan)
+        yield from by_generalization(run, "publisher")
+
+    def controls(self, scenario: TablesScenario) -> Iterator[Control]:
+        """Yield the controls of payoff parameters and of the adversary's planner.
+
+        The planner can be changed only for generalization by record against a single adversary who knows all
+        quasi-identifiers of all people and gains from identification.
+        """
+        yield from super().controls(scenario)
+        adversary, by_record = scenario.adversary, scenario.publisher.unit == "record"
+        if not by_record or adversary.knowledge or scenario.adversaries or adversary.gains_from != "identity":
+            return
+        yield Choice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
+        if adversary.plans_sequentially:
+            key, sequential = "adversary.sequential", adversary.sequential
+            yield amount_slider(f"{key}.access_cost", "Cost of access, per record", sequential.access_cost)
+            yield amount_slider(f"{key}.penalty", "Penalty, per detected exploit", sequential.penalty)
+
+    def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
+        """Return whether a gain or cost comes from a column.
+
+        A gain that is not given equals the loss, so that a loss column counts for it.
+        """
+        economics = scenario.economics
+        follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
+        return follows_loss or getattr(economics.columns, price) is not None
+
+    def decision(self, scenario: TablesScenario) -> str:
+        """Describe the decision on the whole table; empty if each record has its own."""
+        policies = [policy_named(name) for name in scenario.publisher.policies]
+        # Record-level policies evaluate every node, and choose a node for each record.
+        each = any(policy.every_node and not policy.of_whole_table for policy in policies)
+        if scenario.publisher.unit == "record" or each:
+            return ""
+        return "one generalization for all records, and the suppressed records: the best response under the policy"
+
+    def in_rounds(self, scenario: TablesScenario) -> bool:
+        """Return whether there are agents or several releases."""
+        return scenario.in_rounds
+
+
+def _inference(publisher: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
+    columns, gains = key_columns(publisher.get("sensitive")), {one.get("gains_from", "identity") for one in each}
+    for gain, success in (
+        ("attribute", "infers a sensitive value correctly"),
+        ("either", "names the person of a record or infers a sensitive value correctly"),
+    ):
+        if gain in gains:
+            who = "An attack" if len(gains) == 1 else "For some adversaries an attack"
+            yield (f"{who} succeeds if the adversary {success}: ", *codes(columns), ".")
+    limits = AttributeLimits(*(publisher.get(key) for key in ("l_diversity", "t_closeness", "max_inference")))
+    if limits:
+        limited = "Optimizing policies limit the sensitive values of every group, "
+        yield (limited, *codes(columns), f": {limits.describe()}.")
+
+
+def _group(run: Any, each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
+    if run.units[0] == "person":
+        yield (
+            "All records of a person share one generalization. Groups are counted in people, and a person is "
+            "attacked by the record with the smallest group.",
+        )
+    risks = {adversary.get("risk", "journalist") for adversary in each}
+    directions = {adversary.get("direction", "record") for adversary in each}
+    people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")
+    if "person" in directions:
+        yield ("The adversary searches for a person and picks a released row that matches the person's true values.",)
+        return
+    if "both" in directions:
+        yield (
+            "The adversary searches for the person of a released row, or for a person's row among the rows that match "
+            "the person's true values, whichever has the higher probability of success.",
+        )
+    if len(risks) > 1 and "prosecutor" in risks:
+        yield (
+            "Some adversaries know who is in the file; their group of a record is the records that match its release; "
+            "for the others the group is the people of the population who match the release.",
+        )
+    elif "sample" in risks:
+        yield (
+            "The group of a record is the people of the population who match its release, estimated from the records "
+            "and their sampling weights.",
+        )
+    elif risks == {"prosecutor"}:
+        yield ("The adversary knows who is in the file: the group of a record is the records that match its release.",)
+    elif recipe:
+        number = f" ({number_text(people)} people)" if people else ""
+        group = "The group of a record is the people of the population "
+        yield (group, Code(str(recipe)), f"{number} who match its release.")
 
 
 TABLES = TablesKind()

@@ -104,7 +104,6 @@ class SafeHarbor(Rule):
 class BestOfUnit(SolvedPolicy):
     """Best generalization of each record or of the table, by the publisher's unit."""
 
-    walk = "search"
     of_unit = True
     thins = True
 
@@ -193,8 +192,7 @@ class RecordLevel(SolvedPolicy):
     description = (
         "for each record, the generalization with the highest payoff; records without a positive payoff are suppressed"
     )
-    walk = "always"
-    by_class = True
+    every_node = True
     improves = True
     rows = Rows(table=8)
 
@@ -241,7 +239,6 @@ class FullDomain(SolvedPolicy):
         "for the table, the generalization with the highest total payoff; records without a "
         "positive payoff are suppressed"
     )
-    walk = "search"
     of_whole_table = True
     of_node = True
     rows = Rows(record=6)
@@ -272,7 +269,6 @@ class LocalRecodingPolicy(SolvedPolicy):
     label = "Local recoding"
     description = "full-domain generalization, repeated for the suppressed records until the payoff stops increasing"
     by_agents = False
-    walk = "search"
     of_whole_table = True
     in_rounds = True
     meets_attribute_limits = False
@@ -348,7 +344,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
         "partition of the domain into regions, each with the generalization that has the highest payoff in the region"
     )
     by_agents = False
-    walk = "always"
+    every_node = True
     of_whole_table = True
     needs = frozenset({ONE_RECORD_PER_PERSON})
     rows = Rows(record=4, table=5)
@@ -424,8 +420,8 @@ class Anytime(SolvedPolicy):
         """Return the best node within the budget."""
         played = whole_game(study, self.name, game)
         solution = anytime_search(played, nodes=study.scenario.publisher.nodes or FEW_NODES)
-        evaluated = np.full(study.space.n_records, solution.evaluated, dtype=np.int64)
-        return Choice(node_strategies(played, int(solution.nodes[0])), "anytime", evaluated, solution.exact)
+        strategies, evaluated = node_strategies(played, int(solution.nodes[0])), everywhere(study, solution.evaluated)
+        return Choice(strategies, "anytime", evaluated, solution.exact)
 
 
 @POLICIES.register("opt-in")

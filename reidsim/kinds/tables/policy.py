@@ -13,8 +13,6 @@ from reidsim.scenarios.user_defined import PartName
 
 WHERE = "publisher.policies"
 Unit = Literal["record", "table"]
-# Part of the lattice that a policy evaluates: every node, the nodes that its search does not skip, or none.
-Walk = Literal["always", "search", "never"]
 
 # Capabilities of a scenario that policies may need.
 SAFE_HARBOR = "the attributes that Safe Harbor restricts (section safe_harbor)"
@@ -44,8 +42,8 @@ class TablesPolicy(Policy):
 
     Attributes
     ----------
-    walk : {"always", "search", "never"}
-        Part of the lattice that the policy evaluates if the publisher's unit is the table.
+    every_node : bool
+        Whether the policy evaluates every node of the lattice.
     replies : {"to-past", "alone", "hold", "planned"}
         How the policy treats earlier releases; see `reidsim.agents.profile.Reply`.
     rows : Rows
@@ -68,11 +66,9 @@ class TablesPolicy(Policy):
         Whether limits on sensitive columns can be set beside the policy. Rules ignore them, as a reference.
     thins : bool
         Whether strategies that are optimal at no payoff parameters can be dropped once for all payoff parameters.
-    by_class : bool
-        Whether each record has a separate generalization, with group sizes of the whole table.
     """
 
-    walk: ClassVar[Walk] = "never"
+    every_node: ClassVar[bool] = False
     replies: ClassVar[Reply] = "to-past"
     rows: ClassVar[Rows] = Rows(_LAST, _LAST)
     of_unit: ClassVar[bool] = False
@@ -84,17 +80,11 @@ class TablesPolicy(Policy):
     has_lowest_level: ClassVar[bool] = True
     meets_attribute_limits: ClassVar[bool] = True
     thins: ClassVar[bool] = False
-    by_class: ClassVar[bool] = False
 
     @property
     def within_safe_harbor(self) -> bool:
         """Whether the policy optimizes among generalizations that Safe Harbor accepts."""
         return SAFE_HARBOR in self.needs and not self.is_rule
-
-    @property
-    def is_constrained(self) -> bool:
-        """Whether the policy optimizes the publisher's unit under a constraint."""
-        return self.of_unit and (self.forbids_attacks or self.within_safe_harbor)
 
     def picks_each(self, publisher: Any) -> bool:
         """Return whether the policy optimizes each record separately."""
@@ -104,9 +94,9 @@ class TablesPolicy(Policy):
         """Return whether the policy searches for one generalization of the table."""
         return self.of_node or (self.of_unit and publisher.unit == "table")
 
-    def walks(self, unit: Unit) -> Walk:
-        """Return the part of the lattice that the policy evaluates."""
-        return "never" if self.of_unit and unit == "record" else self.walk
+    def searches_nodes(self, publisher: Any) -> bool:
+        """Return whether the policy searches the nodes of the lattice, once or in rounds."""
+        return self.in_rounds or self.picks_node(publisher)
 
     def improves_each(self, publisher: Any) -> bool:
         """Return whether the policy improves record by record against person lookups.

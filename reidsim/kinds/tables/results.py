@@ -17,8 +17,9 @@ from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.kinds.tables.outcomes import (
-    FullDomainTables,
+    TablesAnalysis,
     class_table,
+    figure_tables,
     found_by,
     node_tables,
     optima_table,
@@ -26,7 +27,6 @@ from reidsim.kinds.tables.outcomes import (
     release_table,
 )
 from reidsim.kinds.tables.policy import POLICIES, policy_named
-from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.release import household_risk
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose
 from reidsim.kinds.tables.study import TablesStudy
@@ -56,10 +56,35 @@ class TablesResults(Kind):
         return summary
 
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return attack thresholds and the deviation of a heuristic search."""
-        if study.scenario.publisher.unit == "record":
-            return further_measures(study, equilibria)
-        return super().further_measures(study, equilibria)
+        """Return attack thresholds and the deviation of a heuristic search.
+
+        Returns
+        -------
+        DataFrame
+            For a record-level study with a single adversary and planner ``fmdp``: ``attack_threshold``, the smallest
+            known group size that is not attacked. It is the same for all policies, and missing if all group sizes are
+            attacked. With solver ``lattice-search``: the measures of `search_deviation` for the policies that it
+            solves.
+        """
+        measures, publisher = super().further_measures(study, equilibria), study.scenario.publisher
+        if publisher.unit == "table":
+            return measures
+        if len(study.each) == 1:
+            (alone,) = study.each.values()
+            adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
+            # A threshold exists only for known group sizes, confirmed matches and an adversary without errors.
+            if adversary.plans_sequentially and not adversary.errs and plan.belief == "known" and not plan.unconfirmed:
+                found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
+                measures["attack_threshold"] = np.nan if found is None else float(found)
+        if publisher.solver == "lattice-search":
+            searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
+            if searched:
+                # Lattice search solves only policies without a constraint, and these have the same optimum.
+                best = evaluate(study.truth, branch_and_bound(study.belief))
+                tie, weights = study.truth.tie(), study.weights
+                rows = {name: search_deviation(one, best, tie, weights) for name, one in searched.items()}
+                measures = measures.join(pd.DataFrame.from_dict(rows, orient="index"))
+        return measures
 
     def records(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return the records with their released quasi-identifiers."""
@@ -70,7 +95,7 @@ class TablesResults(Kind):
         if study.scenario.publisher.unit == "record":
             return figure_tables(study, progress=lambda done, total: report("figures", done, total))
         top_nodes, front, left_out = node_tables(study, outcomes)
-        return FullDomainTables(
+        return TablesAnalysis(
             optima=optima_table(study, outcomes),
             classes=class_table(study, outcomes),
             released=release_table(study, outcomes),
@@ -110,7 +135,7 @@ class TablesResults(Kind):
             if outcome.choice is not None:
                 found = found_by(outcome)
                 nodes, gap = list(found.nodes), found.gap
-            elif policy in POLICIES and POLICIES[policy].walks(study.scenario.publisher.unit) == "search":
+            elif policy_named(policy).searches_nodes(study.scenario.publisher):
                 nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
             facts[policy] = {
                 "node": [study.lattice.describe(node) for node in nodes],
@@ -193,35 +218,6 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
         if each.own.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
     }
     yield from told
-
-
-def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return the additional measures of a record-level study, indexed by policy.
-
-    Returns
-    -------
-    DataFrame
-        With a single adversary and planner ``fmdp``: ``attack_threshold``, the smallest known group size that is not
-        attacked. It is the same for all policies, and missing if all group sizes are attacked. With solver
-        ``lattice-search``: the measures of `search_deviation` for the policies that it solves.
-    """
-    measures = pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
-    if len(study.each) == 1:
-        (alone,) = study.each.values()
-        adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
-        # A threshold exists only for known group sizes, confirmed matches and an adversary without errors.
-        if adversary.plans_sequentially and not adversary.errs and plan.belief == "known" and not plan.unconfirmed:
-            found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
-            measures["attack_threshold"] = np.nan if found is None else float(found)
-    if study.scenario.publisher.solver == "lattice-search":
-        searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
-        if searched:
-            # Lattice search solves only policies without a constraint, and these have the same optimum.
-            best = evaluate(study.truth, branch_and_bound(study.belief))
-            tie, weights = study.truth.tie(), study.weights
-            rows = {name: search_deviation(one, best, tie, weights) for name, one in searched.items()}
-            measures = measures.join(pd.DataFrame.from_dict(rows, orient="index"))
-    return measures
 
 
 def search_deviation(

@@ -360,9 +360,10 @@ class PublisherSection(PoliciesSection):
         require_distinct("column given twice", columns, where="sensitive")
         require_among("not a sensitive column", self.sensitive_hierarchies, columns, where="sensitive_hierarchies")
         policies = [policy_named(name) for name in self.policies]
-        told, unit = limits.describe(), any(policy.of_unit for policy in policies)
-        unmet = [policy.name for policy in policies if limits and not policy.meets_attribute_limits]
-        constrained = [policy.name for policy in policies if policy.is_constrained] + [told] * bool(limits and unit)
+        told, own = limits.describe(), [each for each in policies if each.of_unit]
+        unmet = [each.name for each in policies if limits and not each.meets_attribute_limits]
+        constrained = [each.name for each in own if each.forbids_attacks or each.within_safe_harbor]
+        constrained += [told] * bool(limits and own)
         budgeted, ignores = self.nodes is not None or self.seconds is not None, "does not support limits on sensitive"
         expected, found = f"other policies, or no limits ({told})", next(iter(unmet), None)
         self.refuse_if(unmet, f"the policy {ignores} columns", "policies", expected, found=found)
@@ -371,12 +372,10 @@ class PublisherSection(PoliciesSection):
         idle = self.search == "exact" and budgeted
         self.refuse_if(idle, "a budget needs the anytime search", "search", "anytime")
         by_record, expected = self.unit == "record", "backward-induction or branch-and-bound"
-        iceberg = by_record and self.solver == "iceberg" and limits and unit
+        iceberg = by_record and self.solver == "iceberg" and limits and own
         self.refuse_if(iceberg, f"solver iceberg {ignores} columns", "solver", expected, found=told)
-        greedy, expected = (
-            by_record and self.solver == "lattice-search",
-            "backward-induction, branch-and-bound or iceberg",
-        )
+        greedy = by_record and self.solver == "lattice-search"
+        expected = "backward-induction, branch-and-bound or iceberg"
         problem, found = "solver lattice-search does not support constraints of policies", next(iter(constrained), None)
         self.refuse_if(greedy and constrained, problem, "solver", expected, found=found)
         return self
@@ -485,7 +484,7 @@ class TablesScenario(ScenarioHead):
         ),
         "publisher.prune": _with_policy(
             "a policy that searches for one generalization of the table",
-            lambda each, publisher: each.picks_node(publisher) or each.in_rounds,
+            lambda each, publisher: each.searches_nodes(publisher),
         ),
         "publisher.safe_class": _with_policy("a policy that forbids attacks", lambda each, _: each.forbids_attacks),
         "beliefs.risk": ReadIf(
@@ -557,8 +556,7 @@ class TablesScenario(ScenarioHead):
     @property
     def linked_risk(self) -> Risk:
         """Risk that determines true group sizes; with several, the one with most people."""
-        risks = {section.risk for section in self.every_adversary.values()}
-        return next(risk for risk in _LARGEST_FIRST if risk in risks)
+        return min((section.risk for section in self.every_adversary.values()), key=_LARGEST_FIRST.index)
 
     @property
     def planned_risk(self) -> Risk:

@@ -29,7 +29,7 @@ from reidsim.games.full_domain.prices import Prices
 from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
-from reidsim.kinds.tables.policy import WHERE, TablesPolicy, policy_named
+from reidsim.kinds.tables.policy import WHERE
 from reidsim.kinds.tables.release import ReleasedPeople
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.linkage.group_sizes import GroupSizes
@@ -148,10 +148,6 @@ class TablesStudy(Study[TablesScenario]):
     owns: dict[str | None, OwnAdversary] = field(default_factory=lambda: {None: OwnAdversary()})
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
-    def policy(self, name: str) -> TablesPolicy:
-        """Return the policy with this name."""
-        return policy_named(name)
-
     # Data subjects and game rows
 
     @property
@@ -236,16 +232,13 @@ class TablesStudy(Study[TablesScenario]):
         """Return an amount per game row, (n_rows,), from one per kind, (1, n_kinds)."""
         return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
 
-    def gain_and_cost(self, prices: Prices) -> tuple[Amount, Amount]:
+    def gain_and_cost(self, prices: Prices) -> list[Amount]:
         """Return the adversary's gain and cost, in currency units.
 
         Each is a number if it is equal for all kinds, else an array of shape (n_rows,).
         """
-        gain, cost = (
-            float(amounts[0, 0]) if (amounts[0] == amounts[0, 0]).all() else amounts[0, self.kind]
-            for amounts in (prices.gain, prices.cost)
-        )
-        return gain, cost
+        both = (prices.gain[0], prices.cost[0])
+        return [float(each[0]) if (each == each[0]).all() else each[self.kind] for each in both]
 
     # Constraints of generalizations
 
@@ -278,7 +271,7 @@ class TablesStudy(Study[TablesScenario]):
     @property
     def n_nodes(self) -> int:
         """Number of lattice nodes at or above the minimum levels."""
-        return math.prod(levels - low for levels, low in zip(self.lattice.shape, self.minimum, strict=True))
+        return math.prod(np.subtract(self.lattice.shape, self.minimum).tolist())
 
     @property
     def safe_harbor_strategies(self) -> Strategies:
@@ -301,35 +294,18 @@ class TablesStudy(Study[TablesScenario]):
         InputError
             If the lattice is too large. The error names the key that requires the search.
         """
-        size, most, listing = self.lattice.size, f"at most {MOST_NODES:,}", lists_every_form(self.scenario)
-        for wrong, problem, where, found, expected, hint in (
-            (
-                size >= MOST_NUMBERED,
-                "too many generalizations",
-                "attributes",
-                size,
-                "fewer than 2**62",
-                "use fewer attributes or levels",
-            ),
-            (
-                size > MOST_NODES and listing,
-                "too many generalizations of a record for this solver",
-                "publisher.solver",
-                size,
-                most,
-                'use "iceberg" or "branch-and-bound", which skip most generalizations',
-            ),
-            (
-                self.n_nodes > MOST_NODES and walks_whole_lattice(self.scenario),
-                "too many nodes for an exact search",
-                WHERE,
-                self.n_nodes,
-                most,
-                'set publisher.search = "anytime" and a budget, publisher.nodes or publisher.seconds',
-            ),
-        ):
-            if wrong:
-                raise InputError(problem, where=where, found=found, expected=expected, hint=hint)
+        size, most = self.lattice.size, f"at most {MOST_NODES:,}"
+        if size >= MOST_NUMBERED:
+            expected, hint = "fewer than 2**62", "use fewer attributes or levels"
+            raise InputError("too many generalizations", where="attributes", found=size, expected=expected, hint=hint)
+        if size > MOST_NODES and lists_every_form(self.scenario):
+            hint = 'use "iceberg" or "branch-and-bound", which skip most generalizations'
+            problem = "too many generalizations of a record for this solver"
+            raise InputError(problem, where="publisher.solver", found=size, expected=most, hint=hint)
+        if self.n_nodes > MOST_NODES and walks_whole_lattice(self.scenario):
+            hint = 'set publisher.search = "anytime" and a budget, publisher.nodes or publisher.seconds'
+            problem = "too many nodes for an exact search"
+            raise InputError(problem, where=WHERE, found=self.n_nodes, expected=most, hint=hint)
 
     # Adversaries
 
@@ -542,12 +518,12 @@ class TablesStudy(Study[TablesScenario]):
         linker = self.own_linker(scenario.planned_risk, guessed=scenario.beliefs.lists == "coverage")
         return self._record_game(linker, prices)
 
-    @property
+    @cached_property
     def truth(self) -> RecordGame:
         """True game; a `TypesGame` if the scenario has several adversaries."""
         return self.game_on(self.space, lambda study: study.own_linker(study.scenario.adversary.risk))
 
-    @property
+    @cached_property
     def belief(self) -> RecordGame:
         """Game with the publisher's beliefs, on which the publisher plans."""
         return self._against_each(lambda study: study._planned(study.believed(study.prices)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -45,9 +44,7 @@ def risk_by_group_size(attacks: pd.DataFrame) -> Figure:
     Figure
         One line per setting, and one for the baseline, or one per setting if it differs between them.
     """
-    figure, _, handles = _by_group_size(attacks, "risk", "Probability of re-identification")
-    style.legend_below(figure, handles, columns=3)
-    return figure
+    return _by_group_size(attacks, "risk", "Probability of re-identification")
 
 
 def payoff_by_group_size(attacks: pd.DataFrame) -> Figure:
@@ -64,9 +61,7 @@ def payoff_by_group_size(attacks: pd.DataFrame) -> Figure:
     Figure
         One line per setting, and one for the baseline, or one per setting if it differs between them.
     """
-    figure, _, handles = _by_group_size(attacks, "value", f"Adversary's expected payoff\nat the outset ({style.UNIT})")
-    style.legend_below(figure, handles, columns=3)
-    return figure
+    return _by_group_size(attacks, "value", f"Adversary's expected payoff\nat the outset ({UNIT})")
 
 
 def exploits_by_group_size(attacks: pd.DataFrame) -> Figure:
@@ -83,15 +78,8 @@ def exploits_by_group_size(attacks: pd.DataFrame) -> Figure:
     Figure
         One line per setting, and a thin line for exploits of all candidates in the group.
     """
-    planned = attacks[attacks["planner"] == "fmdp"]
     label = "Candidates exploited before terminating\n(none hit, none detected)"
-    figure, axes, handles = _by_group_size(planned, "exploits", label)
-    axes.set_ylim(axes.get_ylim())
-    # A straight line is curved on a logarithmic axis, which needs many points.
-    everybody = np.linspace(planned["group_size"].min(), planned["group_size"].max(), 500)
-    handles += axes.plot(everybody, everybody, color=GREY, linewidth=0.8, zorder=0.6, label="everybody in the group")
-    style.legend_below(figure, handles, columns=3)
-    return figure
+    return _by_group_size(attacks[attacks["planner"] == "fmdp"], "exploits", label, everybody=True)
 
 
 def belief_risks(beliefs: pd.DataFrame) -> Figure:
@@ -132,15 +120,15 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
             size = np.maximum(area * points["records"], 4)
             x, y = points["group_size"], points["per_million"]
             axes.scatter(x, y, s=size, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6, label=label)
-        style.label_axes(axes, x=_GROUP_SIZE)
+        label_axes(axes, x=_GROUP_SIZE)
         _write_totals(axes, setting, kind, beliefs[beliefs["setting"] == setting])
     whole_ticks(grid[0][0].xaxis)
     positive = shown.loc[shown["per_million"] > 0, "per_million"].to_numpy()
     if len(positive) == len(shown) and positive.max(initial=0) > 100 * positive.min(initial=np.inf):
-        log_axis(grid[0][0], "y", positive)
+        log_axis(grid[0][0], positive)
     else:
         style.number_ticks(grid[0][0].yaxis)
-    style.label_axes(grid[0][0], y="Share of the population that matches\n(people per million)")
+    label_axes(grid[0][0], y="Share of the population that matches\n(people per million)")
     handles = [
         Line2D([], [], linestyle="none", marker=marker, markeredgecolor=edge, markerfacecolor=face, label=label)
         for (_, marker, edge, face, _), label in zip(_SIGNS, labels, strict=True)
@@ -150,7 +138,7 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
         circle = Line2D([], [], linestyle="none", marker="o", color=GREY, markerfacecolor="none", label=label)
         circle.set_markersize(np.sqrt(area * largest))
         handles.append(circle)
-    style.legend_below(figure, handles, columns=3)
+    legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -169,36 +157,29 @@ def _write_totals(axes: Axes, setting: str, kind: str, rows: pd.DataFrame) -> No
     axes.set_title(setting, fontsize=10, loc="left", pad=27, parse_math=False)
 
 
-def _by_group_size(table: pd.DataFrame, column: str, label: str) -> tuple[Figure, Axes, list[Line2D]]:
-    lines = {
-        str(setting): rows
-        for setting, rows in table[table["planner"] == "fmdp"].groupby("setting", sort=False, observed=True)
-    }
-    lines |= _baselines(table[table["planner"] == "baseline"], column)
+def _by_group_size(table: pd.DataFrame, column: str, label: str, *, everybody: bool = False) -> Figure:
+    """Draw a line per setting and baseline; with `everybody`, also the whole group."""
+    planned, baseline = (table[table["planner"] == planner] for planner in _PLANNERS)
+    lines = {str(name): rows for name, rows in planned.groupby("setting", sort=False, observed=True)}
+    bases = {f"{_BASELINE}, {name}": rows for name, rows in baseline.groupby("setting", sort=False, observed=True)}
+    wide = baseline.pivot(index="group_size", columns="setting", values=column)
+    if bases and np.isclose(wide, wide.iloc[:, [0]], rtol=1e-9, atol=0).all():
+        bases = {_BASELINE: next(iter(bases.values()))}
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
-    handles = draw_lines(axes, lines, "group_size", column, style.looks(list(lines)))
+    handles = draw_lines(axes, lines | bases, "group_size", column, looks([*lines, *bases]))
     scale_axis(axes, "x", np.unique(table["group_size"]))
     if axes.get_xscale() == "linear":
         whole_ticks(axes.xaxis)
     style.number_ticks(axes.yaxis)
     style.zero_line(axes)
-    style.label_axes(axes, x=_GROUP_SIZE, y=label)
-    return figure, axes, handles
-
-
-def _baselines(table: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
-    """Return the baseline's rows by label; one item if all settings agree in `column`."""
-    lines = {
-        str(setting): rows.sort_values("group_size")
-        for setting, rows in table.groupby("setting", sort=False, observed=True)
-    }
-    if not lines:
-        return {}
-    first = next(iter(lines.values()))[["group_size", column]].to_numpy()
-    others = [rows[["group_size", column]].to_numpy() for rows in lines.values()]
-    if all(other.shape == first.shape and np.allclose(other, first, rtol=1e-9, atol=0) for other in others):
-        return {_BASELINE: next(iter(lines.values()))}
-    return {f"{_BASELINE}, {setting}": rows for setting, rows in lines.items()}
+    label_axes(axes, x=_GROUP_SIZE, y=label)
+    if everybody:
+        axes.set_ylim(axes.get_ylim())
+        # A straight line is curved on a logarithmic axis, which needs many points.
+        sizes = np.linspace(table["group_size"].min(), table["group_size"].max(), 500)
+        handles += axes.plot(sizes, sizes, color=GREY, linewidth=0.8, zorder=0.6, label="everybody in the group")
+    legend_below(figure, handles, columns=3)
+    return figure
 
 
 # Axis labels of known parameters; panels follow this order.
@@ -239,7 +220,7 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         if len(known) == 0:
             axes.set_yticks([])
         elif known.max() > 100 * known.min():
-            log_axis(axes, "y", known)
+            log_axis(axes, known)
         else:
             axes.set_ylim(0, max(1.1 * known.max(), 2))
             whole_ticks(axes.yaxis)
@@ -285,25 +266,20 @@ def draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str, lo
     return handles
 
 
-def log_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
-    """Make an axis logarithmic, with room around the values and plain tick numbers.
+def log_axis(axes: Axes, values: Floats) -> None:
+    """Make the y axis logarithmic, with room around the values and plain tick numbers.
 
     Parameters
     ----------
     axes : Axes
-    which : {"x", "y"}
-        Axis to change.
     values : ndarray of float64
         Values on the axis, above 0.
     """
-    axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = float(values.min()), float(values.max())
-    room = max((high / low) ** 0.06, 1.3)
-    if high < 10 * low:
-        # Wide enough limits contain at least two of the ticks 1, 2, 5 and 10.
-        room = 2.5
-    axes.set(**{f"{which}scale": "log", f"{which}lim": (low / room, high * room)})
-    log_ticks(axis, high / low)
+    # Wide enough limits contain at least two of the ticks 1, 2, 5 and 10.
+    room = 2.5 if high < 10 * low else max((high / low) ** 0.06, 1.3)
+    axes.set(yscale="log", ylim=(low / room, high * room))
+    log_ticks(axes.yaxis, high / low)
 
 
 def whole_ticks(axis: Axis) -> None:
