@@ -39,7 +39,7 @@ def found():
     """Return the imports of each module of the package by its path."""
     gc.disable()  # the collector would visit every node of every tree
     try:
-        paths = at_least(380, sorted(PACKAGE.rglob("*.py")))
+        paths = at_least(250, sorted(PACKAGE.rglob("*.py")))
         return {path: list(imports(ast.parse(path.read_text(encoding="utf-8")))) for path in paths}
     finally:
         gc.enable()
@@ -140,7 +140,7 @@ def test_modules_that_compute_do_not_import_modules_that_draw(found, part):
     paths = [path for path in found if PACKAGE / part in path.parents]
     drawing = [
         f"{path.relative_to(REPOSITORY)} imports {each.module}"
-        for path in at_least(8, [path for path in paths if "figures" not in (path.parent.name, path.stem)])
+        for path in at_least(6, [path for path in paths if "figures" not in (path.parent.name, path.stem)])
         for each in found[path]
         if each.header and re.search(r"matplotlib|\bfigures\b", " ".join([each.module, *each.names]))
     ]
