@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import bundled_folder, data_file
-from reidsim.errors import InputError, require_among
+from reidsim.errors import locating, refuse_first, require_among
 from reidsim.scenarios.amounts import Delimiter, Money, Share, Text
 from reidsim.scenarios.read_keys import with_key
 from reidsim.tables import numbers, read_table, require_columns
-from reidsim.validation import Section, read_toml, validated
+from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
 
@@ -145,10 +145,8 @@ def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Flo
     InputError
         If the file cannot be used, or lacks a locus.
     """
-    if file is None:
-        path = bundled_folder("populations") / "figures" / _BUNDLED_RATES
-    else:
-        path = data_file(file, folder, "scenarios")
+    bundled = bundled_folder("populations") / "figures" / _BUNDLED_RATES
+    path = bundled if file is None else data_file(file, folder, "scenarios")
     frame = read_table(path, comment="#")
     require_columns(frame, ["locus", "mutation_rate"], path)
     rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))
@@ -184,13 +182,13 @@ class AttackResourceSection(Section):
 
     @model_validator(mode="after")
     def _one_origin(self) -> AttackResourceSection:
-        if (self.population is None) == (self.file is None):
-            raise InputError(
-                "the people of the resource are missing or given twice", expected="either population or file"
-            )
-        if self.file is None and (self.count is not None or self.columns):
-            key = "count" if self.count is not None else "columns"
-            raise InputError("the key needs a file", where=key, expected="this key only with a file")
+        problem, needs_file = "the people of the resource are missing or given twice", "this key only with a file"
+        is_wrong, no_file = (self.population is None) == (self.file is None), self.file is None
+        refuse_first(
+            (is_wrong, problem, None, None, "either population or file"),
+            (no_file and self.count is not None, "the key needs a file", "count", None, needs_file),
+            (no_file and self.columns, "the key needs a file", "columns", None, needs_file),
+        )
         return self
 
 
@@ -225,8 +223,8 @@ class AttackRecipe(Section):
         for number, stage in enumerate(self.stages):
             where = f"stages[{number}].resource"
             require_among("no such resource", (stage.resource,), self.resources, where=where)
-            if isinstance(stage, InferSurnameSection) and stage.loci is None:
-                raise InputError("key missing", where=f"stages[{number}].loci", expected="a list of loci")
+            is_missing = isinstance(stage, InferSurnameSection) and stage.loci is None
+            refuse_first((is_missing, "key missing", f"stages[{number}].loci", None, "a list of loci"))
         require_among("no stage infers the attribute", self.columns, self.inferred, where="columns")
         return self
 
@@ -262,29 +260,10 @@ def require_recipe(path: Path, where: str) -> Path:
     InputError
         If there is no such file.
     """
-    if not os.path.isfile(path):
-        problem = "is a folder" if os.path.isdir(path) else "no such file"
-        raise InputError(problem, source=path, where=where, expected="an attack recipe (TOML)")
+    problem = "is a folder" if os.path.isdir(path) else "no such file"
+    with locating(path):
+        refuse_first((not os.path.isfile(path), problem, where, None, "an attack recipe (TOML)"))
     return path
-
-
-def recipe_of_scenario(stages: str | None, folder: Path) -> Path | None:
-    """Return the path of a scenario's attack recipe; None if it names none.
-
-    See `require_recipe`.
-    """
-    return None if stages is None else require_recipe(folder / stages, "adversary.stages")
-
-
-def load_attack_recipe(path: Path) -> AttackRecipe:
-    """Read an attack recipe.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used; the message names it.
-    """
-    return validated(AttackRecipe, read_toml(path), path)
 
 
 if TYPE_CHECKING:

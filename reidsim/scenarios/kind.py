@@ -28,7 +28,7 @@ from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.presentation import ManyPoints, Presentation, RecordSharing
+from reidsim.scenarios.presentation import Presentation
 from reidsim.scenarios.python_objects import OwnPolicy
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import (
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents
 
 
-class Kind(Presentation, RecordSharing, ManyPoints, ABC):
+class Kind(Presentation, ABC):
     """A kind of scenario.
 
-    A subclass defines the attributes and `build`, and overrides the methods whose defaults do not fit. `RecordSharing`
-    describes how records are shared, `ManyPoints` how many payoff parameters are evaluated at once.
+    A subclass defines the attributes and `build`, and overrides the methods whose defaults do not fit. `Presentation`
+    has the optional methods.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from reidsim.core.registry import Registry
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, locating, refuse_first
 from reidsim.games.defenders.defender import Defender, Game
 from reidsim.games.record_game import Choice
 from reidsim.scenarios.amounts import Count
@@ -28,15 +28,11 @@ ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
 
 def _checked_k(given: object) -> int | tuple[int, ...]:
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    checked: list[int] = []
-    for k in several or [given]:
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise InputError(
-                "value not allowed", found=k, expected="a whole number of 1 or more, or a list of such numbers"
-            )
-        checked.append(k)
-    return tuple(checked) if isinstance(given, list | tuple) else checked[0]
+    several: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+    wrong = [k for k in several or [given] if isinstance(k, bool) or not isinstance(k, int) or k < 1]
+    expected = "a whole number of 1 or more, or a list of such numbers"
+    refuse_first((wrong, "value not allowed", None, next(iter(wrong), None), expected))
+    return tuple(several) if isinstance(given, list | tuple) else several[0]
 
 
 _K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
@@ -209,15 +205,10 @@ def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, sourc
     InputError
         If it cannot; lists the policies that can.
     """
-    if not policy.by_agents:
-        playable = [each.name for each in among if each.by_agents]
-        raise InputError(
-            "the policy is not supported in rounds of agents",
-            source=source,
-            where=where,
-            found=policy.name,
-            expected=f"one of {listed(playable, 20)}",
-        )
+    expected = f"one of {listed((each.name for each in among if each.by_agents), 20)}"
+    problem = "the policy is not supported in rounds of agents"
+    with locating(source):
+        refuse_first((not policy.by_agents, problem, where, policy.name, expected))
 
 
 def _has_k(section: Any, scenario: Any) -> bool:
@@ -255,12 +246,10 @@ def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
     InputError
         If the scenario gives several k.
     """
-    if policy.k is not None:
-        return policy.k
-    if not isinstance(k, int):
+    if policy.k is None and not isinstance(k, int):
         expected = "a policy for each value, such as k-anonymity-5"
         raise InputError("several values of k", where=where, found=list(k), expected=expected)
-    return k
+    return policy.k or int(k)  # type: ignore[arg-type] # an int, as checked
 
 
 def _k_in(name: str) -> int | None:

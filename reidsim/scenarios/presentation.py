@@ -92,11 +92,96 @@ def amount_slider(key: str, label: str, value: float) -> Slider:
     return Slider(key, label, float(value), float(-(-high // step) * step), float(step))
 
 
+@dataclass(frozen=True)
+class HierarchyFile:
+    """A hierarchy file with the released label of each value at each level.
+
+    Parameters
+    ----------
+    path : str
+        Path as written in the scenario, relative to the scenario's folder.
+    delimiter : str
+        Character between the columns.
+    header : bool
+        Whether the first row names the levels.
+    """
+
+    path: str
+    delimiter: str = ";"
+    header: bool = False
+
+
+@dataclass(frozen=True)
+class SharedColumns:
+    """Quasi-identifiers of the shared file, and the risk that it must respect.
+
+    Parameters
+    ----------
+    column_of : mapping of str to str
+        Column of each attribute.
+    delimiter : str
+        Character between the columns of the file.
+    header : bool
+        Whether the file has a header. Without one, columns are numbered from 1 and are shared under the attributes'
+        names.
+    hierarchies : mapping of str to HierarchyFile
+        Hierarchy files, by attribute; only attributes with a file are included.
+    stars : frozenset of str
+        Attributes with a true value ``*``, which the shared file renames to distinguish it from suppression.
+    person : str or tuple of str, optional
+        Column, or columns together, that identify the person of a record. By default each record is a person.
+    counts_release : bool
+        Whether success probabilities assume an adversary who knows which people are in the file and all their
+        quasi-identifiers. Success probabilities counted in the shared file must then not exceed them.
+    identifies : bool
+        Whether success means naming the person of a record; False if an inferred sensitive value counts as success.
+    """
+
+    column_of: Mapping[str, str]
+    delimiter: str = ","
+    header: bool = True
+    hierarchies: Mapping[str, HierarchyFile] | None = None
+    stars: frozenset[str] = frozenset()
+    person: str | tuple[str, ...] | None = None
+    counts_release: bool = True
+    identifies: bool = True
+
+
+class LimitedColumns(NamedTuple):
+    """Sensitive columns, and the limits on their disclosure by a shared file.
+
+    Attributes
+    ----------
+    attributes : tuple of SensitiveAttribute
+        Values of all records of the release, by sensitive column.
+    limits : AttributeLimits
+    """
+
+    attributes: tuple[SensitiveAttribute, ...]
+    limits: AttributeLimits
+
+
+class SensitiveColumn(NamedTuple):
+    """A column whose values a policy protects from inference.
+
+    Attributes
+    ----------
+    name : str
+    m : int
+        Least number of different values in an equivalence class; no value may be in more than 1/m of its rows.
+    """
+
+    name: str
+    m: int
+
+
 class Presentation:
-    """Figures, captions, report sentences and controls of a kind.
+    """Figures, captions, report sentences, controls, shared files and fast evaluation of a kind.
 
     A base class of `Kind`; each method has a default. Results and stored runs (`RunResult`, `StoredRun`) are passed as
-    they are.
+    they are. To share a file of records, a kind needs only `release_file` if each name in the scenario's ``attributes``
+    is both a column of the file and, with the released values, a column of the table of records. By default, a kind is
+    not solved under other payoff parameters without a run for each (`amount_points`).
 
     Attributes
     ----------
@@ -193,13 +278,7 @@ class Presentation:
         """
         return ""
 
-
-class ManyPoints:
-    """Fast evaluation of policies at many values of payoff parameters.
-
-    A study is solved again under other payoff parameters, without a run for each. A base class of `Kind`; by default, a
-    kind does not support it.
-    """
+    # Many points
 
     def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
         """Return whether `amount_points` evaluates points that differ in these keys only.
@@ -238,96 +317,7 @@ class ManyPoints:
         """
         return None
 
-
-@dataclass(frozen=True)
-class HierarchyFile:
-    """A hierarchy file with the released label of each value at each level.
-
-    Parameters
-    ----------
-    path : str
-        Path as written in the scenario, relative to the scenario's folder.
-    delimiter : str
-        Character between the columns.
-    header : bool
-        Whether the first row names the levels.
-    """
-
-    path: str
-    delimiter: str = ";"
-    header: bool = False
-
-
-@dataclass(frozen=True)
-class SharedColumns:
-    """Quasi-identifiers of the shared file, and the risk that it must respect.
-
-    Parameters
-    ----------
-    column_of : mapping of str to str
-        Column of each attribute.
-    delimiter : str
-        Character between the columns of the file.
-    header : bool
-        Whether the file has a header. Without one, columns are numbered from 1 and are shared under the attributes'
-        names.
-    hierarchies : mapping of str to HierarchyFile
-        Hierarchy files, by attribute; only attributes with a file are included.
-    stars : frozenset of str
-        Attributes with a true value ``*``, which the shared file renames to distinguish it from suppression.
-    person : str or tuple of str, optional
-        Column, or columns together, that identify the person of a record. By default each record is a person.
-    counts_release : bool
-        Whether success probabilities assume an adversary who knows which people are in the file and all their
-        quasi-identifiers. Success probabilities counted in the shared file must then not exceed them.
-    identifies : bool
-        Whether success means naming the person of a record; False if an inferred sensitive value counts as success.
-    """
-
-    column_of: Mapping[str, str]
-    delimiter: str = ","
-    header: bool = True
-    hierarchies: Mapping[str, HierarchyFile] | None = None
-    stars: frozenset[str] = frozenset()
-    person: str | tuple[str, ...] | None = None
-    counts_release: bool = True
-    identifies: bool = True
-
-
-class LimitedColumns(NamedTuple):
-    """Sensitive columns, and the limits on their disclosure by a shared file.
-
-    Attributes
-    ----------
-    attributes : tuple of SensitiveAttribute
-        Values of all records of the release, by sensitive column.
-    limits : AttributeLimits
-    """
-
-    attributes: tuple[SensitiveAttribute, ...]
-    limits: AttributeLimits
-
-
-class SensitiveColumn(NamedTuple):
-    """A column whose values a policy protects from inference.
-
-    Attributes
-    ----------
-    name : str
-    m : int
-        Least number of different values in an equivalence class; no value may be in more than 1/m of its rows.
-    """
-
-    name: str
-    m: int
-
-
-class RecordSharing:
-    """Methods of a kind for sharing a file of records; a base class of `Kind`.
-
-    A kind needs only `release_file` if each name in the scenario's ``attributes`` is both a column of the file and,
-    with the released values, a column of the table of records.
-    """
+    # Shared files
 
     def release_file(self, scenario: Any) -> str | None:
         """Return the path of the file with the shared records, as written in the scenario.

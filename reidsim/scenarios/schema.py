@@ -112,12 +112,9 @@ class BeliefsSection(Section):
         A parameter without a belief has its true value. In particular, a believed loss does not change the believed
         gain, even if the true gain follows the true loss.
         """
-        return EconomicsSection(
-            benefit=truth.benefit,
-            loss=truth.loss if self.loss is None else self.loss,
-            gain=truth.adversary_gain if self.gain is None else self.gain,
-            cost=truth.cost if self.cost is None else self.cost,
-        )
+        believed = {name: getattr(self, name) for name in ("loss", "gain", "cost") if getattr(self, name) is not None}
+        own = {"benefit": truth.benefit, "loss": truth.loss, "gain": truth.adversary_gain, "cost": truth.cost}
+        return EconomicsSection(**own | believed)
 
 
 class KeptSection(Section):

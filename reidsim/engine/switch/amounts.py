@@ -158,7 +158,7 @@ class Amounts:
     def _plan(self, loaded: Scenario[ScenarioHead], policies: Sequence[str]) -> dict[str, Any]:
         """Return the plan of each policy under the publisher's beliefs in `loaded`.
 
-        If the kind computes linkage once for all values, it is a plan (`ManyPoints.amount_points`). Otherwise it is a
+        If the kind computes linkage once for all values, it is a plan (`Kind.amount_points`). Otherwise it is a
         list with the policy's choice in each draw of the study.
         """
         if self._points is not None:

@@ -67,12 +67,12 @@ class SolvedPoints:
         self.study = study
 
     def plan(self, policy: str, believed: EconomicsSection) -> SolvedPlan:
-        """Solve the game with the believed payoff parameters; see `ManyPoints.amount_points`."""
+        """Solve the game with the believed payoff parameters; see `Kind.amount_points`."""
         game = self.study.planned_game(believed)
         return SolvedPlan(self.study, policy_named(policy).defender(self.study, 0).choose(game))
 
     def play(self, strategies: Strategies) -> SolvedPlan:
-        """Return a plan with the given strategies; see `ManyPoints.amount_points`."""
+        """Return a plan with the given strategies; see `Kind.amount_points`."""
         none = np.zeros(len(strategies), dtype=np.int64)
         return SolvedPlan(self.study, Choice(strategies, "given", none, exact=False))
 
@@ -112,7 +112,7 @@ class OneShotPoints:
         self._fixed: dict[str, OneShotPlan] = {}
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
-        """Pick the best of the undominated strategies; see `ManyPoints.amount_points`."""
+        """Pick the best of the undominated strategies; see `Kind.amount_points`."""
         if (rule := policy_named(policy)).is_rule:
             if policy not in self._fixed:
                 self._fixed[policy] = self.play(rule.form(self.study))
@@ -127,7 +127,7 @@ class OneShotPoints:
         return self._plan(options, chosen, exact=True)
 
     def play(self, strategies: Strategies) -> OneShotPlan:
-        """Return a plan with the given strategies; see `ManyPoints.amount_points`."""
+        """Return a plan with the given strategies; see `Kind.amount_points`."""
         options = fixed_options(self.study.space, self.study.truth.linker, np.maximum(strategies, 0))
         chosen = np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies)))
         return self._plan(options, chosen, exact=False)
@@ -173,7 +173,7 @@ class OneShotPlan:
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
         """Compute the adversary's best response to the release (Wan et al. 2015, Table 3).
 
-        See `ManyPoints.amount_points`.
+        See `Kind.amount_points`.
         """
         gain, success = truth.adversary_gain, self.one_shot_success
         attacked = gain * success > truth.cost * (1 + INDIFFERENCE)

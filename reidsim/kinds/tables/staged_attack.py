@@ -22,8 +22,9 @@ from reidsim.populations.counted import natural_categories
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe, stage_of
+from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, stage_of
 from reidsim.tables import numbers, read_table, require_columns
+from reidsim.validation import read_toml, validated
 
 if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
@@ -84,7 +85,8 @@ def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedA
     InputError
         If the recipe or one of its resources cannot be used. The error names the file.
     """
-    recipe, lattice, cell_of_record = load_attack_recipe(path), study.lattice, study.cell_of_record
+    recipe = validated(AttackRecipe, read_toml(path), path)
+    lattice, cell_of_record = study.lattice, study.cell_of_record
     columns = {name: recipe.columns.get(name, name) for name in recipe.inferred if name not in lattice.domain.names}
     if not columns:
         return study, _staged(recipe, path, lattice, pd.DataFrame(index=range(lattice.n_records)))

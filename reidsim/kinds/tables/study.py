@@ -41,7 +41,7 @@ from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.agents import meeting_of
-from reidsim.scenarios.attack_recipe import recipe_of_scenario
+from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys
@@ -352,8 +352,7 @@ class TablesStudy(Study[TablesScenario]):
         if section.stages is not None:
             from reidsim.kinds.tables.staged_attack import staged_records
 
-            path = recipe_of_scenario(section.stages, loaded.folder)
-            assert path is not None  # noqa: S101 - the section names stages
+            path = require_recipe(loaded.folder / section.stages, "adversary.stages")
             study, staged = staged_records(self, path)
             own = OwnAdversary(staged=staged)
         elif section.holds:
