@@ -30,10 +30,9 @@ from figures import figure, grown
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import ParticipationRule, Setting
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
+from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.study import TablesStudy

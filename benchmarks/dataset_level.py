@@ -31,10 +31,10 @@ from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
-from reidsim.games.full_domain.nodes import every_node
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.solutions import every_node
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import Attribute, distinct_rows
@@ -173,7 +173,7 @@ def by_record(study: TablesStudy, amounts: Sequence[float], repeats: int) -> Non
     for no_attack in (False, True):
         for amount in amounts:
             game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
-            payout = float(record_level(game).payoff[0] @ game.released) / float(game.best_case[0])
+            payout = float(record_level(game).payoff @ game.released) / float(game.best_case[0])
             seconds = cpu_time(lambda game=game: record_level(fresh(game)), repeats)
             print(
                 f"record-level {'no-attack' if no_attack else 'basic':<10} {amount:>6.0f} {payout:.6f} {seconds:.3f} s"

@@ -19,12 +19,11 @@ import numpy as np
 from figures import figure
 
 from reidsim.adversaries.erring import ErringAdversary
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
 from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import Constraint
+from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario

@@ -33,11 +33,11 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import Constraint
+from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.linkage.surname_inference.inference import SurnameInference
 from reidsim.linkage.surname_inference.tmrca import Ancestry

@@ -21,18 +21,15 @@ from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.defenders.fixed import FixedForms
+from reidsim.games.defenders.defender import FixedForms
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.lattice_search import lattice_search
 from reidsim.games.parameter_grid import (
     Options,
-    ParameterPoints,
     best_options,
     undominated_options,
 )
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.solving import constraint_of
 from reidsim.kinds.tables.study import TablesStudy
@@ -126,43 +123,41 @@ def per_record(study: TablesStudy, repeats: int, sample: int) -> dict[str, objec
 def grid(study: TablesStudy, size: int, repeats: int, sample: int) -> dict[str, object]:
     """Compare a grid of benefit and loss, exact with ties, with plain numpy per point; return the figure."""
     benefit, loss = np.meshgrid(np.linspace(30, 1500, size), np.linspace(500, 25_000, size), indexing="ij")
-    points = ParameterPoints.broadcast(benefit.ravel(), loss.ravel(), loss.ravel(), 4.0)
+    points = list(zip(benefit.ravel().tolist(), loss.ravel().tolist(), strict=True))
 
     def ours() -> tuple[Options, list[float]]:
         options = undominated_options(
             study.lattice, PopulationLinker(GroupSizes(study.linked_population, study.lattice))
         )
         payoffs = []
-        for point in range(points.n_points):
-            best = best_options(options, points, point)
+        for value, worst in points:
+            best = best_options(options, value, worst, worst, 4.0)
             success = options.success[best]
-            harm = np.where(points.gain[point] * success > 4.0 * (1 + 1e-12), success, 0.0)
-            payoff = points.benefit[point] * options.utility[best] - points.loss[point] * harm
+            harm = np.where(worst * success > 4.0 * (1 + 1e-12), success, 0.0)
+            payoff = value * options.utility[best] - worst * harm
             payoffs.append(float(np.average(payoff, weights=study.released)))
         return options, payoffs
 
     ours()
     seconds, (options, averages) = best_time(ours, repeats)
     kept = len(options.strategies) / study.lattice.n_records
-    print(
-        f"{points.n_points:,} points x {study.n_records:,} records: {seconds:.2f} s ({kept:.0f} of 288 strategies kept)"
-    )
+    print(f"{len(points):,} points x {study.n_records:,} records: {seconds:.2f} s ({kept:.0f} of 288 strategies kept)")
     print(f"  peak memory of the process {peak_mib():,.0f} MiB")
     strategies = range(study.lattice.size)
     utility = np.stack([study.lattice.utility(s) for s in strategies], axis=1)
     success = np.stack([1 / study.group_sizes.at(s) for s in strategies], axis=1)
-    chosen = np.random.default_rng(0).choice(points.n_points, sample, replace=False)
+    chosen = np.random.default_rng(0).choice(len(points), sample, replace=False)
     start = time.process_time()
     for point in chosen:
-        value, worst = points.benefit[point], points.loss[point]
+        value, worst = points[point]
         attacked = worst * success > 4.0 * (1 + 1e-12)
         payoff = value * utility - np.where(attacked, worst * success, 0.0)
         best = (payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * (value + worst)).argmax(axis=1)
         mean = np.average(payoff[np.arange(len(best)), best], weights=study.released)
-        chosen = best_options(options, points, point)
+        chosen = best_options(options, value, worst, worst, 4.0)
         assert (np.where(chosen < 0, -1, options.strategies[chosen]) == best).all()
         assert abs(mean - averages[point]) < 1e-6
-    plain = (time.process_time() - start) / sample * points.n_points
+    plain = (time.process_time() - start) / sample * len(points)
     print(f"plain numpy, {sample} points, same strategies: {plain:.0f} s for the grid (extrapolated)")
     print(f"  RATIO on the grid: {plain / seconds:,.0f} (to reach 200)")
     return figure(f"{size} x {size} grid of benefit and loss", seconds, "plain numpy", plain, 200.0)

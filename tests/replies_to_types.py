@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from reidsim.games.adversary_types import averaged
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.type_replies import averaged
 
 
 class Reply:

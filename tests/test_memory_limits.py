@@ -18,8 +18,8 @@ from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
 from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.record_game import Constraint
+from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables import released_file
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
@@ -188,7 +188,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     path = write_many_levels(tmp_path, 5, 4)
     costs = {"economics.cost": 10, "economics.loss": 1000}
     assert reidsim.run(path, overrides=costs).summary.loc["no-attack", "share_attacked"] == 0
-    solver = sys.modules["reidsim.games.branch_and_bound"]
+    solver = sys.modules["reidsim.games.solvers"]
     with monkeypatch.context() as few:
         few.setattr(solver, "_MOST_OPEN", 20)
         with pytest.raises(InputError, match="too many candidate strategies for branch and bound; found 20;"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import fsum
@@ -10,13 +10,12 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
+from reidsim.adversaries.response import INDIFFERENCE, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
-from reidsim.games.memory import RememberingAdversary, RememberingLinker
-from reidsim.games.record_game import WITHHELD, PopulationLinker, shared_rows
+from reidsim.games.memory import RememberingLinker
+from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.portable_math import dot
-from reidsim.releases.strategy_space import Rows, Strategies
+from reidsim.releases.strategy_space import Strategies
 
 Floats = NDArray[np.float64]
 
@@ -115,16 +114,8 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     linker, adversary = equipment
     withheld = strategies == WITHHELD
     has_past = linker.past != WITHHELD if isinstance(linker, RememberingLinker) else np.zeros_like(withheld)
-    planner = adversary.adversary if isinstance(adversary, RememberingAdversary) else adversary
-    linked: Iterable[tuple[Linkage, Rows]]
-    if isinstance(linker, (PopulationLinker, RememberingLinker)) and type(planner) is OneShotAdversary:
-        # A one-shot adversary decides record by record, so one call can handle cells with different strategies.
-        rows = np.flatnonzero(~withheld | has_past)
-        linked = [(linker.link_each(strategies[rows], rows), rows)]
-    else:
-        groups = chain(shared_rows(strategies), [(WITHHELD, np.flatnonzero(withheld & has_past))])
-        linked = ((linker.link(strategy, rows), rows) for strategy, rows in groups if len(rows))
-    for linkage, rows in linked:
+    groups = chain(shared_rows(strategies), [(WITHHELD, np.flatnonzero(withheld & has_past))])
+    for linkage, rows in ((linker.link(strategy, rows), rows) for strategy, rows in groups if len(rows)):
         response = adversary.respond(linkage, rows)
         if response.frequency is not None:
             replies.frequency[rows] = response.frequency

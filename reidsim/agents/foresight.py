@@ -206,10 +206,6 @@ class _WithinBudget:
     profile: AdversaryProfile
     foreseen: Foreseen
 
-    def of(self, adversary: Adversary) -> _WithinBudget:
-        """Return the same rule for another planner."""
-        return replace(self, adversary=adversary)
-
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply, without records beyond the budget; see `Adversary`."""
         reply = self.adversary.respond(linkage, rows)

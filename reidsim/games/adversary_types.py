@@ -9,13 +9,15 @@ unchanged.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from math import fsum
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.errors import InputError, not_among, require_among, require_distinct
 from reidsim.games.record_game import JointLinker, Linker, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
@@ -191,22 +193,20 @@ class TypesAdversary:
             re-identify it (the first of these, if equal), `believed_success` is the largest of any type, and there is
             no `chance`.
         """
+
+        def stacked(name: str) -> Any:
+            return np.stack([getattr(reply, name) for reply in responses])
+
         weights = np.array([each.weight for each in self.types])
         present = weights > 0
-        attacks = np.stack([reply.attacks for reply in responses])
-        success = np.stack([reply.success for reply in responses])
-        believed = np.stack([reply.believed_success for reply in responses])
-        payoff = np.stack([reply.adversary_payoff for reply in responses])
-        exploits = np.stack([reply.exploits for reply in responses])
-        attacked = np.asarray(attacks[present].any(axis=0))
-        reidentified = np.stack([reply.reidentified for reply in responses])
-        attempted = np.stack([reply.attack_probability for reply in responses])
-        errs = any(reply.pays is not None for reply in responses)
-        invited = np.stack([reply.invited for reply in responses])
-        pays = np.asarray(invited[present].any(axis=0)) if errs else None
+        success, believed, payoff, exploits, reidentified = map(
+            stacked, ("success", "believed_success", "adversary_payoff", "exploits", "reidentified")
+        )
+        attacked, invited = (np.asarray(stacked(name)[present].any(axis=0)) for name in ("attacks", "invited"))
+        pays = invited if any(reply.pays is not None for reply in responses) else None
         if self.together == "worst":
             worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0)
-            each = np.arange(attacks.shape[1])
+            each = np.arange(len(attacked))
             return Response(
                 attacks=attacked,
                 success=np.where(attacked, reidentified[worst, each], success[present].max(axis=0)),
@@ -221,7 +221,7 @@ class TypesAdversary:
             believed_success=self._by_any(weights, believed),
             adversary_payoff=_weighted(weights, payoff),
             exploits=_weighted(weights, exploits),
-            chance=self._by_any(weights, attempted),
+            chance=self._by_any(weights, stacked("attack_probability")),
             pays=pays,
             replies=tuple(responses),
             coming=Presence(tuple(weights.tolist()), self.together == "one-of"),
@@ -358,3 +358,74 @@ def check_types(types: Sequence[AdversaryType], together: str) -> None:
     total = fsum(each.weight for each in types)
     if together == "one-of" and abs(total - 1) > _ROUNDING:
         raise InputError("weights of the adversary types do not sum to 1", found=total, expected="1")
+
+
+def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
+    """Return the types, each replaced by the average type (`average_type`).
+
+    Names and weights are kept.
+    """
+    average = average_type(types)
+    return tuple(replace(average, name=each.name, weight=each.weight) for each in types)
+
+
+def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
+    """Return the type of largest weight, with the mean gain and cost of all types.
+
+    Means are weighted by the weights of the types. Amounts of money have a mean; linkers and attack plans do not, so
+    they are taken from the type of largest weight (the first of these, if several have it).
+
+    Raises
+    ------
+    InputError
+        If a type has no gain and cost, or if the mean amounts differ by record and the type of largest weight makes a
+        sequential attack.
+    """
+    weights = np.array([each.weight for each in types])
+    prices = [_gain_and_cost(each) for each in types]
+    gain, cost = (
+        sum(share * amount for share, amount in zip(weights / weights.sum(), amounts, strict=True))
+        for amounts in zip(*prices, strict=True)
+    )
+    heaviest = types[int(weights.argmax())]
+    return AdversaryType("average", 1.0, heaviest.linker, repriced(heaviest.adversary, gain, cost))
+
+
+def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
+    """Return an adversary with another gain of a success and cost of an attempt.
+
+    Both are in currency units per record: one number, or one per record. For a sequential attack, the cost is the cost
+    of an exploit.
+
+    Raises
+    ------
+    InputError
+        If the adversary has no gain and cost to replace, or if it makes a sequential attack and the amounts differ by
+        record.
+    """
+    if isinstance(adversary, ErringAdversary):
+        changed: Any = repriced(adversary.adversary, gain, cost)
+        return replace(adversary, adversary=changed)
+    if isinstance(adversary, SequentialAdversary):
+        if np.ndim(gain) or np.ndim(cost):
+            raise InputError("a sequential attack needs the same gain and the same cost for all records")
+        return replace(adversary, attack=replace(adversary.attack, gain=float(gain), exploit_cost=float(cost)))
+    if not is_dataclass(adversary):
+        raise InputError("the adversary has no gain and cost to replace", found=type(adversary).__name__)
+    repriced_adversary: Adversary = replace(adversary, gain=gain, cost=cost)
+    return repriced_adversary
+
+
+def _gain_and_cost(each: AdversaryType) -> tuple[Any, Any]:
+    adversary: Any = each.adversary.adversary if isinstance(each.adversary, ErringAdversary) else each.adversary
+    if isinstance(adversary, SequentialAdversary):
+        return adversary.attack.gain, adversary.attack.exploit_cost
+    if not (hasattr(adversary, "gain") and hasattr(adversary, "cost")):
+        expected = "an adversary with a gain and a cost"
+        raise InputError(
+            "the adversary type has no gain and cost to average",
+            where=each.name,
+            found=type(adversary).__name__,
+            expected=expected,
+        )
+    return adversary.gain, adversary.cost

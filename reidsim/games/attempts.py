@@ -7,8 +7,8 @@ possible sets of adversaries, of sums of independent attempts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -151,6 +151,26 @@ class Attempts:
         certain = np.ones((1, *risk.shape))
         return cls(Presence(), risk[None], payoff[None], certain, gains, np.broadcast_to(loss, risk.shape))
 
+    @classmethod
+    def of_replies(cls, replies: Sequence[tuple[Response, Rows]], loss: Floats) -> Attempts:
+        """Return the attempts, given the replies of the same adversaries to parts of the rows.
+
+        Rows without a reply are not attacked. `loss` has shape (n_rows,).
+        """
+        n_types = len(replies[0][0].by_type) if replies else 1
+
+        def column(name: str) -> Floats:
+            values = np.zeros((n_types, len(loss)))
+            for response, rows in replies:
+                for number, reply in enumerate(response.by_type):
+                    values[number, rows] = getattr(reply, name)
+            return values
+
+        presence = replies[0][0].presence if replies else Presence()
+        risk, payoff, attempted = map(column, ("reidentified", "adversary_payoff", "attack_probability"))
+        known = all(reply.gain is not None for response, _ in replies for reply in response.by_type)
+        return cls(presence, risk, payoff, attempted, column("gain") if known else None, loss)
+
     def expand(self, rows: Rows) -> Attempts:
         """Return the attempts on records, given the row of each record.
 
@@ -197,43 +217,3 @@ class Attempts:
             return Tries(risk.ravel(), each, gain.ravel())
         paid = np.divide(self.payoff[who] - gain * risk, attempted, out=np.zeros_like(risk), where=by_chance)
         return Tries(risk.ravel(), each, gain.ravel(), attempted.ravel(), paid.ravel())
-
-
-@dataclass
-class AttemptsSoFar:
-    """Collect attempts from replies to successive parts of the rows.
-
-    Parameters
-    ----------
-    loss : ndarray of float64, shape (n_rows,)
-        The publisher's loss per person re-identified.
-    """
-
-    loss: Floats
-    _presence: Presence = field(default_factory=Presence)
-    _arrays: list[Floats] = field(default_factory=list)
-    _knows_gain: bool = True
-
-    def add(self, response: Response, rows: Rows) -> None:
-        """Add the reply to some rows.
-
-        All replies come from the same adversaries.
-        """
-        replies = response.by_type
-        if not self._arrays:
-            self._presence = response.presence
-            self._arrays = [np.zeros((len(replies), len(self.loss))) for _ in range(4)]
-        risk, payoff, attempted, gain = self._arrays
-        for number, reply in enumerate(replies):
-            risk[number, rows] = reply.reidentified
-            payoff[number, rows] = reply.adversary_payoff
-            attempted[number, rows] = reply.attack_probability
-            if reply.gain is None:
-                self._knows_gain = False
-            else:
-                gain[number, rows] = reply.gain
-
-    def done(self) -> Attempts:
-        """Return the attempts on all rows; rows without a reply are not attacked."""
-        risk, payoff, attempted, gain = self._arrays or [np.zeros((1, len(self.loss))) for _ in range(4)]
-        return Attempts(self._presence, risk, payoff, attempted, gain if self._knows_gain else None, self.loss)

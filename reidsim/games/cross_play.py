@@ -343,14 +343,8 @@ def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -
     number of records of each row; 1, if not given.
     """
     outcome = outcome_of(game, choice)
-    columns = (
-        outcome.publisher_payoff,
-        outcome.adversary_payoff,
-        outcome.utility,
-        outcome.attack_probability,
-        outcome.risk,
-    )
-    return np.array([np.average(column, weights=weights) for column in columns])
+    names = ("publisher_payoff", "adversary_payoff", "utility", "attack_probability", "risk")
+    return np.array([np.average(getattr(outcome, name), weights=weights) for name in names])
 
 
 def _regret(best: float, payoff: float, game: Game) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import arrays_of
-from reidsim.games.attempts import Attempts, AttemptsSoFar
+from reidsim.adversaries.response import Response, arrays_of
+from reidsim.games.attempts import Attempts
 from reidsim.games.record_game import WITHHELD, Choice, PopulationLinker, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Floats, Rows
 
@@ -114,7 +114,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     publisher, adversary, success, utility = (np.zeros(n) for _ in range(4))
     attacked = np.zeros(n, dtype=np.bool_)
     frequency: Floats | None = None
-    attempts = AttemptsSoFar(game.loss)
+    replies: list[tuple[Response, Rows]] = []
 
     for strategy, rows in shared_rows(strategies):
         outcome = game.outcome(strategy, rows)
@@ -123,7 +123,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         attacked[rows] = outcome.response.attacks
         success[rows] = outcome.response.success_of_attacks
         utility[rows] = outcome.utility
-        attempts.add(outcome.response, rows)
+        replies.append((outcome.response, rows))
         if outcome.response.often is not None:
             frequency = np.ones(n) if frequency is None else frequency
             frequency[rows] = outcome.response.often
@@ -141,5 +141,5 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         evaluated=choice.evaluated,
         exact=choice.exact,
         frequency=frequency,
-        attempts=attempts.done(),
+        attempts=Attempts.of_replies(replies, game.loss),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numba
 import numpy as np
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.games.solvers import branch_and_bound
 from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertices
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
@@ -91,7 +91,10 @@ def iceberg(
     for number, name in enumerate(sorted(constraints, key=lambda name: not constraints[name].no_attack)):
         constraint = constraints[name]
         before = [held for other, held in found.items() if _is_narrower(constraints[other], constraint)]
-        step = partial(_told, progress, number, len(constraints))
+
+        def step(done: int, total: int, number: int = number) -> None:
+            progress(number * total + done, len(constraints) * total)
+
         found[name] = _search(game, constraint, before[0] if before else None, step)
     return {name: Choice(found[name].strategies, "iceberg", found[name].evaluated, exact=True) for name in constraints}
 
@@ -124,19 +127,12 @@ def _is_narrower(first: Constraint, second: Constraint) -> bool:
     return first.no_attack and not second.no_attack and same
 
 
-def _told(progress: Callable[[int, int], object], number: int, constraints: int, done: int, total: int) -> None:
-    progress(number * total + done, constraints * total)
-
-
 def _search(
     game: RecordGame, constraint: Constraint, before: Held | None, progress: Callable[[int, int], object]
 ) -> Held:
-    assert isinstance(game.linker, PopulationLinker)  # noqa: S101 # as `fits` found
-    assert isinstance(game.adversary, OneShotAdversary)  # noqa: S101
-    assert isinstance(game.space, GeneralizationLattice)  # noqa: S101
-    rollup, n = game.linker.group_sizes.rollup, game.n_records
-    assert rollup is not None  # noqa: S101
-    adversary, space = game.adversary, game.space
+    # As `fits` found: a population linker with a roll-up, a one-shot adversary and a lattice.
+    linker, adversary, space, n = cast("Any", game.linker), cast("Any", game.adversary), game.space, game.n_records
+    rollup: Rollup = linker.group_sizes.rollup
     price = np.asarray(adversary.cost) * np.float64(1 + INDIFFERENCE)
     amounts = np.array([np.broadcast_to(each, (n,)) for each in (game.benefit, game.loss, adversary.gain, price)])
     lowest = np.zeros((len(rollup.shape), 1 if constraint.minimum is None else n), dtype=np.int16)
@@ -150,7 +146,8 @@ def _search(
         for strategy in (space.most_specific, space.size - 1):
             outcome = game.outcome(strategy)
             better = constraint.allows(space, strategy, outcome.response.invited)
-            better &= _better(outcome.publisher_payoff, strategy, held, game.tie())
+            ahead = outcome.publisher_payoff - held.payoff
+            better &= (ahead > game.tie()) | ((ahead >= -game.tie()) & (strategy < held.strategies))
             held.payoff[better], held.strategies[better] = outcome.publisher_payoff[better], strategy
             held.evaluated[:] += 1
     least = _least_safe(amounts) if constraint.no_attack else 0
@@ -185,17 +182,6 @@ def _search(
     return held
 
 
-def _better(payoff: Floats, strategies: Strategies | int, held: Held, tie: Floats) -> NDArray[np.bool_]:
-    """Return for which records a strategy beats the best found so far.
-
-    It does if its payoff is larger by more than `tie`, or equal within `tie` and its number is lower.
-    """
-    with np.errstate(invalid="ignore"):
-        # If neither strategy is allowed, both payoffs are minus infinity, and their difference is no number.
-        ahead = payoff - held.payoff
-    return np.asarray((ahead > tie) | ((ahead >= -tie) & (strategies < held.strategies)))
-
-
 def _least_safe(amounts: Floats) -> int:
     """Return a group size below which an attack on every record pays, or 0."""
     _, _, gain, price = amounts
@@ -207,7 +193,10 @@ def _least_safe(amounts: Floats) -> int:
 
 @numba.njit(cache=True)
 def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held) -> bool:
-    """Return whether a strategy's payoff beats the record's best; see `_better`."""
+    """Return whether a strategy's payoff beats the best found so far.
+
+    It does if it is larger by more than the tie tolerance, or equal within it and the strategy's number is lower.
+    """
     ahead, tie = payoff - held.payoff[record], INDIFFERENCE * (amounts[0, record] + amounts[1, record])
     return bool(ahead > tie or (ahead >= -tie and strategy < held.strategies[record]))
 

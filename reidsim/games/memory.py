@@ -8,8 +8,8 @@ the same space, and linking on all of them equals linking on that strategy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
-from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, RecordGame, shared_rows
+from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
 from reidsim.populations.domain import distinct_rows
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
@@ -107,67 +107,34 @@ class RememberingLinker:
         records with an earlier release.
         """
         rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
-        return self._together(tuple(self._parts(strategy, rows)), self.cells[rows])
-
-    def link_each(self, strategies: Strategies, rows: Rows) -> RememberedLinkage:
-        """Return the linkage of records, each released now under its own strategy.
-
-        Both arrays have shape (n_rows,). A strategy of -1 marks a record that is not released now; it must have an
-        earlier release.
-        """
-        known, cells = known_of(strategies, self.past[rows], self.meet), self.cells[rows]
-        if len(self.linkers) == 1 and isinstance(self.linkers[0], PopulationLinker):
-            return self._together(((np.arange(len(rows)), cells, self.linkers[0].link_each(known, cells)),), cells)
-        return self._together(tuple(self._linked(known, self._linker_of(strategies, rows), rows)), cells)
-
-    def _linker_of(self, strategies: Strategies | int, rows: Rows) -> Rows:
-        """Return the index of the linker of each of `rows`, given its current strategy."""
-        if self.unreleased is None:
-            return self.which[rows]
-        return np.where(np.equal(strategies, WITHHELD), self.unreleased[rows], self.which[rows])
-
-    @staticmethod
-    def _together(parts: tuple[tuple[Rows, Rows, Linkage], ...], cells: Rows) -> RememberedLinkage:
-        if len(parts) == 1:
-            linked = parts[0][2]
-            return RememberedLinkage(
-                linked.group_sizes,
-                linked.believed_group_sizes,
-                linked.match_probability,
-                by_chance=linked.by_chance,
-                cells=cells,
-                parts=parts,
-            )
-        true = believed = np.empty(len(cells))
-        for places, _, linked in parts:
-            true[places] = linked.group_sizes
-        if any(linked.believed_group_sizes is not linked.group_sizes for _, _, linked in parts):
-            believed = np.empty(len(cells))
-            for places, _, linked in parts:
-                believed[places] = linked.believed_group_sizes
-        by_chance = any(linked.by_chance for _, _, linked in parts)
-        return RememberedLinkage(true, believed, by_chance=by_chance, cells=cells, parts=parts)
-
-    def _parts(self, strategy: int, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
-        past = self.past[rows]
-        if len(self.linkers) == 1 and ((past == strategy) | (past == WITHHELD)).all():
-            cells = self.cells[rows]
-            yield np.arange(len(rows)), cells, self.linkers[0].link(strategy, cells)
-            return
         distinct, code = self._pasts
         known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)[code[rows]]
-        yield from self._linked(known, self._linker_of(strategy, rows), rows)
-
-    def _linked(self, known: Strategies, which: Rows, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
-        """Yield the linkage of `rows` by equivalent strategy and linker.
-
-        See `RememberedLinkage.parts`. `known` is the equivalent strategy and `which` the linker's index of each row.
-        """
-        key = known * len(self.linkers) + which
-        for each, places in shared_rows(key):
+        which = self.which if strategy != WITHHELD or self.unreleased is None else self.unreleased
+        parts = []
+        for key, places in shared_rows(known * len(self.linkers) + which[rows]):
+            equivalent, linker = divmod(key, len(self.linkers))
             cells = self.cells[rows[places]]
-            form, linker = divmod(each, len(self.linkers))
-            yield places, cells, self.linkers[linker].link(form, cells)
+            parts.append((places, cells, self.linkers[linker].link(equivalent, cells)))
+
+        def joined(name: str) -> Any:
+            given = [getattr(linked, name) for _, _, linked in parts]
+            if any(each is None for each in given):
+                return None
+            values = np.empty(len(rows))
+            for (places, _, _), each in zip(parts, given, strict=True):
+                values[places] = each
+            return values
+
+        true = joined("group_sizes")
+        equal = all(linked.believed_group_sizes is linked.group_sizes for _, _, linked in parts)
+        return RememberedLinkage(
+            true,
+            true if equal else joined("believed_group_sizes"),
+            joined("match_probability"),
+            by_chance=any(linked.by_chance for _, _, linked in parts),
+            cells=self.cells[rows],
+            parts=tuple(parts),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,10 +148,6 @@ class RememberingAdversary:
     """
 
     adversary: Adversary
-
-    def of(self, adversary: Adversary) -> RememberingAdversary:
-        """Return a remembering adversary who replies as another adversary does."""
-        return replace(self, adversary=adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each linked record; see `Adversary`.

@@ -7,7 +7,6 @@ point compares only these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numba
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import Constraint, Linker
-from reidsim.linkage.risk import RiskModel, UniformGuess
+from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 # Limit on records x strategies in memory at once during the reduction; more take more memory and fewer passes.
@@ -49,34 +48,7 @@ class Options(NamedTuple):
     intensity: Floats
 
 
-@dataclass(frozen=True)
-class ParameterPoints:
-    """Values of the four payoff parameters, arrays of shape (n_points,).
-
-    Values are in currency units per record. They are the publisher's benefit of an unchanged record and its loss from a
-    re-identification, and the adversary's gain from a re-identification and its cost of an attack.
-    """
-
-    benefit: Floats
-    loss: Floats
-    gain: Floats
-    cost: Floats
-
-    @classmethod
-    def broadcast(cls, benefit: object, loss: object, gain: object, cost: object) -> ParameterPoints:
-        """Return points from scalars and arrays of equal length."""
-        arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in (benefit, loss, gain, cost)))
-        return cls(*(np.ascontiguousarray(array) for array in arrays))
-
-    @property
-    def n_points(self) -> int:
-        """Number of points."""
-        return len(self.benefit)
-
-
-def undominated_options(
-    space: StrategySpace, linker: Linker, constraint: Constraint | None = None, *, risk: RiskModel | None = None
-) -> Options:
+def undominated_options(space: StrategySpace, linker: Linker, constraint: Constraint | None = None) -> Options:
     """Return the strategies that can be best for a record at a parameter point.
 
     Strategy g is dominated by another allowed strategy g' with at least its utility and at most its success
@@ -97,14 +69,11 @@ def undominated_options(
     constraint : Constraint, optional
         Only `minimum` is applied; `admissible` is ignored. For `no_attack`, which depends on the point, see
         `best_options`.
-    risk : RiskModel, optional
-        Success probability as a function of the group size; 1 / group size, if not given.
 
     Returns
     -------
     Options
     """
-    risk = risk or UniformGuess()
     n, size = space.n_records, space.size
     minimum = None if constraint is None else constraint.minimum
     intensity = space.generalization_intensity(np.arange(size))
@@ -118,16 +87,12 @@ def undominated_options(
         by_strategy = np.empty((2, size, len(rows)))
         for strategy in range(size):
             by_strategy[0, strategy] = space.utility(strategy, rows)
-            by_strategy[1, strategy] = risk.success_probability(linker.link(strategy, rows).group_sizes)
+            by_strategy[1, strategy] = UniformGuess().success_probability(linker.link(strategy, rows).group_sizes)
             if minimum is not None:
                 by_strategy[0, strategy, ~space.at_least(strategy, minimum[rows])] = -1.0
         utility, success = np.ascontiguousarray(by_strategy.transpose(0, 2, 1))
-        # Many records have equal utilities, so each distinct row of utilities is sorted once.
-        first: dict[bytes, int] = {}
-        order_of = np.array([first.setdefault(row.tobytes(), len(first)) for row in utility])
-        distinct = utility[np.unique(order_of, return_index=True)[1]]
-        orders = np.argsort(-distinct, axis=1, kind="stable")
-        keep, per_record = _undominated(utility, success, orders, order_of, _SAME_UTILITY)
+        orders = np.argsort(-utility, axis=1, kind="stable")
+        keep, per_record = _undominated(utility, success, orders, _SAME_UTILITY)
         record = np.repeat(np.arange(len(rows)), per_record)
         kept.append(keep)
         utilities.append(utility[record, keep])
@@ -154,7 +119,7 @@ def fixed_options(space: StrategySpace, linker: Linker, strategies: Strategies) 
 
 
 def best_options(
-    options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False
+    options: Options, benefit: float, loss: float, gain: float, cost: float, *, no_attack: bool = False
 ) -> NDArray[np.int64]:
     """Return the position of each record's best option at a point, (n_records,).
 
@@ -164,16 +129,16 @@ def best_options(
     Parameters
     ----------
     options : Options
-    points : ParameterPoints
-    point : int
-        Number of the point, from 0.
+    benefit, loss : float
+        The publisher's benefit of an unchanged record, and its loss from a re-identification; in currency units.
+    gain, cost : float
+        The adversary's gain from a re-identification, and its cost of an attack.
     no_attack : bool
         Allow only strategies that are not attacked; a record without such a strategy is withheld, position -1.
     """
-    benefit, loss, gain, cost = (each[point] for each in (points.benefit, points.loss, points.gain, points.cost))
     # An attack pays exactly above this success probability.
     attacked_above = cost * (1 + INDIFFERENCE) / gain if gain > 0 else np.inf
-    return _best_options(options, attacked_above, benefit, loss, no_attack, INDIFFERENCE)
+    return _best_options(options, attacked_above, float(benefit), float(loss), no_attack, INDIFFERENCE)
 
 
 @numba.njit(cache=True)
@@ -201,7 +166,7 @@ def _best_options(
 
 @numba.njit(cache=True)
 def _undominated(
-    utility: Floats, success: Floats, orders: NDArray[np.int64], order_of: NDArray[np.int64], same: float
+    utility: Floats, success: Floats, orders: NDArray[np.int64], same: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the strategies kept, grouped by record, and their number by record.
 
@@ -211,30 +176,26 @@ def _undominated(
     ----------
     utility, success : ndarray of float64, shape (n_records, n_strategies)
         Utility, -1 where a strategy is not allowed, and success probability.
-    orders : ndarray of int64, shape (n_orders, n_strategies)
-        Strategies by decreasing utility, one row per distinct row of `utility`; equal utilities are put in lattice
-        order, in place.
-    order_of : ndarray of int64, shape (n_records,)
-        Row of `orders` of each record.
+    orders : ndarray of int64, shape (n_records, n_strategies)
+        Strategies by decreasing utility; equal utilities are put in lattice order, in place.
     same : float
         Utilities closer than this are equal.
     """
     n, size = utility.shape
     keep = np.empty(n * size, dtype=np.int64)
-    per_record, allowed = np.zeros(n, dtype=np.int64), np.full(len(orders), -1, dtype=np.int64)
+    per_record = np.zeros(n, dtype=np.int64)
     safer_than_all_before = np.empty(size, dtype=np.bool_)
     found = 0
     for i in range(n):
-        order = orders[order_of[i]]
-        if allowed[order_of[i]] < 0:
-            allowed[order_of[i]] = _settle(utility[i], same, order)
+        order = orders[i]
+        allowed = _settle(utility[i], same, order)
         safest = np.inf
         for strategy in range(size):
             safer_than_all_before[strategy] = utility[i, strategy] >= 0.0 and success[i, strategy] < safest
             if safer_than_all_before[strategy]:
                 safest = success[i, strategy]
         safest = np.inf
-        for at in range(allowed[order_of[i]]):
+        for at in range(allowed):
             strategy = order[at]
             if success[i, strategy] < safest or safer_than_all_before[strategy]:
                 safest = min(safest, success[i, strategy])

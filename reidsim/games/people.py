@@ -172,10 +172,6 @@ class PeopleAdversary:
         """Information used for the decision: the same as for a single record."""
         return declared_information(self.adversary)
 
-    def of(self, adversary: Adversary) -> Adversary:
-        """Return the adversary of people for another adversary of records."""
-        return adversary_of_people(adversary)
-
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each person, through the record that `best_entries` selects.
 

@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response, arrays_of
 from reidsim.errors import InputError
-from reidsim.games.attributes import AdmissibleGroups
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.sensitive_values import AttributeLimits, GainsFrom, SensitiveAttribute, SensitiveGroups
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+
+
+@dataclass(frozen=True)
+class AttributeLinker:
+    """Link records for an adversary who gains from inferring a sensitive value.
+
+    The group sizes of the linkage, true and believed, are 1 over the success probability.
+
+    Parameters
+    ----------
+    groups : SensitiveGroups
+        Sensitive values of the group of each record.
+    gains_from : {"attribute", "either"}
+        With "attribute", a correct sensitive value pays; with "either", a correct value or a correct identity. See
+        `SensitiveGroups.success`.
+    """
+
+    groups: SensitiveGroups
+    gains_from: GainsFrom
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return 1 / success probability of each record as group size; see `Linker`."""
+        sizes = 1.0 / self.groups.success(self.gains_from, strategy)
+        sizes = sizes if rows is None else sizes[rows]
+        return Linkage(sizes, sizes, by_chance=True)
+
+
+@dataclass(frozen=True)
+class AdmissibleGroups:
+    """Find the nodes at which a record's group meets limits on sensitive values.
+
+    Parameters
+    ----------
+    groups : SensitiveGroups
+        Sensitive values of the group of each record.
+    limits : AttributeLimits
+        Limits on the values within a group.
+    columns : tuple of SensitiveAttribute
+        Sensitive columns of all records of the table, for games that form groups themselves; `at` does not use them.
+    """
+
+    groups: SensitiveGroups
+    limits: AttributeLimits
+    columns: tuple[SensitiveAttribute, ...] = ()
+
+    def at(self, strategy: int, rows: Rows | None = None) -> NDArray[np.bool_]:
+        """Return whether each record, or each of `rows`, may be released at a node."""
+        within = self.groups.within(self.limits, strategy)
+        return within if rows is None else within[rows]
+
 
 # Strategy of a record that is not released.
 WITHHELD = -1
@@ -72,12 +122,7 @@ class PopulationLinker:
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the group sizes of records shared under `strategy`; see `Linker`."""
-        true = self.group_sizes.at(strategy, rows)
-        believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
-        if self.population is None:
-            return Linkage(true, believed, by_chance=self.group_sizes.by_chance)
-        everybody = true if self.population is self.group_sizes else self.population.at(strategy, rows)
-        return Linkage(true, believed, np.asarray(everybody / self.population.total))
+        return self._linkage(lambda groups: groups.at(strategy, rows))
 
     def with_strategies(self, strategies: Strategies) -> Linker:
         """Return a linker with the group sizes under these strategies, computed at once.
@@ -88,69 +133,53 @@ class PopulationLinker:
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
             return self
-        chosen, found = strategies[rows], dict[str, Counts | None]()
-        for name in ("group_sizes", "believed_group_sizes", "population"):
-            groups = getattr(self, name)
-            same = next((other for other in found if getattr(self, other) is groups), None)
-            sizes = None if groups is None else found[same] if same is not None else groups.each(chosen, rows)
-            if sizes is None and groups is not None:
-                return self
-            found[name] = sizes
-        true, believed, everybody = found.values()
-        assert true is not None  # noqa: S101 # there are group sizes in every linker
-        share = None if self.population is None or everybody is None else np.asarray(everybody / self.population.total)
-        by_chance = self.group_sizes.by_chance
-        return _LinkedOnce(rows, Linkage(true, true if believed is None else believed, share, by_chance=by_chance))
+        sources = (self.group_sizes, self.believed_group_sizes, self.population)
+        distinct = {id(groups): groups for groups in sources if groups is not None}
+        counted = {key: groups.each(strategies[rows], rows) for key, groups in distinct.items()}
+        known = {key: sizes for key, sizes in counted.items() if sizes is not None}
+        if len(known) < len(counted):
+            return self
+        return FixedLinkage(self._linkage(lambda groups: known[id(groups)]), rows)
 
-    def link_each(self, strategies: Strategies, rows: Rows) -> Linkage:
-        """Return the linkage of records, each shared under its own strategy.
-
-        Both arrays have shape (n_rows,). No strategy is -1.
-        """
-        parts = [(places, self.link(strategy, rows[places])) for strategy, places in shared_rows(strategies)]
-        if len(parts) < 2:
-            return parts[0][1] if parts else self.link(0, rows)
-
-        def spread(each: Sequence[np.ndarray]) -> np.ndarray:
-            values = np.empty(len(rows), dtype=each[0].dtype)
-            for (places, _), part in zip(parts, each, strict=True):
-                values[places] = part
-            return values
-
-        true = spread([linked.group_sizes for _, linked in parts])
-        believed = true
-        if self.believed_group_sizes is not None:
-            believed = spread([linked.believed_group_sizes for _, linked in parts])
-        shares = [linked.match_probability for _, linked in parts if linked.match_probability is not None]
-        return Linkage(true, believed, spread(shares) if shares else None, by_chance=parts[0][1].by_chance)
+    def _linkage(self, sizes_in: Callable[[GroupSizes], Counts]) -> Linkage:
+        true = sizes_in(self.group_sizes)
+        believed = true if self.believed_group_sizes is None else sizes_in(self.believed_group_sizes)
+        if self.population is None:
+            return Linkage(true, believed, by_chance=self.group_sizes.by_chance)
+        everybody = true if self.population is self.group_sizes else sizes_in(self.population)
+        return Linkage(true, believed, np.asarray(everybody / self.population.total))
 
 
-@dataclass(frozen=True)
-class _LinkedOnce:
-    """Look up the precomputed linkage of a single choice of strategies (a `Linker`).
+@dataclass(frozen=True, eq=False)
+class FixedLinkage:
+    """Look up the linkage of a single choice of strategies (a `Linker`).
 
     Parameters
     ----------
-    rows : ndarray of int, shape (n_released,)
-        The records that are released, ascending.
     linkage : Linkage
         Linkage of each released record under its strategy.
+    released : ndarray of int, shape (n_released,), optional
+        The records that are released, ascending; all, if not given.
     """
 
-    rows: Rows
     linkage: Linkage
+    released: Rows | None = None
+
+    @classmethod
+    def of(cls, sizes: Counts) -> FixedLinkage:
+        """Return the linkage with a group size (n_records,) for each record."""
+        return cls(Linkage(sizes, sizes))
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage of all released records, or `rows`, by their own strategy.
 
         `strategy` is not used; all `rows` must be released. See `Linker`.
         """
-        at = slice(None) if rows is None else np.searchsorted(self.rows, rows)
-        linked = self.linkage
-        true = linked.group_sizes[at]
-        believed = true if linked.believed_group_sizes is linked.group_sizes else linked.believed_group_sizes[at]
-        share = None if linked.match_probability is None else linked.match_probability[at]
-        return Linkage(true, believed, share, by_chance=linked.by_chance)
+        if rows is None:
+            return self.linkage
+        at = rows if self.released is None else np.searchsorted(self.released, rows)
+        arrays: dict[str, Any] = {name: array[at] for name, array in arrays_of(self.linkage).items()}
+        return replace(self.linkage, **arrays)
 
 
 @dataclass(frozen=True)

@@ -44,38 +44,6 @@ class RobustChoice:
     value: Floats
 
 
-def payoffs_at(
-    games: Sequence[RecordGame], strategy: int, rows: Rows | None = None
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the payoffs of a strategy at every parameter point, and if attacks pay.
-
-    Parameters
-    ----------
-    games : sequence of RecordGame
-        Game at each point. All have the same strategy space and linker, so linkage is computed once.
-    strategy : int
-    rows : ndarray of int, optional
-        Record numbers; all, if not given.
-
-    Returns
-    -------
-    payoff : ndarray of float64, shape (n_points, n)
-        The publisher's payoff, in currency units per record.
-    attacked : ndarray of bool, shape (n_points, n)
-        Whether an attack pays, as the adversary believes.
-    """
-    linkage = games[0].linker.link(strategy, rows)
-    utility = games[0].space.utility(strategy, rows)
-    payoff = np.empty((len(games), len(utility)))
-    attacked = np.empty(payoff.shape, dtype=np.bool_)
-    for point, game in enumerate(games):
-        response = game.adversary.respond(linkage, rows)
-        benefit, loss = (game.benefit, game.loss) if rows is None else (game.benefit[rows], game.loss[rows])
-        payoff[point] = benefit * utility - loss * response.reidentified
-        attacked[point] = response.invited
-    return payoff, attacked
-
-
 def lower_quantile(payoffs: Floats, level: float) -> Floats:
     """Return the quantile of the payoffs over the first axis (points).
 
@@ -190,8 +158,18 @@ def _solve(
 def _allowed(
     games: Sequence[RecordGame], constraint: Constraint, strategy: int, rows: Rows
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    payoff, attacked = payoffs_at(games, strategy, rows)
-    return payoff, constraint.allows(games[0].space, strategy, np.asarray(attacked.any(axis=0)), rows)
+    """Return the payoffs of a strategy at every parameter point, and if it is allowed.
+
+    Payoffs have shape (n_points, n_rows). All games have the same strategy space and linker, so linkage is computed
+    once.
+    """
+    linkage, utility = games[0].linker.link(strategy, rows), games[0].space.utility(strategy, rows)
+    payoff, invited = np.empty((len(games), len(rows))), np.zeros(len(rows), dtype=np.bool_)
+    for point, game in enumerate(games):
+        response = game.adversary.respond(linkage, rows)
+        payoff[point] = game.benefit[rows] * utility - game.loss[rows] * response.reidentified
+        invited |= response.invited
+    return payoff, constraint.allows(games[0].space, strategy, invited, rows)
 
 
 class _Held:

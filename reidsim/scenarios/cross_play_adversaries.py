@@ -15,11 +15,10 @@ from reidsim.adversaries.planners import planners
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.errors import InputError, locating
-from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
+from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, averaged
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.record_game import RecordGame
-from reidsim.games.type_replies import averaged
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
 from reidsim.scenarios.adversary_schema import PERFECT, TOGETHER, AdversarySection, PlannerSection, opponent_names

@@ -9,8 +9,8 @@ from small_games import game_of
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import AdversaryProfile, Equipment, Setting
-from reidsim.games.backward_induction import backward_induction
 from reidsim.games.record_game import Choice, Constraint
+from reidsim.games.solvers import backward_induction
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 

@@ -20,8 +20,8 @@ from reidsim.engine.rounds import play_policy
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import explore
-from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.solutions import every_node
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play

@@ -16,9 +16,7 @@ from reidsim.agents.memory import Memory
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
 from reidsim.errors import InputError
-from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.defenders.defender import withholding
-from reidsim.games.defenders.fixed import OptIn
+from reidsim.games.defenders.defender import OptIn, withholding
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.memory import (
     RememberingAdversary,
@@ -28,6 +26,7 @@ from reidsim.games.memory import (
     payoff_of_withholding,
 )
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
+from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.releases.lattice import GeneralizationLattice

@@ -11,9 +11,8 @@ import pytest
 
 import reidsim
 from reidsim.adversaries.sequential.planning import attack_threshold
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.lattice_search import lattice_search
+from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play

@@ -16,8 +16,7 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import outcome_of, record_game_of
-from reidsim.games.defenders.fixed import FixedForms, OptIn
+from reidsim.games.defenders.defender import FixedForms, OptIn, outcome_of, record_game_of
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
 from reidsim.games.defenders.same_form import SameForm

@@ -9,7 +9,7 @@ from tiers import cases
 from reidsim.core.measures import columns_of
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
-from reidsim.games.full_domain import best_splits
+from reidsim.games.full_domain import multi_dimensional as best_splits
 from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables import outcomes

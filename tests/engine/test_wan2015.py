@@ -18,10 +18,9 @@ import math
 import numpy as np
 import pytest
 
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import Constraint
+from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, strategy_table

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from reidsim import kinds
-from reidsim.games.defenders.fixed import FixedForms
+from reidsim.games.defenders.defender import FixedForms
 
 
 class WithholdingScenario(kinds.PublisherScenario):

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy

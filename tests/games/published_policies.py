@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from reidsim.games.adversary_types import TypesGame
-from reidsim.games.defenders.defender import Game, outcome_of, withholding
+from reidsim.games.defenders.defender import Game, OptIn, outcome_of, withholding
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
@@ -61,11 +61,6 @@ def solve_policy(
     Returns
     -------
     Equilibrium
-
-    Raises
-    ------
-    InputError
-        If the policy is unknown or a rate is not a share.
     """
     played: Game = without_inference(game) if policy in ("demographics-only", "one-stage-masking") else game
     if policy in ("masking", "one-stage-masking", "no-attack-masking"):
@@ -74,4 +69,9 @@ def solve_policy(
             return played.evaluate(solver(played, no_attack=no_attack))
         assert isinstance(played, TypesGame)
         return outcome_of(played, withholding(played, best_against_several(played, no_attack=no_attack)))
-    return outcome_of(played, fixed_choice(game, policy, rng, opt_in_rate=opt_in_rate, sharing_rate=sharing_rate))
+    if policy == "opt-in":
+        return outcome_of(played, OptIn().choose(game))
+    linkers = [game.record_game.linker] if isinstance(game, MaskingGame) else [each.linker for each in game.types]
+    linked = {name for linker in linkers for name in linker.attack.identify.on}
+    rates = {"opt_in_rate": opt_in_rate, "sharing_rate": sharing_rate}
+    return outcome_of(played, fixed_choice(game, policy, rng, linked=linked, **rates))

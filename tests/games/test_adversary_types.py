@@ -14,12 +14,10 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type, averaged, repriced
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
-from reidsim.games.type_replies import average_type, averaged, repriced
+from reidsim.games.solvers import backward_induction, branch_and_bound
 
 WAYS = ("one-of", "all", "worst")
 

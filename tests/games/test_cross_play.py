@@ -13,8 +13,7 @@ from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
 from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import outcome_of
-from reidsim.games.defenders.fixed import FixedForms, OptIn
+from reidsim.games.defenders.defender import FixedForms, OptIn, outcome_of
 from reidsim.games.defenders.same_form import SameForm
 
 WEIGHTS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])

@@ -13,8 +13,6 @@ from tiers import cases, examples
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.attributes import AdmissibleGroups
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.directions import best_replies
 from reidsim.games.directions.best_replies import best_release, few_suppressed
@@ -22,7 +20,8 @@ from reidsim.games.directions.effects import effect_on_others, margins_of, relea
 from reidsim.games.directions.harm import replies_in
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.release import ReleasedPeople
 from reidsim.linkage import fitting_rows
 from reidsim.linkage.fitting_rows import FittingRows

@@ -19,9 +19,7 @@ from tiers import cases, examples
 
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.rationality import ProspectTheory
-from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
 from reidsim.games.defenders.same_form import SameForm
@@ -29,12 +27,12 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.search import search
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
-from reidsim.games.type_replies import average_type
+from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.releases.lattice import GeneralizationLattice
 
 THEORY = ProspectTheory(loss_aversion=1.2)

@@ -14,7 +14,6 @@ from tiers import cases, examples
 from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.measures import (
@@ -28,6 +27,7 @@ from reidsim.games.masking.measures import (
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
+from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.masking import MaskingSpace
 
 CARRIED = Path(__file__).parent / "wan2021"
@@ -317,8 +317,6 @@ def test_a_surname_inferred_with_no_confidence_at_all_is_not_believed():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda g: fixed_choice(g, "masking", np.random.default_rng(0)), "the policy needs a search"),
-        (lambda g: solve_policy(g, "opt-in", np.random.default_rng(0), opt_in_rate=2), "opt_in_rate"),
         (lambda g: anytime(g, most_evaluated=0), "maximum number of strategies too small"),
         (lambda g: MaskingGame(g.space, g.attack, g.world, -1.0), "benefit of the publisher is negative"),
         (lambda g: MaskingGame(g.space, g.attack, g.world, 100.0, np.zeros(3)), "loss of the publisher"),

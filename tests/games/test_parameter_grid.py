@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from small_games import amounts, game_of, small_games
 from tiers import examples
 
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.parameter_grid import ParameterPoints, best_options, undominated_options
+from reidsim.games.parameter_grid import best_options, undominated_options
 from reidsim.games.record_game import Constraint
+from reidsim.games.solvers import backward_induction
 
 
-def strategies_at(options, points, point, *, no_attack=False):
+def strategies_at(options, *amounts, no_attack=False):
     """Return the strategy of every record at one point, -1 if it is withheld."""
-    chosen = best_options(options, points, point, no_attack=no_attack)
+    chosen = best_options(options, *amounts, no_attack=no_attack)
     return np.where(chosen < 0, -1, options.strategies[chosen])
 
 
@@ -32,17 +32,16 @@ def points_of(draw, small):
 @examples(100)
 def test_every_point_is_the_game_solved_there(small, data):
     money = [data.draw(points_of(small)) for _ in range(3)]
-    points = ParameterPoints.broadcast(*np.transpose(money))
     minimum = small.minimum_numbers()
     lattice = small.lattice()
     for least in (None, minimum):
         options = undominated_options(lattice, small.linker(lattice), Constraint(minimum=least))
         for no_attack in (False, True):
             constraint = Constraint(no_attack=no_attack, minimum=least)
-            for point, here_amounts in enumerate(money):
+            for here_amounts in money:
                 here = small.with_money(*here_amounts)
                 choice = backward_induction(here.game(), {"it": constraint})["it"]
-                solved = strategies_at(options, points, point, no_attack=no_attack)
+                solved = strategies_at(options, *here_amounts, no_attack=no_attack)
                 np.testing.assert_array_equal(solved, choice.strategies)
 
 
@@ -66,9 +65,8 @@ def test_of_options_that_pay_the_same_the_first_in_lattice_order_is_played_thoug
     assert backward_induction(game.game(), {"it": Constraint()})["it"].strategies.tolist() == [1]
     options = undominated_options(game.lattice(), game.linker())
     assert {1, 2} <= set(options.strategies.tolist())
-    points = ParameterPoints.broadcast(100.0, [75.0, 75.0 - 1e-6], 75.0, 5.0)
-    assert strategies_at(options, points, 0).tolist() == [1]
-    assert strategies_at(options, points, 1).tolist() == [2]
+    assert strategies_at(options, 100.0, 75.0, 75.0, 5.0).tolist() == [1]
+    assert strategies_at(options, 100.0, 75.0 - 1e-6, 75.0, 5.0).tolist() == [2]
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
@@ -84,7 +82,6 @@ def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
             hierarchies = [merging(2, 7), merging(k, 9), merging(2 * k, size)]
             game = game_of(hierarchies, people, [(0, 0, 0)], benefit=100.0, loss=90.0, gain=90.0, cost=90 / 12)
             game = game.with_attributes_in_order(order)
-            points = ParameterPoints.broadcast(100.0, 90.0, 90.0, 90 / 12)
             options = undominated_options(game.lattice(), game.linker())
             best = backward_induction(game.game(), {"it": Constraint()})["it"].strategies
-            np.testing.assert_array_equal(strategies_at(options, points, 0), best)
+            np.testing.assert_array_equal(strategies_at(options, 100.0, 90.0, 90.0, 90 / 12), best)

@@ -10,12 +10,10 @@ from tiers import examples
 from reidsim.adversaries.response import Response
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.lattice_search import lattice_search
 from reidsim.games.measures import averages
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 
 factors = st.floats(1e-3, 1e3, allow_nan=False, allow_infinity=False)
 

@@ -15,10 +15,10 @@ from reidsim.adversaries.simple_behaviours import RandomAttacks
 from reidsim.core.measures import columns_of
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.attempts import Attempts
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.measures import REIDENTIFIED
 from reidsim.games.reidentified import distribution_table, evenly_mixed, measures_table, reidentified, reidentified_in
+from reidsim.games.solvers import branch_and_bound
 
 
 def no_draws():

@@ -19,10 +19,9 @@ from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
+from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.kinds.tables.build import build_study
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.scenarios.load import Scenario

@@ -17,10 +17,10 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking.searches import best_against_several
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
+from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.masking import MaskingSpace
 
 

@@ -12,12 +12,10 @@ from tiers import examples
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import arrays_of
 from reidsim.games import record_game
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.iceberg import fits, iceberg
-from reidsim.games.lattice_search import lattice_search
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute
 from reidsim.populations.population import Population

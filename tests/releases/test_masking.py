@@ -12,8 +12,8 @@ from tiers import examples
 from wan2021_oracle import supported_weights
 
 from reidsim.errors import InputError
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.record_game import Constraint
+from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.focused import FocusedSpace, space_of_all
 from reidsim.releases.masking import MaskingSpace, minority_weights
 

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.lattice_search import lattice_search
 from reidsim.games.parameter_grid import (
     Options,
     ParameterPoints,
@@ -19,6 +17,7 @@ from reidsim.games.parameter_grid import (
     fixed_options,
     undominated_options,
 )
+from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, strategy_table

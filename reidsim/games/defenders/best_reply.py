@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 from reidsim.errors import InputError, require_among
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import by_record, directed_linker
-from reidsim.games.lattice_search import lattice_search
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import anytime, best_first, greedy
 from reidsim.games.record_game import Choice, Constraint
+from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.releases.strategy_space import Strategies
 
 Search = Literal["exact", "greedy", "anytime"]

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.people import PeopleLattice
-from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice
 from reidsim.linkage.number_checks import check_share, most_within
 from reidsim.linkage.row_groups import classes_at
 from reidsim.releases.lattice import GeneralizationLattice

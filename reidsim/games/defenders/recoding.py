@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, record_game_of
-from reidsim.games.defenders.same_form import SameForm, Withholding
+from reidsim.games.defenders.same_form import Withholding
 from reidsim.games.full_domain.multi_dimensional import Recoding, within_limit
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.number_checks import most_within
@@ -67,7 +67,8 @@ class LocalRecoding(Withholding):
         """
         played, n = record_game_of(game), game.n_records
         weights = self.weights_of(np.arange(n))
-        form = SameForm(self.name, self.weights, no_attack=self.no_attack, minimum=self.minimum, suppresses=True)
+        # The limit applies after the last round, and limits on sensitive attributes are not used.
+        form = replace(self.same_form(), limit=1.0, admissible=None)
         strategies = np.full(n, WITHHELD, dtype=np.int64)
         left, evaluated = np.flatnonzero(weights), 0
         for _ in range(self.rounds):
@@ -135,7 +136,8 @@ class MultiDimensional(Withholding):
         weights = self.weights_of(np.arange(n))
         regions = _Regions(self, played, space, weights)
         total = weights.sum()
-        found, bound = within_limit(regions, int(total), most_within(self.limit, total), regions.best_case)
+        most = most_within(self.limit, total)
+        found, bound = within_limit(regions.best, regions.one_node, int(total), most, regions.best_case)
         evaluated = np.full(n, len(regions.forms), dtype=np.int64)
         return Choice(found.strategies, "splits", evaluated, exact=bound <= found.payout + regions.tie)
 
@@ -164,7 +166,7 @@ class _Classes:
 
 
 class _Regions:
-    """Recodings of a record game; see `Recodings` for the methods."""
+    """Recodings of a record game; see `within_limit` for the methods."""
 
     def __init__(
         self, defender: MultiDimensional, game: RecordGame, lattice: GeneralizationLattice, weights: Floats
@@ -210,17 +212,7 @@ class _Regions:
 
         One node applies to all records. Records whose release does not pay or is not allowed are withheld.
         """
-        rule = self._defender
-        form = SameForm(
-            rule.name,
-            rule.weights,
-            rule.limit,
-            rule.no_attack,
-            rule.minimum,
-            admissible=rule.admissible,
-            suppresses=True,
-        )
-        found = form.best_of(self._game, np.arange(self._lattice.n_records))
+        found = self._defender.same_form().best_of(self._game, np.arange(self._lattice.n_records))
         if found.form == WITHHELD:
             return None
         regions = np.full(self._lattice.n_records, found.form, dtype=np.int64)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import WITHHELD, Choice, Outcome, RecordGame
+from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, Outcome, RecordGame
 from reidsim.linkage.number_checks import check_share, most_within
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Floats, Rows
@@ -78,6 +77,11 @@ class Withholding:
 
     def __post_init__(self) -> None:
         check_share("limit", self.limit)
+
+    def same_form(self) -> SameForm:
+        """Return the defender with one strategy and the same rules, which withholds records that do not pay."""
+        own = {item.name: getattr(self, item.name) for item in fields(Withholding)}
+        return SameForm(**own, suppresses=True)
 
     def weights_of(self, rows: Rows) -> Floats:
         """Return the number of records that each of `rows` represents, shape (n_rows,)."""

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Linkage
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
-from reidsim.games.full_domain.risk import FixedGroupSizes
 from reidsim.games.people import PeopleLattice, PeopleLinkage
-from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
+from reidsim.games.record_game import WITHHELD, FixedLinkage, Linker, RecordGame, shared_rows
 from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.people import ranges
 from reidsim.populations.population import Counts
@@ -57,7 +56,7 @@ class DirectedLinker:
         self.lattice, self.direction, self.by_record, self.kind = lattice, direction, by_record, kind
         self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None)
         self._released = released
-        self._last: tuple[bytes, FixedGroupSizes] | None = None
+        self._last: tuple[bytes, FixedLinkage] | None = None
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage if the whole release had one strategy.
@@ -67,7 +66,7 @@ class DirectedLinker:
         """
         return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
 
-    def given(self, strategies: Strategies) -> FixedGroupSizes:
+    def given(self, strategies: Strategies) -> FixedLinkage:
         """Return the linker of a release.
 
         `strategies` (n_records,) holds one strategy per record, -1 if withheld.
@@ -82,7 +81,7 @@ class DirectedLinker:
             sizes: Floats = np.maximum(fitting, 1).astype(np.float64)
             self._limit(sizes, strategies)
             whole = np.array_equal(sizes, np.rint(sizes))
-            self._last = key, FixedGroupSizes(sizes.astype(np.int64) if whole else sizes)
+            self._last = key, FixedLinkage.of(sizes.astype(np.int64) if whole else sizes)
         return self._last[1]
 
     def weighted(self, strategies: Strategies) -> Floats:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.borrowed_arrays import borrowing, owning
 from reidsim.errors import InputError
-from reidsim.games.attributes import AdmissibleGroups
-from reidsim.games.record_game import WITHHELD
+from reidsim.games.record_game import WITHHELD, AdmissibleGroups
 from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.sensitive_values import LIMIT_ROUNDING
 from reidsim.releases.strategy_space import Floats, Strategies

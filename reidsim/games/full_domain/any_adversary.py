@@ -6,9 +6,9 @@ An example is a game against several adversary types at once.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,53 +16,17 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
-from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
-from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
+from reidsim.games.full_domain.game import NO_SOLUTION, Followed, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.risk import finest_classes
-from reidsim.games.full_domain.walk import Followed
 from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import Outcome, RecordGame
+from reidsim.games.record_game import AdmissibleGroups, Outcome, RecordGame
 from reidsim.releases.strategy_space import Floats
 
 # Largest number of people for which the adversary's replies are computed once for every class size; they take 25 bytes
 # per person.
 _MOST_SIZES = 2_000_000
-
-
-@runtime_checkable
-class _Narrowed(Protocol):
-    """An adversary that makes only some attacks of another one, as within a budget."""
-
-    @property
-    def adversary(self) -> Adversary:
-        """The adversary whose attacks are restricted, without the restriction."""
-        ...
-
-    def of(self, adversary: Adversary) -> Adversary:
-        """Apply the same restriction to `adversary`."""
-        ...
-
-
-class _Replies(NamedTuple):
-    """The adversary's replies by class size; arrays of equal shape. See `Response`."""
-
-    reidentified: Floats
-    invited: NDArray[np.bool_]
-    attack_probability: Floats
-    adversary_payoff: Floats
-
-    @classmethod
-    def of(cls, adversary: Adversary, sizes: Floats) -> _Replies:
-        """Compute the replies of an adversary to classes of these sizes, in people."""
-        response = adversary.respond(Linkage(sizes, sizes))
-        return cls(response.reidentified, response.invited, response.attack_probability, response.adversary_payoff)
-
-    def at(self, numbers: NDArray[np.int64]) -> _Replies:
-        """Return the replies at these positions."""
-        arrays: list[Any] = [array[numbers] for array in self]
-        return _Replies(*arrays)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -167,8 +131,7 @@ class AnyAdversaryGame(FullDomainGame):
         suppressed = tables.released - records
         amounts = np.empty((4, len(records)))
         amounts[PAYOUT], amounts[SUPPRESSED] = records * payoff, suppressed
-        amounts[ATTACKED] = records * replies.attack_probability
-        amounts[ADVERSARY] = records * replies.adversary_payoff
+        amounts[ATTACKED], amounts[ADVERSARY] = records * replies[2], records * replies[3]
         return np.array([[amounts[:, begin:end].sum(axis=1)] for begin, end in itertools.pairwise(starts.tolist())])
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -178,17 +141,26 @@ class AnyAdversaryGame(FullDomainGame):
         """
         return self._classes(table)[0] & (table.released > 0)
 
-    def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, _Replies]:
+    def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, list[Any]]:
         """Return whether each class is kept, the payoff of a record, and the replies."""
         game, sizes = self.record_game, np.maximum(table.people, 1.0)
         known = self._by_whole_size
-        replies = _Replies.of(game.adversary, sizes) if known is None else known.at(sizes.astype(np.int64))
-        payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * replies.reidentified
+        replies = self._replies(sizes) if known is None else [each[sizes.astype(np.int64)] for each in known]
+        reidentified, invited = replies[:2]
+        payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * reidentified
         tie = INDIFFERENCE * (game.benefit[0] + game.loss[0])
-        return (~replies.invited & (payoff >= -tie) if self.no_attack else payoff > tie), payoff, replies
+        return (~invited & (payoff >= -tie) if self.no_attack else payoff > tie), payoff, replies
+
+    def _replies(self, sizes: Floats) -> list[Any]:
+        """Return the adversary's replies to classes of these sizes, in people.
+
+        They are `reidentified`, `invited`, `attack_probability` and `adversary_payoff`; see `Response`.
+        """
+        response = self.record_game.adversary.respond(Linkage(sizes, sizes))
+        return [response.reidentified, response.invited, response.attack_probability, response.adversary_payoff]
 
     @cached_property
-    def _by_whole_size(self) -> _Replies | None:
+    def _by_whole_size(self) -> list[Any] | None:
         """Replies to classes of 0, 1, 2, ... people; 0 counts as 1.
 
         None if counts of people are not whole numbers or too large.
@@ -196,7 +168,7 @@ class AnyAdversaryGame(FullDomainGame):
         people = self.finest[1].people
         if people.sum() > _MOST_SIZES or (people % 1.0).any():
             return None
-        return _Replies.of(self.record_game.adversary, np.maximum(np.arange(people.sum() + 1.0), 1.0))
+        return self._replies(np.maximum(np.arange(people.sum() + 1.0), 1.0))
 
     def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
         """Return whether the records of each cell are kept at a node, shape (n_cells,).
@@ -242,6 +214,8 @@ def _eager_adversary(adversary: Adversary) -> Adversary:
         return replace(adversary, cost=adversary.cost * (1 - 2 * INDIFFERENCE))
     if isinstance(adversary, TypesAdversary):
         return replace(adversary, types=_eager_types(adversary.types))
-    if isinstance(adversary, _Narrowed):
-        return adversary.of(_eager_adversary(adversary.adversary))
+    if is_dataclass(adversary) and hasattr(adversary, "adversary"):
+        # An adversary that makes only some attacks of another one, as within a budget.
+        narrowed: Adversary = replace(adversary, adversary=_eager_adversary(adversary.adversary))
+        return narrowed
     return adversary

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.games.full_domain.class_table import ClassTable
-from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.incumbents import FullDomainSolution, Incumbents, joined
+from reidsim.games.full_domain.game import Followed, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import PAYOUT
-from reidsim.games.full_domain.nodes import NodeOutcomes
-from reidsim.games.full_domain.walk import Followed
+from reidsim.games.full_domain.solutions import FullDomainSolution, Incumbents, NodeOutcomes, joined
 from reidsim.releases.strategy_space import Floats
 
 Levels = tuple[int, ...]

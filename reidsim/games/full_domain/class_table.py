@@ -18,8 +18,6 @@ Ints = NDArray[np.int64]
 
 # Maximum number of bits of a key in a signed 64-bit integer.
 _KEY_BITS = 62
-# Bits per pass of the radix sort; the counts of all digits of this size fit into the first-level cache.
-_DIGIT = 11
 
 
 class ClassTable(NamedTuple):
@@ -364,29 +362,8 @@ def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool
         dropped += table.released[i] * (1 - kept[number])
     if n == 0:
         return part(table, 0, 0), dropped
-    order = row[:n] if step == 0 else _sorted(keys, row[:n], of_prefix[:n], len(kept), shift)
+    order = row[:n]
+    if step:
+        raised_keys = of_prefix[:n] << shift | keys[order] & ((1 << shift) - 1)
+        order = order[np.argsort(raised_keys, kind="mergesort")]
     return raise_classes(table, order, field, step)[0], dropped
-
-
-@numba.njit(cache=True)
-def _sorted(keys: Ints, row: Ints, of_prefix: Ints, n_prefixes: int, shift: int) -> Ints:
-    """Sort rows by prefix number, then by the lower bits of their keys (radix sort)."""
-    place = np.arange(len(row))
-    for done in range(0, shift, _DIGIT):
-        mask = (1 << min(shift - done, _DIGIT)) - 1
-        place = place[_counting_order((keys[row[place]] >> done) & mask, mask + 1)]
-    return row[place[_counting_order(of_prefix[place], n_prefixes)]]
-
-
-@numba.njit(cache=True)
-def _counting_order(digit: Ints, n_digits: int) -> Ints:
-    """Return the stable ascending order of numbers below `n_digits`."""
-    begin = np.zeros(n_digits + 1, dtype=np.int64)
-    for i in range(len(digit)):
-        begin[digit[i] + 1] += 1
-    begin = np.cumsum(begin)
-    order = np.empty(len(digit), dtype=np.int64)
-    for i in range(len(digit)):
-        order[begin[digit[i]]] = i
-        begin[digit[i]] += 1
-    return order

@@ -1,33 +1,91 @@
-"""Full-domain game: one node for all records, and suppression of some records."""
+"""Full-domain game: one node for all records, and suppression of some records.
+
+The walk of the lattice reaches every node once, by raising attributes one after the other; the last attribute runs
+through its levels fastest. A node's table is rolled up from the table of the node whose last raised attribute is one
+level lower. At any time only the tables on the path to the current node are held. All nodes reached from a node
+generalize it. So a bound on the payout of a node and of all its generalizations can close the whole branch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp
 from reidsim.games.full_domain.node_payoffs import (
+    Prices,
     Terms,
     class_outcomes,
     may_be_kept,
     record_outcomes,
     record_payoffs,
 )
-from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import finest_classes
-from reidsim.games.full_domain.walk import NOBODY, Followed
 from reidsim.linkage.number_checks import most_within
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.strategy_space import Floats, Rows
 
 # Node number of a solution without a node: no record is released.
 NO_SOLUTION = -1
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Rows whose classes the walk follows through the lattice; arrays of equal shape.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Row numbers.
+    group_of : ndarray of int32
+        Class of each row.
+    loss : ndarray of float64
+        Information loss of each row.
+    """
+
+    rows: Rows
+    group_of: NDArray[np.int32]
+    loss: Floats
+
+    def take(self, keep: NDArray[np.bool_]) -> Followed:
+        """Return the rows selected by a mask, with their classes and losses."""
+        return Followed(self.rows[keep], self.group_of[keep], self.loss[keep])
+
+
+# Follows no rows.
+NOBODY = Followed(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32), np.empty(0))
+
+
+# Returns the rows to follow into the branch of a node, or None to close it, given node, levels, and the rows followed,
+# with the losses at the node and the classes at the node before it.
+Enter = Callable[[int, Sequence[int], Followed], Followed | None]
+
+
+class Visit(NamedTuple):
+    """A node that a walk reaches.
+
+    Attributes
+    ----------
+    node : int
+        Number of the node.
+    levels : tuple of int
+        Its levels.
+    table : ClassTable
+        Its classes.
+    followed : Followed
+        The rows followed to it.
+    """
+
+    node: int
+    levels: tuple[int, ...]
+    table: ClassTable
+    followed: Followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +196,50 @@ class FullDomainGame:
             return NOBODY
         cells = self.lattice.n_records
         return Followed(np.arange(cells), self.finest[2], np.zeros(cells))
+
+    def walk(
+        self, enter: Enter = lambda node, levels, followed: followed, followed: Followed | None = None
+    ) -> Iterator[Visit]:
+        """Yield the nodes at or above the lowest levels, except in branches that `enter` closes.
+
+        `followed` are the rows (cells) to follow, with their ungeneralized classes; the game's, if not given.
+        """
+        (roll_up, finest, _), lattice, lowest = self.finest, self.lattice, self.lowest
+        followed = self.followed if followed is None else followed
+        order, levels, node = roll_up.order, list(lowest), lattice.index(lowest)
+        table, group_of = roll_up.at(finest, levels, followed.group_of)
+        loss = np.zeros(len(followed.rows))
+        for at, level in enumerate(levels):
+            loss += lattice.losses[at][level][lattice.codes[followed.rows, at]]
+        entered = enter(node, levels, Followed(followed.rows, group_of, loss))
+        if entered is None:
+            return
+        yield Visit(node, lowest, table, entered)
+        # Entry d holds the table and rows with attributes up to depth d at their current level and all later attributes
+        # at their lowest. An outdated entry at a greater depth is replaced as soon as an earlier attribute is raised.
+        tables, rows = [table] * len(order), [entered] * len(order)
+        depth = last = len(order) - 1
+        while depth >= 0:
+            position, entered = order[depth], None
+            level, losses = levels[position], lattice.losses[position]
+            if level + 1 < lattice.shape[position]:
+                levels[position] += 1
+                here = rows[depth]
+                added = (losses[level + 1] - losses[level])[lattice.codes[here.rows, position]]
+                raised = Followed(here.rows, here.group_of, here.loss + added)
+                entered = enter(node + lattice.strides[position], levels, raised)
+            if entered is None:
+                node -= (level - lowest[position]) * lattice.strides[position]
+                levels[position] = lowest[position]
+                depth -= 1
+                continue
+            node += lattice.strides[position]
+            table, inverse = roll_up.up(tables[depth], position, level, follow=len(entered.rows) > 0)
+            entered = Followed(entered.rows, inverse[entered.group_of], entered.loss)
+            yield Visit(node, tuple(levels), table, entered)
+            tables[depth:] = [table] * (last + 1 - depth)
+            rows[depth:] = [entered] * (last + 1 - depth)
+            depth = last
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
         """Return the outcomes of a node, shape (n_points, 4).

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
-from reidsim.games.full_domain.incumbents import FullDomainSolution
 from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.solutions import FullDomainSolution
 from reidsim.games.record_game import WITHHELD
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies

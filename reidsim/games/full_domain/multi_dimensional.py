@@ -12,17 +12,27 @@ recoding lies between the payouts of these two.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.full_domain.best_splits import best_splits
-from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
+from reidsim.errors import InputError
+from reidsim.games.full_domain.class_table import Ints
+from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame, Visit
+from reidsim.games.full_domain.node_payoffs import record_payoffs
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import WITHHELD
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.strategy_space import Floats, Strategies
+
+Levels = tuple[int, ...]
+# Marks a class that is not split.
+_WHOLE = -1
+# Limit on the bytes of classes held at a time.
+_MEMORY_LIMIT = 2 * 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,21 +102,6 @@ class Recoding:
         return self.payout - charge * self.suppressed
 
 
-class Recodings(Protocol):
-    """All recodings of some records by splits."""
-
-    def best(self, charge: float) -> Recoding:
-        """Return the recoding with the highest value at a charge; see `Recoding.value`.
-
-        The suppression limit does not apply.
-        """
-        ...
-
-    def one_node(self) -> Recoding | None:
-        """Return the best single node within the suppression limit, or None."""
-        ...
-
-
 def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
     """Find the recoding with the highest payout within the suppression limit.
 
@@ -132,12 +127,43 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
     """
     if game.prices.n_points > 1:
         game = replace(game, prices=game.prices.point(0))
-    charged = _Charged(game)
-    return charged.solution(*within_limit(charged, game.n_records, game.most_suppressed, float(game.best_case[0])))
+    evaluated = 0
+
+    def best(charge: float) -> Recoding:
+        nonlocal evaluated
+        splits = best_splits(game, charge=charge)
+        evaluated += splits.evaluated
+        strategies = splits.regions.copy()
+        for node in np.unique(splits.regions).tolist():
+            here = np.flatnonzero(splits.regions == node)
+            strategies[here[~game.kept_at(node)[here]]] = WITHHELD
+        suppressed = int(game.released[strategies == WITHHELD].sum())
+        return Recoding(splits.regions, strategies, splits.value + charge * suppressed, suppressed)
+
+    def one_node() -> Recoding | None:
+        nonlocal evaluated
+        solution = search(game)
+        evaluated += solution.evaluated
+        node = int(solution.nodes[0])
+        if node == NO_SOLUTION:
+            return None
+        regions = np.full(game.lattice.n_records, node, dtype=np.int64)
+        strategies = np.where(game.kept_at(node), regions, WITHHELD)
+        return Recoding(regions, strategies, float(solution.payout[0]), int(solution.suppressed[0]))
+
+    best_case = float(game.best_case[0])
+    found, bound = within_limit(best, one_node, game.n_records, game.most_suppressed, best_case)
+    exact = bound <= found.payout + INDIFFERENCE * max(best_case, 1.0)
+    bound = max(bound, found.payout)
+    return MultiDimensional(found.strategies, found.regions, found.payout, bound, best_case, evaluated, exact)
 
 
 def within_limit(
-    recodings: Recodings, n_records: int, most_suppressed: int, best_case: float
+    best: Callable[[float], Recoding],
+    one_node: Callable[[], Recoding | None],
+    n_records: int,
+    most_suppressed: int,
+    best_case: float,
 ) -> tuple[Recoding, float]:
     """Return the best recoding found within the suppression limit, and an upper bound.
 
@@ -145,7 +171,10 @@ def within_limit(
 
     Parameters
     ----------
-    recodings : Recodings
+    best : callable
+        Returns the recoding with the highest value at a charge (see `Recoding.value`), ignoring the suppression limit.
+    one_node : callable
+        Returns the best single node within the suppression limit, or None.
     n_records, most_suppressed : int
         Number of records, and maximum number of suppressed records.
     best_case : float
@@ -158,18 +187,18 @@ def within_limit(
     bound : float
         Upper bound of the payout of any recoding within the limit.
     """
-    over = recodings.best(0.0)
+    over = best(0.0)
     if over.suppressed <= most_suppressed:
         return over, over.payout
     # At this charge, releasing one more record is worth more than any loss of payout it can cause.
-    kept = recodings.best(2 * max(best_case, 1.0))
+    kept = best(2 * max(best_case, 1.0))
     if kept.suppressed > most_suppressed:
         return Recoding(kept.regions, np.full_like(kept.regions, WITHHELD), 0.0, n_records), 0.0
     bound = over.payout
     tie = INDIFFERENCE * max(best_case, 1.0)
     while over.suppressed > kept.suppressed:
         charge = (over.payout - kept.payout) / (over.suppressed - kept.suppressed)
-        between = recodings.best(charge)
+        between = best(charge)
         bound = min(bound, between.value(charge) + charge * most_suppressed)
         if between.value(charge) <= over.value(charge) + tie:
             break
@@ -177,52 +206,153 @@ def within_limit(
             over = between
         else:
             kept = between
-    one_node = recodings.one_node()
-    return (kept if one_node is None or one_node.payout <= kept.payout + tie else one_node), bound
+    alone = one_node()
+    return (kept if alone is None or alone.payout <= kept.payout + tie else alone), bound
 
 
-class _Charged:
-    """Find recodings of a full-domain game at a charge for each suppressed record.
+class Splits(NamedTuple):
+    """The best recoding by splits.
 
-    Counts the nodes computed over all searches; see `Recodings`.
+    Attributes
+    ----------
+    regions : ndarray of int64, shape (n_cells,)
+        Node of each cell's region, whether its records are suppressed or not.
+    value : float
+        Publisher's payoff over all records (payout) minus the charge for suppressed records, in currency units.
+    evaluated : int
+        Number of nodes computed.
     """
 
-    def __init__(self, game: FullDomainGame) -> None:
+    regions: Strategies
+    value: float
+    evaluated: int
+
+
+def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
+    """Find the recoding by splits with the highest value at a charge per suppression.
+
+    The best payout of a class is the larger of its payout as one region and the sum of its parts' best payouts after
+    the best split. Nodes are computed from the lowest node up, so that parts are computed before the class. If payouts
+    are equal, the class is split, along the first such attribute; a class whose records are all suppressed is not
+    split.
+
+    Parameters
+    ----------
+    game : FullDomainGame
+        Game at one parameter point; its suppression limit has no effect.
+    charge : float
+        Amount subtracted for each suppressed record, in currency units.
+
+    Raises
+    ------
+    InputError
+        If the best payouts of all classes do not fit in 2 GiB of memory.
+    """
+    found, evaluated = _BestSplits(game, charge), 0
+    for visit in game.walk():
+        found.visit(visit)
+        evaluated += 1
+    return Splits(found.regions(), found.value, evaluated)
+
+
+class _BestSplits:
+    """Decide whether, and by which attribute, to split each class, from the lowest node up."""
+
+    def __init__(self, game: FullDomainGame, charge: float) -> None:
         self._game = game
-        self._evaluated = 0
+        self._charge = charge
+        self._roll_up = game.finest[0]
+        self._tie = INDIFFERENCE * max(float(game.best_case[0]), 1.0)
+        self._top = tuple(levels - 1 for levels in game.lattice.shape)
+        # Keys and best payouts of the classes of each node, kept until all nodes just above have been visited.
+        self._values: dict[Levels, tuple[Ints, Floats]] = {}
+        # The attribute along which each class of a node is split, by key; only nodes with splits are kept.
+        self._splits: dict[Levels, NDArray[np.int8]] = {}
+        self._bytes = 0
+        self.value = 0.0
 
-    def best(self, charge: float) -> Recoding:
-        """Return the recoding with the highest value at a charge; see `Recoding.value`."""
-        splits = best_splits(self._game, charge=charge)
-        self._evaluated += splits.evaluated
-        game, strategies = self._game, splits.regions.copy()
-        for node in np.unique(splits.regions).tolist():
-            here = np.flatnonzero(splits.regions == node)
-            strategies[here[~game.kept_at(node)[here]]] = WITHHELD
-        suppressed = int(game.released[strategies == WITHHELD].sum())
-        return Recoding(splits.regions, strategies, splits.value + charge * suppressed, suppressed)
+    def visit(self, visit: Visit) -> None:
+        """Decide for each class of a node."""
+        here, table, followed = visit.levels, visit.table, visit.followed
+        game, occupied = self._game, np.flatnonzero(table.released)
+        keys, class_of = table.keys[occupied], np.arange(len(occupied))
+        released, loss, people = table.released[occupied], table.loss[occupied], table.people[occupied]
+        kind = np.zeros(len(occupied), dtype=np.int64)
+        nothing = -self._charge * released.astype(np.float64)
+        if not game.by_class:
+            released, loss, people, kind = game.released, followed.loss, table.people[followed.group_of], game.cell_kind
+            class_of = np.searchsorted(occupied, followed.group_of)
+        payoff, kept = record_payoffs(loss, people, game.terms, kind, 0)
+        paid = released * np.where(kept, payoff, -self._charge)
+        value = np.asarray(np.bincount(class_of, paid, len(keys)), dtype=np.float64)
+        split = np.full(len(keys), _WHOLE, dtype=np.int8)
+        for position in range(len(here)):
+            if here[position] > game.lowest[position]:
+                parts, part_values = self._values[_at(here, position, here[position] - 1)]
+                raised = self._roll_up.raised(parts, position, here[position] - 1)
+                sums = np.bincount(np.searchsorted(keys, raised), part_values, len(keys))
+                # A split replaces an unsplit class if it pays as much, and another split only if it pays more.
+                margin = np.where(split == _WHOLE, -self._tie, self._tie)
+                better = (sums > value + margin) & (sums > nothing + self._tie)
+                value[better], split[better] = sums[better], position
+        self._values[here] = keys, value
+        if (split != _WHOLE).any():
+            self._splits[here] = split
+        self._account(here, keys)
+        if here == self._top:
+            self.value = float(value.sum())
 
-    def one_node(self) -> Recoding | None:
-        """Return the best single node within the suppression limit, or None."""
-        game, solution = self._game, search(self._game)
-        self._evaluated += solution.evaluated
-        node = int(solution.nodes[0])
-        if node == NO_SOLUTION:
-            return None
-        regions = np.full(game.lattice.n_records, node, dtype=np.int64)
-        strategies = np.where(game.kept_at(node), regions, WITHHELD)
-        return Recoding(regions, strategies, float(solution.payout[0]), int(solution.suppressed[0]))
+    def _account(self, here: Levels, keys: NDArray[np.int64]) -> None:
+        """Drop values that no later node needs; raise `InputError` at the memory limit."""
+        self._bytes += 17 * len(keys)
+        for position in range(len(here)):
+            below = _at(here, position, here[position] - 1)
+            if below in self._values and self._last_above(below) == here:
+                self._bytes -= 16 * len(self._values.pop(below)[0])
+        if self._bytes > _MEMORY_LIMIT:
+            raise InputError(
+                "too many classes for multi-dimensional recoding",
+                found=f"more than {self._bytes // 2**20:,} MiB of memory",
+                expected=f"at most {_MEMORY_LIMIT // 2**20:,} MiB",
+                hint="use fewer quasi-identifiers, or record-level generalization",
+            )
 
-    def solution(self, recoding: Recoding, bound: float) -> MultiDimensional:
-        """Return a recoding within the limit and its bound as the solution."""
-        best_case = float(self._game.best_case[0])
-        exact = bound <= recoding.payout + INDIFFERENCE * max(best_case, 1.0)
-        return MultiDimensional(
-            recoding.strategies,
-            recoding.regions,
-            recoding.payout,
-            max(bound, recoding.payout),
-            best_case,
-            self._evaluated,
-            exact,
-        )
+    def _last_above(self, below: Levels) -> Levels:
+        """Return the node just above that the walk visits last.
+
+        The walk raises attributes with most values first.
+        """
+        for position in self._roll_up.order:
+            if below[position] < self._top[position]:
+                return _at(below, position, below[position] + 1)
+        return below
+
+    def regions(self) -> Strategies:
+        """Return the node of each cell's region, following the splits from the top."""
+        lattice = self._game.lattice
+        occupied = np.flatnonzero(self._game.released)
+        number = np.empty(lattice.n_records, dtype=np.intp)
+        regions = np.full(lattice.n_records, lattice.size - 1, dtype=np.int64)
+        open_nodes = {self._top: occupied}
+        while open_nodes:
+            # The highest node first, so that a node is processed only after all its cells have been assigned.
+            here = max(open_nodes, key=sum)
+            cells = open_nodes.pop(here)
+            if here not in self._splits:
+                regions[cells] = lattice.index(here)
+                continue
+            keys = self._roll_up.keys_at(lattice.codes[occupied], here)
+            number[occupied] = np.unique(keys, return_inverse=True)[1]
+            split = self._splits[here][number[cells]]
+            for position in np.unique(split).tolist():
+                group = cells[split == position]
+                if position == _WHOLE:
+                    regions[group] = lattice.index(here)
+                    continue
+                below = _at(here, position, here[position] - 1)
+                open_nodes[below] = np.concatenate([open_nodes.get(below, group[:0]), group])
+        return regions
+
+
+def _at(levels: Levels, position: int, level: int) -> Levels:
+    return (*levels[:position], level, *levels[position + 1 :])

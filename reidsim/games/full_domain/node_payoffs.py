@@ -15,25 +15,86 @@ it is kept under attack. The sums of each point are read from this table, so man
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable, Ints, part
-from reidsim.games.full_domain.prices import Prices
 from reidsim.releases.strategy_space import Floats
 
 # Columns of the outcomes of a node.
 PAYOUT, SUPPRESSED, ATTACKED, ADVERSARY = range(4)
 # Losses above this count as suppression; otherwise rounding could leave a benefit of 1e-16.
 _SUPPRESSED_ABOVE = 1.0 - 1e-12
-# Number of intervals of an index of ratios. With a binary search instead, fifty points take 1.6 times as long.
-_INTERVALS = 128
-# Narrower ranges are not divided, because the number of intervals per unit would overflow.
-_LEAST_RANGE = 1e-200
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Benefit, loss, gain and cost at each parameter point, for each kind of record.
+
+    Records of a kind have the same payoff parameters.
+
+    Parameters
+    ----------
+    benefit, loss : ndarray of float64, shape (n_points, n_kinds)
+        Publisher's benefit from an ungeneralized record, and loss if the record is re-identified; currency units per
+        record. Scalars, (n_points,) and (n_points, n_kinds) are accepted and broadcast.
+    gain, cost : ndarray of float64, shape (n_points, n_kinds)
+        Adversary's gain from a re-identified record, and cost of an attempt; currency units per record.
+
+    Raises
+    ------
+    InputError
+        If an amount is negative or not finite.
+    """
+
+    benefit: Floats
+    loss: Floats
+    gain: Floats
+    cost: Floats
+
+    def __post_init__(self) -> None:
+        given = [np.asarray(getattr(self, item.name), dtype=np.float64) for item in fields(self)]
+        spread = np.broadcast_arrays(*(array if array.ndim > 1 else array.reshape(-1, 1) for array in given))
+        for item, array in zip(fields(self), spread, strict=True):
+            if not (array >= 0).all() or not np.isfinite(array).all():
+                wrong = array[~((array >= 0) & np.isfinite(array))][0].item()
+                raise InputError("payoff parameter out of range", where=item.name, found=wrong, expected="0 or more")
+            # Compiled functions warn of views of broadcast arrays.
+            object.__setattr__(self, item.name, np.array(array, order="C"))
+
+    @classmethod
+    def of_kinds(cls, benefit: ArrayLike, loss: ArrayLike, gain: ArrayLike, cost: ArrayLike) -> Prices:
+        """Return the prices of kinds of records, arrays of shape (n_kinds,), at one point."""
+        return cls(*(np.atleast_2d(np.asarray(price, dtype=np.float64)) for price in (benefit, loss, gain, cost)))
+
+    @property
+    def n_points(self) -> int:
+        """Number of parameter points."""
+        return len(self.benefit)
+
+    @property
+    def n_kinds(self) -> int:
+        """Number of kinds of records."""
+        return int(self.benefit.shape[1])
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Benefit, loss, gain and cost, (n_points, n_kinds) each."""
+        return self.benefit, self.loss, self.gain, self.cost
+
+    def point(self, number: int) -> Prices:
+        """Return the prices at one point, given its number from 0."""
+        return self.points(np.array([number]))
+
+    def points(self, numbers: NDArray[np.intp]) -> Prices:
+        """Return the prices at some points, given their numbers from 0."""
+        return Prices(*(array[numbers] for array in self.arrays))
 
 
 class Terms(NamedTuple):
@@ -92,6 +153,11 @@ def utility_of(loss: float) -> float:
     It is 0 for a loss within rounding of 1.
     """
     return 0.0 if loss > _SUPPRESSED_ABOVE else 1.0 - loss
+
+
+def utilities_of(loss: Floats) -> Floats:
+    """Return the utility of each record; see `utility_of`."""
+    return np.where(loss > _SUPPRESSED_ABOVE, 0.0, 1.0 - loss)
 
 
 @numba.njit(cache=True)
@@ -175,9 +241,11 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArr
             kind = np.zeros(len(table.keys), dtype=np.int64)
             outcomes[number] = record_outcomes(table.released, table.loss, table.people, terms, kind, points)
         return outcomes
-    safe_from, ruinous_at = _index(terms.safe_from[asked, 0]), _index(terms.ruinous_at[asked, 0])
-    attack_of = np.searchsorted(safe_from.values, terms.safe_from[asked, 0])
-    ruin_of = np.searchsorted(ruinous_at.values, terms.ruinous_at[asked, 0])
+    # The sorted ratios end with infinity.
+    safe_from = np.append(np.unique(terms.safe_from[asked, 0]), np.inf)
+    ruinous_at = np.append(np.unique(terms.ruinous_at[asked, 0]), np.inf)
+    attack_of = np.searchsorted(safe_from, terms.safe_from[asked, 0])
+    ruin_of = np.searchsorted(ruinous_at, terms.ruinous_at[asked, 0])
     for number in range(len(outcomes)):
         table = part(tables, starts[number], starts[number + 1])
         sums, total = _sums(table, safe_from, ruinous_at, terms.keeps_worthless)
@@ -197,55 +265,23 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArr
     return outcomes
 
 
-class _Index(NamedTuple):
-    """Sorted ratios with an index for fast lookup.
-
-    `values` ends with infinity. The range from 0 to the largest ratio is divided into equal intervals; `first` holds
-    the index of the first ratio in each interval.
-    """
-
-    values: Floats
-    intervals_per_unit: float
-    first: Ints
-
-
 @numba.njit(cache=True)
-def _index(ratios: Floats) -> _Index:
-    values = np.append(np.unique(ratios), np.inf)
-    highest = values[np.isfinite(values)].max() if np.isfinite(values).any() else 0.0
-    if len(values) == 2 or highest < _LEAST_RANGE:
-        return _Index(values, 0.0, np.zeros(1, np.int64))
-    # Slightly lower, because the product with `intervals_per_unit` may be rounded up.
-    lowest = np.arange(_INTERVALS) * (highest / _INTERVALS) * (1 - 1e-9)
-    return _Index(values, _INTERVALS / highest, np.searchsorted(values, lowest))
-
-
-@numba.njit(cache=True)
-def _first_in_interval(index: _Index, amount: float) -> int:
-    return int(index.first[int(min(amount * index.intervals_per_unit, len(index.first) - 1.0))])
-
-
-@numba.njit(cache=True)
-def _sums(table: ClassTable, safe_from: _Index, ruinous_at: _Index, keeps_worthless: bool) -> tuple[Floats, float]:
+def _sums(table: ClassTable, safe_from: Floats, ruinous_at: Floats, keeps_worthless: bool) -> tuple[Floats, float]:
     """Add up utility, chances of success and records of classes; count all records.
 
     Entry (i, j) of the sums, of shape (n_safe_from + 1, n_ruinous_at + 1, 3), is over the classes that at most i ratios
     leave unattacked and at least j keep under attack. The last axis holds the sums over records of the utility and of
     1 / group size, and the number of records.
     """
-    attacks, ruins = len(safe_from.values), len(ruinous_at.values)
+    attacks, ruins = len(safe_from), len(ruinous_at)
     sums, total = np.zeros((attacks, ruins, 3)), 0.0
     for i in range(len(table.released)):
         count = float(table.released[i])
         total += count
         utility, size = utility_of(table.loss[i]), max(table.people[i], 1.0)
         count *= keeps_worthless or utility > 0.0
-        amount = utility * size
-        safe, borne = _first_in_interval(safe_from, size), _first_in_interval(ruinous_at, amount)
-        while safe_from.values[safe] <= size:
-            safe += 1
-        while ruinous_at.values[borne] < amount:
-            borne += 1
+        safe = np.searchsorted(safe_from, size, side="right")
+        borne = np.searchsorted(ruinous_at, utility * size)
         sums[safe, borne, 0] += count * utility
         sums[safe, borne, 1] += count / size
         sums[safe, borne, 2] += count

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import Linkage
 from reidsim.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Rows
 from reidsim.wording import counted
 
 
@@ -127,21 +123,3 @@ def _excess(
     _, table, group_of = finest_classes(lattice, released, population)
     # Expected counts need not be whole numbers.
     return np.ceil(table.released - table.people - 1e-9).clip(min=0).astype(np.int64), group_of
-
-
-@dataclass(frozen=True, eq=False)
-class FixedGroupSizes:
-    """A `Linker` with a fixed group size for each record.
-
-    Parameters
-    ----------
-    sizes : ndarray of float64, shape (n_records,)
-        Group size of each record under its chosen strategy, in people.
-    """
-
-    sizes: Floats
-
-    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the sizes of all records, or of `rows`; the strategy has no effect."""
-        sizes = self.sizes if rows is None else self.sizes[rows]
-        return Linkage(sizes, sizes)

@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.games.full_domain.class_table import ClassTable, merge_prefixes, part, raise_kept
-from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.incumbents import Bools, FullDomainSolution, Incumbents, joined
+from reidsim.games.full_domain.game import Followed, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import PAYOUT, SUPPRESSED
-from reidsim.games.full_domain.walk import Followed, walk
+from reidsim.games.full_domain.solutions import Bools, FullDomainSolution, Incumbents, joined
 from reidsim.releases.strategy_space import Floats
 
 # Parameter points solved at once: the table of sums that points share has as many rows and columns, so more points take
@@ -55,31 +54,20 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
     if points > _MOST_POINTS:
         parts = np.split(np.arange(points), range(_MOST_POINTS, points, _MOST_POINTS))
         return joined([search(game.at_points(numbers), prune=prune) for numbers in parts])
-    incumbents = Incumbents(game)
-    roll_up, finest, _ = game.finest
+    incumbents, evaluated = Incumbents(game), 0
     if prune and game.outcomes_of_classes:
         evaluated = _BranchSearch(game, incumbents).run()
     else:
-        visitor = _BestNodes(game, prune, incumbents)
-        evaluated = walk(roll_up, finest, visitor, followed=game.followed, start=game.lowest)
+
+        def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
+            may_win = not prune or incumbents.beaten_at(game.bound(levels), node, sum(levels)).any()
+            return followed if may_win else None
+
+        for visit in game.walk(enter):
+            evaluated += 1
+            outcomes = game.outcomes(visit.node, visit.table, visit.followed)
+            incumbents.offer(visit.node, sum(visit.levels), outcomes)
     return incumbents.solution(incumbents.outcomes[:, PAYOUT], evaluated, exact=True)
-
-
-class _BestNodes:
-    """A `Visitor` that keeps the best nodes and closes branches without a better node."""
-
-    def __init__(self, game: FullDomainGame, prune: bool, incumbents: Incumbents) -> None:
-        self._game = game
-        self._prune = prune
-        self._incumbents = incumbents
-
-    def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
-        if self._prune and not self._incumbents.beaten_at(self._game.bound(levels), node, sum(levels)).any():
-            return None
-        return followed
-
-    def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
-        self._incumbents.offer(node, sum(levels), self._game.outcomes(node, table, followed))
 
 
 class _Branch(NamedTuple):

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.two_stage import reply_to
 from reidsim.borrowed_arrays import borrowing
 from reidsim.errors import InputError
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking.game import GameArrays, MaskingGame, in_chunks, is_ahead, payoff_of, utility_of
 from reidsim.games.masking.opponents import Alike, Opponents, Rules, Tables, attacked_anyway, payoff_against
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 NO_LIMIT = np.iinfo(np.int64).max

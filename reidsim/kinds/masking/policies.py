@@ -13,15 +13,14 @@ import numpy as np
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.errors import InputError
-from reidsim.games.backward_induction import backward_induction
-from reidsim.games.defenders.defender import Game, withholding
-from reidsim.games.defenders.fixed import OptIn
+from reidsim.games.defenders.defender import Game, OptIn, withholding
 from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.opponents import without_inference
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import Choice, Constraint
+from reidsim.games.solvers import backward_induction
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells

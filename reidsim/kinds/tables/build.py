@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError, locating
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.risk import require_part_of
 from reidsim.kinds.tables.release import ReleasedPeople, ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import TablesScenario

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
+from reidsim.games.parameter_grid import Options, best_options, fixed_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
@@ -122,8 +122,8 @@ class OneShotPoints:
         if restricted not in self._thinned:
             self._thinned[restricted] = undominated_options(self.study.space, self.study.truth.linker, constraint)
         options = self._thinned[restricted]
-        point = ParameterPoints.broadcast(believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
-        chosen = best_options(options, point, 0, no_attack=constraint.no_attack)
+        amounts = (believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
+        chosen = best_options(options, *amounts, no_attack=constraint.no_attack)
         return self._plan(options, chosen, exact=True)
 
     def play(self, strategies: Strategies) -> OneShotPlan:

@@ -21,7 +21,7 @@ from reidsim.adversaries.sequential.planning import (
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.nodes import NodeOutcomes, every_node
+from reidsim.games.full_domain.solutions import NodeOutcomes, every_node
 from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.kinds.tables.policy import POLICIES, policy_named

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reidsim.errors import InputError, locating
-from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.defenders.defender import Game, record_game_of
-from reidsim.games.defenders.fixed import FixedForms, OptIn
+from reidsim.games.defenders.defender import FixedForms, Game, OptIn, record_game_of
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
 from reidsim.games.directions.linker import directed_linker
@@ -21,10 +19,9 @@ from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.record_level import record_level
-from reidsim.games.full_domain.risk import FixedGroupSizes
-from reidsim.games.lattice_search import lattice_search
 from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame
+from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.policy import (
     ONE_RECORD_PER_PERSON,
     ONE_SENSITIVE_COLUMN,
@@ -205,9 +202,9 @@ class RecordLevel(SolvedPolicy):
         played = whole_game(study, self.name, game)
         if not isinstance(played, AnyAdversaryGame):
             best = record_level(played)
-            payout = dot(best.payoff[0], played.released)
+            payout = dot(best.payoff, played.released)
             evaluated = everywhere(study, best.evaluated)
-            return TablesChoice(best.strategies[0], "record-level", evaluated, exact=True, planned_payout=payout)
+            return TablesChoice(best.strategies, "record-level", evaluated, exact=True, planned_payout=payout)
         own, minimum = played.record_game, everywhere(study, played.lattice.index(played.lowest))
         choice = branch_and_bound(own, Constraint(played.no_attack, minimum, played.admissible))
         payoff = evaluate(own, choice).publisher_payoff
@@ -316,7 +313,7 @@ class LocalRecodingPolicy(SolvedPolicy):
             raise self._without_sizes()
         nodes = choice.nodes if isinstance(choice, TablesChoice) else ()
         sizes = sizes_in_rounds(study.node_game("prosecutor", study.prices), nodes, choice.strategies)
-        return replace(played, linker=FixedGroupSizes(sizes))
+        return replace(played, linker=FixedLinkage.of(sizes))
 
     def _without_sizes(self) -> InputError:
         return InputError(f"needs {SIZES_AMONG_LEFT}, which the adversary's linkage does not provide", where=self.name)

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import arrays_of
 from reidsim.errors import InputError, listed, locating, nearest, refuse_rows
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.risk import FixedGroupSizes
 from reidsim.games.people import PeopleLattice
-from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage
 from reidsim.kinds.tables.release import ReleasedPeople, columns_of_release
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import RowSets
@@ -278,7 +277,7 @@ class ReleasedFile:
         names, sizes = study.lattice.domain.names, dict[Risk, Floats]()
         for risk in sorted(study.scenario.risks):
             sizes[risk] = np.maximum(people_fitting(self.study.people(risk), names, self.sets, rows), 1)
-        game = study.game_on(space, lambda each: FixedGroupSizes(sizes[each.scenario.adversary.risk]))
+        game = study.game_on(space, lambda each: FixedLinkage.of(sizes[each.scenario.adversary.risk]))
         none = np.zeros(space.n_records, dtype=np.int64)
         return evaluate(game, Choice(none, "given", none, exact=False))
 

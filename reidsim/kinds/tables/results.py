@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.planning import attack_threshold
-from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.record_game import WITHHELD, shared_rows
+from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.outcomes import (
     TablesAnalysis,
     class_table,

@@ -12,18 +12,17 @@ import numpy as np
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
-from reidsim.games.backward_induction import backward_induction
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
 from reidsim.games.full_domain.anytime import explore
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
-from reidsim.games.full_domain.incumbents import FullDomainSolution
-from reidsim.games.full_domain.nodes import NodeOutcomes
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.solutions import FullDomainSolution, NodeOutcomes
 from reidsim.games.iceberg import iceberg
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.solvers import backward_induction
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.linkage.number_checks import most_within
 from reidsim.linkage.risk import UniformGuess

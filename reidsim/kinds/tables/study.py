@@ -21,13 +21,12 @@ from reidsim.adversaries.sequential.adversary import sequential_attack
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError, locating, refuse_first
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.attributes import AdmissibleGroups, AttributeLinker
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.nodes import MOST_NODES
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.full_domain.solutions import MOST_NODES
 from reidsim.games.people import adversary_of_people
-from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
+from reidsim.games.record_game import AdmissibleGroups, AttributeLinker, Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.policy import WHERE
 from reidsim.kinds.tables.release import ReleasedPeople

@@ -9,9 +9,9 @@ from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
 
 from reidsim.errors import InputError
-from reidsim.games.full_domain import best_splits
+from reidsim.games.full_domain import multi_dimensional as best_splits
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.search import search
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, variants
+from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -13,10 +13,9 @@ from reidsim.adversaries.simple_behaviours import RandomAttacks
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
-from reidsim.games.full_domain.nodes import every_node
-from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.solutions import every_node
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
@@ -26,23 +25,12 @@ from reidsim.populations.population import Population
 def test_each_record_gets_its_best_payout_over_all_nodes(small):
     game = game_of(small)
     solution = record_level(game)
-    assert solution.payoff[0].tolist() == pytest.approx([small.best_of_record(i) for i in range(small.n)], abs=1e-7)
-    for i, strategy in enumerate(solution.strategies[0].tolist()):
+    assert solution.payoff.tolist() == pytest.approx([small.best_of_record(i) for i in range(small.n)], abs=1e-7)
+    for i, strategy in enumerate(solution.strategies.tolist()):
         if strategy >= 0:
             node = game.lattice.levels(strategy)
-            assert small.record(i, node)[0] == pytest.approx(solution.payoff[0, i], abs=1e-7)
-            assert solution.sizes[0, i] == max(small.class_size(small.records[i], node), 1)
-
-
-@given(datasets(same_prices=True), st.lists(st.tuples(*[AMOUNTS] * 4), min_size=2, max_size=5), st.booleans())
-def test_many_points_are_the_points_one_by_one(small, rows, no_attack):
-    prices = Prices(*np.array(rows, dtype=float).T)
-    game = replace(game_of(replace(small, no_attack=no_attack)), prices=prices)
-    together = record_level(game)
-    for point in range(len(rows)):
-        alone = record_level(replace(game, prices=prices.point(point)))
-        assert together.payoff[point] == pytest.approx(alone.payoff[0], abs=1e-9)
-        assert (together.strategies[point] == alone.strategies[0]).all()
+            assert small.record(i, node)[0] == pytest.approx(solution.payoff[i], abs=1e-7)
+            assert solution.sizes[i] == max(small.class_size(small.records[i], node), 1)
 
 
 def paid(small, rounds):

@@ -7,7 +7,7 @@ import pytest
 
 from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.populations.domain import Attribute, Domain, distinct_rows
@@ -95,7 +95,7 @@ def test_record_level_sums_of_the_reference(arx, setting):
     count, amount = setting
     game = game_of(arx, "prosecutor", "all", count, amount)
     solution = record_level(game)
-    assert float(solution.payoff[0] @ game.released) == pytest.approx(RECORD_LEVEL[setting], abs=0.006)
+    assert float(solution.payoff @ game.released) == pytest.approx(RECORD_LEVEL[setting], abs=0.006)
 
 
 @pytest.mark.deep

@@ -13,10 +13,10 @@ from tiers import examples
 from reidsim.errors import InputError
 from reidsim.games.full_domain.anytime import anytime_search, explore
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.nodes import every_node
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.risk import finest_classes, records_outside, require_part_of
 from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.solutions import every_node
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population

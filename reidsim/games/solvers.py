@@ -1,9 +1,9 @@
-"""Branch and bound: lattice-based search until the optimum is proved."""
+"""Solvers of record games: backward induction, branch and bound, greedy lattice search."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,57 @@ from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.memory import require_memory
 from reidsim.releases.strategy_space import Floats, Rows
+
+
+def backward_induction(
+    game: RecordGame,
+    constraints: Mapping[str, Constraint],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Choice]:
+    """Return the best strategy of every record under each constraint.
+
+    The search makes one pass over the space. A strategy replaces the best so far if its payoff is larger by more than
+    the tie tolerance (`RecordGame.tie`). Among equal payoffs, the first strategy in lattice order is therefore kept, as
+    in Algorithm 1. A strategy is skipped for records whose benefit, which bounds the payoff, is not larger than the
+    best payoff under any constraint. Memory is a few arrays with one value per record and constraint, independent of
+    the size of the space.
+
+    Parameters
+    ----------
+    game : RecordGame
+    constraints : mapping of str to Constraint
+    progress : callable, optional
+        Called with the number of strategies done and the total number.
+
+    Returns
+    -------
+    dict of str to Choice
+        Exact choices, by name of the constraint; a record is withheld if no strategy satisfies the constraint.
+    """
+    n, size, tie = game.n_records, game.space.size, game.tie()
+    best = np.full((len(constraints), n), -np.inf)
+    strategies = np.full(best.shape, WITHHELD, dtype=np.int64)
+    needed = np.full(n, -np.inf)
+    for strategy in range(size):
+        benefit = game.benefit_of(strategy)
+        rows = np.flatnonzero(benefit > needed)
+        if len(rows):
+            response = game.adversary.respond(game.linker.link(strategy, rows), rows)
+            payoff = benefit[rows] - game.loss[rows] * response.reidentified
+            for held, chosen, constraint in zip(best, strategies, constraints.values(), strict=True):
+                better = payoff > held[rows] + tie[rows]
+                better &= constraint.allows(game.space, strategy, response.invited, rows)
+                held[rows[better]], chosen[rows[better]] = payoff[better], strategy
+            needed[rows] = best[:, rows].min(axis=0) + tie[rows]
+        if progress is not None:
+            progress(strategy + 1, size)
+    evaluated = np.full(n, size, dtype=np.int64)
+    return {
+        name: Choice(chosen, "backward-induction", evaluated, exact=True)
+        for name, chosen in zip(constraints, strategies, strict=True)
+    }
+
 
 # Largest number of open nodes (nodes that wait for a visit); it bounds memory and time.
 _MOST_OPEN = 4_000_000
@@ -135,3 +186,50 @@ def branch_and_bound(
         for child in space.successors(node):
             leave_open(child, unsettled)
     return Choice(strategies, "branch-and-bound", evaluated, exact=True)
+
+
+def lattice_search(game: RecordGame) -> Choice:
+    """Return the choice of a greedy search from the most specific strategy.
+
+    As in the printed algorithm, a node that is not attacked is returned. Otherwise the search moves to the child (a
+    strategy one step less specific) with the largest ``v(g) - L pi(g)``, if this value is at least the node's own;
+    later children win ties. Here v(g) is the benefit of strategy g, L the publisher's loss, and pi(g) the success
+    probability of an attack. The printed comparison also subtracts the loss for children that would not be attacked;
+    payoffs of the returned strategy do not. If the adversary attacks with some frequency, the loss is multiplied by
+    this frequency. The printed loop never ends if no child is better; by the accompanying text, the search halts there.
+
+    The search takes no constraint, because a greedy path need not reach a strategy that satisfies it.
+
+    Returns
+    -------
+    Choice
+        Not exact; no record is withheld. `evaluated` counts the distinct nodes whose value was computed, including the
+        first node.
+    """
+    n = game.n_records
+    current = np.full(n, game.space.most_specific, dtype=np.int64)
+    evaluated = np.ones(n, dtype=np.int64)
+    tie = game.tie()
+    active = np.arange(n)
+    while len(active):
+        moved = []
+        for node in np.unique(current[active]).tolist():
+            rows = active[current[active] == node]
+            start = game.outcome(node, rows)
+            rows = rows[start.response.attacks]
+            if not len(rows):
+                continue
+            best = start.publisher_payoff[start.response.attacks]
+            chosen = np.full(len(rows), node, dtype=np.int64)
+            for child in game.space.successors(node):
+                outcome = game.outcome(child, rows)
+                charge, often = game.loss[rows] * outcome.response.success, outcome.response.often
+                charged = game.benefit_of(child, rows) - (charge if often is None else charge * often)
+                better = charged >= best - tie[rows]
+                best[better] = charged[better]
+                chosen[better] = child
+                evaluated[rows] += 1
+            current[rows] = chosen
+            moved.append(rows[chosen != node])
+        active = np.concatenate(moved) if moved else np.empty(0, dtype=np.intp)
+    return Choice(current, "lattice-search", evaluated, exact=False)
