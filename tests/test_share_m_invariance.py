@@ -11,8 +11,7 @@ from tiers import examples
 import reidsim
 from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import open_results
-from reidsim.reports.shared.file import sidecar_of, verify_shared
-from reidsim.reports.shared.sharing import share_run
+from reidsim.reports.shared.file import share_run, sidecar_of, verify_shared
 
 SCENARIO = """
 title = "A registry"

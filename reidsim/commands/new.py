@@ -126,7 +126,7 @@ def new(
         from reidsim.drafts.draft import Draft, UndecidedPersonError, draft_scenario, name_of
         from reidsim.drafts.scenario_text import Prices
         from reidsim.engine.results import require_free, write_results
-        from reidsim.reports.draft_table import draft_table
+        from reidsim.reports.file_tables import draft_table
 
         name = name_of(data)
         # For a file without a suffix, the default folder would have the file's own name.

@@ -97,7 +97,7 @@ def describe(
     """
     with waiting(f"reading {file}"):
         from reidsim.reports.description import describe_file
-        from reidsim.reports.description_table import description_tables
+        from reidsim.reports.file_tables import description_tables
 
         description = describe_file(
             file,

@@ -126,8 +126,8 @@ def share(
         raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
     with waiting(f"reading {folder}"):
         from reidsim.reports.page.stored_run import open_results
+        from reidsim.reports.shared.file import share_run
         from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
-        from reidsim.reports.shared.sharing import share_run
 
         # Check the output path before the results are opened.
         require_new_files(output)

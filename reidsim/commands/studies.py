@@ -59,7 +59,7 @@ def stress(
     with telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.batch.cluster import executor_named
         from reidsim.engine.stress.run import stress_loaded, with_method
-        from reidsim.reports.stress_tables import stress_tables
+        from reidsim.reports.study_tables import stress_tables
 
         stop_if_interrupted()
         loaded = with_method(loaded, method, samples)

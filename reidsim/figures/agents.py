@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from typing import Any
 
@@ -32,66 +33,35 @@ _PANELS_OF_WAVES = (
     (PARTICIPATION.column, "In the release", "share of data subjects"),
     (RISK.column, RISK.label, "records re-identified, share"),
 )
+# Bars below this share of the highest stack are invisible.
+_SEEN = 0.005
+# Hatches distinguish bars without colour.
+_HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
 
 def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
-    """Draw payoffs, participation and risk of each policy over the rounds.
+    """Draw four panels over the rounds or waves, with one line per policy.
 
-    Values are means over draws.
+    Over rounds, the panels show payoffs, participation and risk. Over waves, exposure replaces the adversaries' payoff:
+    the share of data subjects whose record may have been attacked in this or an earlier release (the cumulative sum of
+    ``newly_exposed``). Values are means over draws.
 
     Parameters
     ----------
     rounds : DataFrame
         One row per draw, policy and round, with columns ``policy``, ``round``, ``publisher_payoff``,
-        ``adversary_payoff``, ``participation`` and ``risk``.
-
-    Returns
-    -------
-    Figure
-        Four panels.
+        ``adversary_payoff``, ``participation`` and ``risk``; for waves also ``draw``, ``wave`` and ``newly_exposed``.
     """
-    return _by_policy(rounds, _PANELS)
-
-
-def waves_by_policy(rounds: pd.DataFrame) -> Figure:
-    """Draw payoff, exposure, participation and risk of each policy over releases.
-
-    Values are means over draws. Exposure is the share of data subjects whose record may have been attacked in this or
-    an earlier release (the cumulative sum of ``newly_exposed``).
-
-    Parameters
-    ----------
-    rounds : DataFrame
-        One row per draw, policy and round, with columns ``draw``, ``policy``, ``round``, ``wave``,
-        ``publisher_payoff``, ``newly_exposed``, ``participation`` and ``risk``.
-
-    Returns
-    -------
-    Figure
-        Four panels.
-    """
-    exposed = rounds.groupby(["draw", "policy"], sort=False, observed=True)["newly_exposed"].cumsum()
-    figure = _by_policy(rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES)
-    named = rounds.drop_duplicates("round").sort_values("round")
-    for axes in figure.axes[-2:]:
-        axes.set_xticks(named["round"], named["wave"])
-        style.label_axes(axes, x="wave")
-    return figure
-
-
-def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) -> Figure:
-    """Draw four columns over the rounds, one panel each and one line per policy."""
-    columns = [column for column, _, _ in shown]
+    waves, panels = "wave" in rounds, _PANELS
+    if waves:
+        exposed = rounds.groupby(["draw", "policy"], sort=False, observed=True)["newly_exposed"].cumsum()
+        rounds, panels = rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES
+    columns = [column for column, _, _ in panels]
     means = rounds.groupby(["policy", "round"], sort=False, observed=True)[columns].mean().reset_index()
     look = style.looks(style.ordered_policies(means["policy"]))
     figure, grid = style.new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
-    handles: list[Artist] = []
-    panels = zip((axes for row in grid for axes in row), shown, "abcd", strict=True)
-    for axes, (column, title, unit), letter in panels:
-        handles = []
-        for policy, own in look.items():
-            here = means[means["policy"] == policy]
-            handles += style.draw_line(axes, here["round"], here[column], own, style.policy_name(policy))
+    for axes, (column, title, unit), letter in zip(itertools.chain(*grid), panels, "abcd", strict=True):
+        handles = style.draw_lines(axes, means, "round", column, look)
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         if column == PARTICIPATION.column:
             axes.set_ylim(0, 1.04)
@@ -99,8 +69,11 @@ def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) ->
             axes.set_ylim(bottom=0)
         style.number_ticks(axes.yaxis)
         style.label_axes(axes, title=f"({letter}) {title}", y=unit)
+    named = rounds.drop_duplicates("round").sort_values("round")
     for axes in grid[-1]:
-        style.label_axes(axes, x="round")
+        style.label_axes(axes, x="wave" if waves else "round")
+        if waves:
+            axes.set_xticks(named["round"], named["wave"])
     style.legend_below(figure, handles)
     return figure
 
@@ -122,30 +95,20 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     keys = ["policy", "round", "adversary"]
     means = adversaries.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
     policies = style.ordered_policies(means["policy"])
-    names = list(dict.fromkeys(means["adversary"]))
-    look = style.looks(names)
-    figure, grid = style.new_figure(1, len(policies), panel=(3.4, 2.8))
-    handles: list[Artist] = []
-    for axes, policy in zip(grid[0], policies, strict=True):
-        handles = []
-        for name in names:
-            own = look[name]
+    look = style.looks(list(dict.fromkeys(means["adversary"])))
+    figure, [row] = style.new_figure(1, len(policies), panel=(3.4, 2.8))
+    for axes, policy in zip(row, policies, strict=True):
+        handles: list[Artist] = []
+        for name, own in look.items():
             here = means[(means["policy"] == policy) & (means["adversary"] == name)]
             handles += style.draw_line(axes, here["round"], here["belief"], own, name)
             axes.axhline(float(here["weight"].iloc[0]), color=own.colour, linewidth=0.7, alpha=0.6)
         axes.set_ylim(0, 1)
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        style.label_axes(
-            axes, title=style.policy_name(policy), x="round", y="believed weight" if axes is grid[0][0] else ""
-        )
+        label = "believed weight" if axes is row[0] else ""
+        style.label_axes(axes, title=style.policy_name(policy), x="round", y=label)
     style.legend_below(figure, handles)
     return figure
-
-
-# Bars below this share of the highest stack are invisible.
-_SEEN = 0.005
-# Hatches distinguish bars without colour.
-_HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
 
 def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: str = "") -> Figure:
@@ -181,35 +144,24 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     totals = found.groupby(["policy", "finder"], observed=True).sum().groupby("finder", observed=True).max()
     low = totals < _SEEN * found.groupby(["policy", "round"], observed=True).sum().max()
     unseen = {str(finder): f" (at most {total:.2g} in all rounds)" for finder, total in totals[low].items()}
-    finders, policies = list(dict.fromkeys(through["finder"])), style.ordered_policies(through["policy"])
+    look, policies = style.looks(list(dict.fromkeys(through["finder"]))), style.ordered_policies(through["policy"])
     places = np.arange(1, int(through["round"].max()) + 1)
-    look = style.looks(finders)
     figure, (above, below) = style.new_figure(2, len(policies), panel=(3.2, 2.4), sharex=True)
-    handles: list[Artist] = []
     for upper, lower, policy in zip(above, below, policies, strict=True):
-        handles, bottom = [], np.zeros(len(places))
-        for number, finder in enumerate(finders):
+        handles: list[Artist] = []
+        bottom = np.zeros(len(places))
+        for number, (finder, own) in enumerate(look.items()):
             here = np.array([found.get((policy, finder, each), 0.0) for each in places.tolist()])
-            drawn: dict[str, Any] = {
-                "facecolor": look[finder].colour,
-                "edgecolor": "white",
-                "linewidth": 0.4,
-                "hatch": _HATCHES[number % len(_HATCHES)],
-            }
+            hatch = _HATCHES[number % len(_HATCHES)]
+            drawn: dict[str, Any] = {"facecolor": own.colour, "edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
             upper.bar(places, here, bottom=bottom, **drawn)
             handles.append(Patch(**drawn, label=style.given_name(finder) + unseen.get(finder, "")))
             bottom += here
         so_far = distinct[policy]
         lower.plot(so_far.index, so_far, color=BLACK, marker="o", markersize=4)
         lower.axhline(subjects, color=GREY, linestyle="--", linewidth=1)
-        lower.annotate(
-            f"{so_far.iloc[-1]:,.1f} of {subjects:,}",
-            (so_far.index[-1], so_far.iloc[-1]),
-            xytext=(0, 6),
-            textcoords="offset points",
-            ha="right",
-            fontsize=9,
-        )
+        last = so_far.iloc[-1]
+        style.write_at(lower, f"{last:,.1f} of {subjects:,}", (so_far.index[-1], last), (0, 6), ha="right")
         style.label_axes(upper, title=style.policy_name(policy))
         style.label_axes(lower, x="round")
     tops = max(axes.get_ylim()[1] for axes in above), 1.1 * subjects

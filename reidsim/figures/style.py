@@ -6,6 +6,7 @@ global settings, which other figures use too.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from matplotlib import rc_context, rcParamsDefault
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -20,7 +22,6 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -41,15 +42,7 @@ _COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
 _MARKERS = ("s", "o", "^", "D", "v", "P", "X")
 
 Dashes = Literal["-", "--", "-.", ":"] | tuple[float, Sequence[float]]
-_DASHES: tuple[Dashes, ...] = (
-    "-",
-    "--",
-    "-.",
-    ":",
-    (0, (8, 2, 1, 2, 1, 2)),
-    (0, (10, 4)),
-    (0, (3, 3)),
-)
+_DASHES: tuple[Dashes, ...] = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)), (0, (10, 4)), (0, (3, 3)))
 
 # Parameter name in figures in which the gain equals the loss.
 LOSS_AND_GAIN = "loss and gain"
@@ -101,16 +94,6 @@ def _fixed_looks() -> tuple[str, ...]:
     They come first in rows and legends.
     """
     return tuple(kind_named(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
-
-
-def _own_looks() -> dict[str, Look]:
-    """Return the styles of policies that define their own."""
-    return {
-        name: Look(policy.look.colour, _DASHES[place % len(_DASHES)], policy.look.marker)
-        for kind in kinds_at_hand()
-        for place, (name, policy) in enumerate(kind.policies.items())
-        if policy.look is not None
-    }
 
 
 def parameter_label(parameter: str) -> str:
@@ -168,22 +151,23 @@ def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 def looks(policies: Sequence[str]) -> dict[str, Look]:
     """Return a style per policy: a fixed one for known policies, else a free one."""
-    fixed = {policy: number for number, policy in enumerate(_fixed_looks()) if policy in policies}
-    own = {policy: look for policy, look in _own_looks().items() if policy not in fixed}
-    others = [policy for policy in policies if policy not in fixed and policy not in own]
-    free = [number for number in range(len(_fixed_looks()) + len(policies)) if number not in fixed.values()]
-    numbers = fixed | dict(zip(others, free, strict=False))
-    return {policy: own[policy] if policy in own else _look(numbers[policy]) for policy in policies}
+    fixed = {policy: _look(number) for number, policy in enumerate(_fixed_looks())}
+    own = {
+        name: Look(policy.look.colour, _DASHES[place % len(_DASHES)], policy.look.marker)
+        for kind in kinds_at_hand()
+        for place, (name, policy) in enumerate(kind.policies.items())
+        if policy.look is not None
+    }
+    known = own | fixed
+    free = (_look(number) for number in itertools.count() if number >= len(fixed) or [*fixed][number] not in policies)
+    return {policy: known[policy] if policy in known else next(free) for policy in policies}
 
 
 def _look(number: int) -> Look:
     # After each cycle of colours, the three lists shift against each other, so that combinations repeat late.
     turn, place = divmod(number, len(_COLOURS))
-    return Look(
-        _COLOURS[(place + turn) % len(_COLOURS)],
-        _DASHES[place],
-        _MARKERS[(place + 2 * turn) % len(_MARKERS)],
-    )
+    colour, marker = (place + turn) % len(_COLOURS), (place + 2 * turn) % len(_MARKERS)
+    return Look(_COLOURS[colour], _DASHES[place], _MARKERS[marker])
 
 
 def new_figure(
@@ -225,10 +209,28 @@ def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int 
     return axes.plot(x, y, **{**own, "markersize": 5, "markerfacecolor": "white", "label": label, **more})
 
 
+def draw_lines(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str, Look], **more: Any) -> list[Line2D]:
+    """Draw column `y` over column `x`, with one line per policy; see `draw_line`."""
+    handles = []
+    for policy, own in look.items():
+        line = rows[rows["policy"] == policy].sort_values(x, kind="stable")
+        handles += draw_line(axes, line[x], line[y], own, policy_name(policy), **more)
+    return handles
+
+
+def draw_steps(axes: Axes, x: Any, y: Any, look: Look, label: str) -> list[Line2D]:
+    """Draw a step function that jumps to `y` at `x`."""
+    return axes.step(x, y, where="post", color=look.colour, linestyle=look.dashes, label=label)
+
+
 def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line2D]:
     """Draw the share of values at or below each value, as a step function."""
-    shares = np.arange(1, len(values) + 1) / len(values)
-    return axes.step(np.sort(values), shares, where="post", color=look.colour, linestyle=look.dashes, label=label)
+    return draw_steps(axes, np.sort(values), np.arange(1, len(values) + 1) / len(values), look, label)
+
+
+def write_at(axes: Axes, text: str, place: tuple[float, float], offset: tuple[float, float], **more: Any) -> None:
+    """Write a text at a point, moved by an offset in points."""
+    axes.annotate(text, place, xytext=offset, textcoords="offset points", fontsize=9, **more)
 
 
 def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None:
@@ -285,35 +287,21 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
         if isinstance(only, Line2D) and only.get_linestyle() != "None":
             figure.suptitle(str(only.get_label()), fontsize=10, parse_math=False)
             return
-    room = figure.get_figwidth() - 2 * _LEGEND_EDGE
     canvas: Any = FigureCanvasAgg(figure)
-    renderer = canvas.get_renderer()
     for number in range(min(columns, len(handles)), 0, -1):
-        legend = _legend(figure, handles, number)
-        width = legend.get_window_extent(renderer).width / figure.dpi
-        if width <= room:
+        legend = figure.legend(
+            handles=list(handles), loc="outside lower center", ncols=number, fontsize=9, frameon=False, handlelength=3.5
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        width = legend.get_window_extent(canvas.get_renderer()).width / figure.dpi + 2 * _LEGEND_EDGE
+        if width <= figure.get_figwidth() or number == 1:
             break
-        if number > 1:
-            legend.remove()
-        else:
-            figure.set_figwidth(width + 2 * _LEGEND_EDGE)
+        legend.remove()
     # New figures have room for two rows.
     rows = -(-len(handles) // number)
-    figure.set_figheight(figure.get_figheight() + 0.19 * max(0, rows - 2))
-
-
-def _legend(figure: Figure, handles: Sequence[Artist], columns: int) -> Legend:
-    legend = figure.legend(
-        handles=list(handles),
-        loc="outside lower center",
-        ncols=columns,
-        fontsize=9,
-        frameon=False,
-        handlelength=3.5,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-    return legend
+    height = figure.get_figheight() + 0.19 * max(0, rows - 2)
+    figure.set_size_inches(max(width, figure.get_figwidth()), height)
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from reidsim.core.measures import columns_of
 from reidsim.figures import style
 from reidsim.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import LOSS_AND_GAIN, key_words, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.scenarios.design_schema import SweepSection, rows_along
 from reidsim.scenarios.report_sentences import gain_goes_with_loss
@@ -58,32 +57,26 @@ class Swept:
     in_turn: tuple[tuple[str, ...], ...]
     content: Mapping[str, Any]
 
-    def line(self, key: str) -> pd.DataFrame:
-        """Return the rows for the lines along a key, in ascending order of its values.
-
-        In a one-at-a-time sweep, these are the points at which the keys of the other groups have the scenario's own
-        values.
-        """
-        group = next((group for group in self.in_turn if key in group), ())
-        return rows_along(self.table, self.in_turn, group, self.content).sort_values(key, kind="stable")
-
     def lines(self, measures: list[str]) -> pd.DataFrame:
         """Return the points of all lines in one table.
 
-        There is one row per key in `along`, point on its lines and policy: ``key``, ``value`` (of this key),
-        ``setting`` (values of the keys in `others`, in words), ``policy``, the keys in `others` and the measures.
+        There is one row per key in `along`, point on its lines and policy: ``key``, ``parameter`` (the short name of
+        the key), ``value`` (of this key, ascending), ``setting`` (values of the keys in `others`, in words),
+        ``policy``, the keys in `others` and the measures. In a one-at-a-time sweep, the lines have the points at which
+        the keys of the other groups have the scenario's own values.
         """
         parts = []
         for key in self.along:
-            rows = self.line(key)
-            part = rows[[*self.others, "policy", *measures]].assign(key=key, value=rows[key].astype(np.float64))
-            part["setting"] = [self._setting(values) for values in rows[list(self.others)].to_numpy(dtype=object)]
-            parts.append(part)
+            group = next((group for group in self.in_turn if key in group), ())
+            rows = rows_along(self.table, self.in_turn, group, self.content).sort_values(key, kind="stable")
+            named: dict[str, Any] = {"key": key, "parameter": short_name(key), "value": rows[key].astype(np.float64)}
+            settings = map(self._setting, rows[list(self.others)].to_numpy(dtype=object))
+            parts.append(rows[[*self.others, "policy", *measures]].assign(**named, setting=list(settings)))
         return pd.concat(parts, ignore_index=True)
 
     def _setting(self, values: Iterable[Any]) -> str:
         return ", ".join(
-            f"{key_words(key)} {number_text(value) if isinstance(value, float) else value_words(value)}"
+            f"{style.key_words(key)} {style.number_text(value) if isinstance(value, float) else value_words(value)}"
             for key, value in zip(self.others, values, strict=True)
         )
 
@@ -97,10 +90,13 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure of maps, if the sweep has a second axis, else of lines."""
+    name, drawn = "sweep-lines", []
     if swept.second:
-        yield from _numbered("sweep-map", _maps(swept))
+        name, drawn = "sweep-map", list(_maps(swept))
     elif set(_PAYOFFS) <= set(swept.table):
-        yield from _numbered("sweep-lines", _payoff_lines(swept))
+        drawn = list(_payoff_lines(swept))
+    for number, figure in enumerate(drawn, start=1):
+        yield name if len(drawn) == 1 else f"{name}-{number}", figure
 
 
 def swept_of(result: Any) -> Swept | None:
@@ -146,9 +142,9 @@ def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
 
 
 def _payoff_lines(swept: Swept) -> Iterator[Figure]:
-    lines = named_lines(swept.lines(_PAYOFFS).dropna(subset=_PAYOFFS))
+    lines = swept.lines(_PAYOFFS).dropna(subset=_PAYOFFS)
     if gain_goes_with_loss(swept.content, (*swept.along, *swept.others)):
-        lines["parameter"] = lines["parameter"].replace("loss", LOSS_AND_GAIN)
+        lines["parameter"] = lines["parameter"].replace("loss", style.LOSS_AND_GAIN)
     for setting in list(dict.fromkeys(lines["setting"]))[:_MOST_FIGURES]:
         figure = sensitivity_lines(lines[lines["setting"] == setting])
         if setting:
@@ -167,15 +163,10 @@ def _maps(swept: Swept) -> Iterator[Figure]:
         x, y = y, x
     grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False, observed=True)
     for values, rows in itertools.islice(grouped, _MOST_FIGURES):
-        title = ", ".join((policy_name(str(values[0])), *(value_words(value) for value in values[1:])))
+        title = ", ".join((style.policy_name(str(values[0])), *(value_words(value) for value in values[1:])))
         if len(rows) == rows[x].nunique() * rows[y].nunique():
             maps = rows[[*_MAPPED, x, y]].rename(columns=names).assign(record=ALL_RECORDS)
             yield parameter_maps(maps, case=case, axes=(names[y], names[x]), title=title)
-
-
-def named_lines(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return lines with the column ``parameter``: the short names of their keys."""
-    return lines.assign(parameter=lines["key"].map(short_name))
 
 
 def value_words(value: object) -> str:
@@ -187,12 +178,6 @@ def value_words(value: object) -> str:
 def short_name(key: str) -> str:
     """Return the short name of a payoff parameter's key; other keys unchanged."""
     return key.removeprefix("economics.")
-
-
-def _numbered(name: str, figures: Iterator[Figure]) -> Iterator[tuple[str, Figure]]:
-    drawn = list(figures)
-    for number, figure in enumerate(drawn, start=1):
-        yield name if len(drawn) == 1 else f"{name}-{number}", figure
 
 
 _SIDES = ((PUBLISHER_PAYOFF, "Publisher"), (ADVERSARY_PAYOFF, "Adversary"))
@@ -222,12 +207,7 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     for parameter, row in zip(parameters, grid, strict=True):
         here = lines[lines["parameter"] == parameter].sort_values("value")
         for (measure, side), axes in zip(_SIDES, row, strict=True):
-            handles = []
-            for policy, own in look.items():
-                points = here[here["policy"] == policy]
-                handles += style.draw_line(
-                    axes, points["value"], points[measure.column], own, style.policy_name(policy)
-                )
+            handles = style.draw_lines(axes, here, "value", measure.column, look)
             scale_axis(axes, "x", np.unique(here["value"]))
             style.number_ticks(axes.yaxis)
             style.label_axes(

@@ -20,12 +20,11 @@ from reidsim.engine.stress.run import StressResult
 from reidsim.figures.style import policy_name
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.illustration import illustrate
-from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.file import share_run
 from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
-from reidsim.reports.shared.sharing import share_run
-from reidsim.reports.verdict import has_verdict, verdict_of
+from reidsim.reports.verdict import has_verdict, measures_table, verdict_of
 from reidsim.tables import read_table
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -198,7 +197,7 @@ def _table(result: Result) -> str:
         first = next((table for table in result.stored_tables().values() if len(table)), pd.DataFrame())
         return first.to_html(index=False)
     if has_verdict(result.summary):
-        return measures_table(result.summary, result.manifest["content"])
+        return measures_table(result.summary, result.manifest["content"], policy_name)
     measures = result.measures.values() if isinstance(result, ScoreResult) else result.measures
     known = measures_among(measures, result.summary.columns)
     return pd.DataFrame(

@@ -15,6 +15,8 @@ DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cr
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 # Columns that a page shows of wide tables.
 MAIN_COLUMNS: Mapping[str, Sequence[str]] = _WORDS["columns"]
+# Sections of a scenario that the question of a report describes.
+DESCRIBED_SECTIONS: Sequence[str] = _WORDS["described"]
 
 
 def figure_caption(name: str, kind: Kind | None) -> str:
@@ -33,9 +35,5 @@ def table_caption(name: str, kind: Kind | None) -> str:
 
 
 def _of_kind(name: str, kind: Kind | None) -> str:
-    return (kind.captions.get(name) if kind else None) or _in_words(name)
-
-
-def _in_words(name: str) -> str:
     words = re.sub(r"[-_\s]+", " ", name).strip()
-    return words[:1].upper() + words[1:] if words else "Untitled"
+    return (kind.captions.get(name) if kind else None) or words[:1].upper() + words[1:] or "Untitled"

@@ -3,22 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import parquet
 
+from reidsim import tables
 from reidsim.drafts.weights import may_name_weight, names_weight
-from reidsim.errors import InputError, listed, locating, not_among, refuse_rows
+from reidsim.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
+from reidsim.file_sizes import require_no_device, require_parquet_fits
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable
 from reidsim.linkage.uniqueness.of_sample import Uniqueness, uniqueness_of_sample
-from reidsim.linkage.uniqueness.sample_cells import SampleCells
-from reidsim.populations.domain import row_keys
-from reidsim.reports.coded_file import MISSING, CodedColumn, CodedFile, read_coded_file
+from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
+from reidsim.populations.files import population_metadata
+
+# Code of a missing value.
+MISSING = 0
+_PARQUET_MAGIC = b"PAR1"
+# From this number on, float64 cannot represent every whole number.
+_INEXACT = 2**53
+
+
+class CodedFile(NamedTuple):
+    """Coded file of people: one row per record, or per cell with a record count.
+
+    Attributes
+    ----------
+    codes : DataFrame of int32
+        One row per row of the file and one column per attribute, at least one: 0 for a missing value, 1 or more for
+        other values.
+    counts : ndarray of int64, shape (n_rows,), or None
+        Number of records in each row, 0 or more; None if each row is one record.
+    weights : ndarray of float64, shape (n_rows,), or None
+        Sampling weight of each row: number of people in the population per record. None without a weight column.
+    recorded : dict
+        Metadata of a file made by reidsim, such as its kind, title and source; empty for other files.
+    """
+
+    codes: pd.DataFrame
+    counts: NDArray[np.int64] | None
+    weights: NDArray[np.float64] | None
+    recorded: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -149,50 +182,46 @@ def describe_file(
         If the file cannot be read, lacks a column, its counts are not whole numbers or are sampling weights, a weight
         is below 1, or the population is smaller than the file.
     """
-    if Path(path).suffix == ".toml":
-        raise InputError(
-            "a recipe, not a file of people", source=path, hint="run reidsim populate to make a file from the recipe"
-        )
+    source = Path(path)
+    if source.suffix == ".toml":
+        hint = "run reidsim populate to make a file from the recipe"
+        raise InputError("a recipe, not a file of people", source=path, hint=hint)
     if not 0 < level < 1:
         raise InputError("confidence level out of range", source="--level", found=level, expected="above 0 and below 1")
     if count is not None and may_name_weight(count):
-        raise InputError(
-            "sampling weights are not counts of records",
-            source=path,
-            where="--count",
-            found=count,
-            hint=f"use --weight {count}",
-        )
-    if weight is not None and (count is not None or population_size is not None or person is not None):
-        raise InputError(
-            "sampling weights exclude other numbers of people",
-            source=path,
-            where="--weight",
-            found=weight,
-            expected="--weight without --count, --population-size and --person",
-        )
+        problem, hint = "sampling weights are not counts of records", f"use --weight {count}"
+        raise InputError(problem, source=path, where="--count", found=count, hint=hint)
+    if weight is not None and (count, population_size, person) != (None, None, None):
+        problem = "sampling weights exclude other numbers of people"
+        expected = "--weight without --count, --population-size and --person"
+        raise InputError(problem, source=path, where="--weight", found=weight, expected=expected)
     if columns is not None and person is not None and person not in columns:
         columns = [*columns, person]
-    file = read_coded_file(Path(path), columns=columns, count=count, weight=weight, encoding=encoding)
+    file, n_people = read_coded_file(source, columns=columns, count=count, weight=weight, encoding=encoding), None
     if person is None:
-        frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.columns, file.counts))
-        profile, n_people = KAnonymityProfile.of_file(frequencies), None
+        frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.codes, file.counts))
+        profile = KAnonymityProfile.of_file(frequencies)
     else:
-        file, of_record = _people(file, person)
-        frequencies, profile = _by_people(file.columns, of_record)
+        file, of_record = _people(file, person, source)
+        frequencies, profile = _by_people(file.codes, of_record)
         n_people = profile.total
-    attributes = tuple(_described(column, file.counts) for column in file.columns)
-    uniqueness = None
-    if file.weights is not None or population_size is not None:
-        rng = np.random.default_rng(np.random.SeedSequence(seed))
-        with locating(path):
-            uniqueness = uniqueness_of_sample(_cells(file, frequencies, population_size), rng=rng, level=level)
+    attributes = tuple(_described(str(name), codes, file.counts) for name, codes in file.codes.items())
+    uniqueness, weights = None, file.weights
+    with locating(path):
+        if weights is None and population_size is not None:
+            # All records have equal weight.
+            require_usable(frequencies, population_size, 0.5)
+            weights = np.full(len(file.codes), population_size / frequencies.records)
+        if weights is not None:
+            cells = SampleCells.of_records([codes.to_numpy() for _, codes in file.codes.items()], weights, file.counts)
+            rng = np.random.default_rng(np.random.SeedSequence(seed))
+            uniqueness = uniqueness_of_sample(cells, rng=rng, level=level)
     return FileDescription(
-        path=Path(path),
-        kind=file.kind,
-        title=file.title,
-        source=file.source,
-        rows=len(file.columns[0].codes),
+        path=source,
+        kind=file.recorded.get("kind"),
+        title=file.recorded.get("title") or "",
+        source=file.recorded.get("source") or "",
+        rows=len(file.codes),
         frequencies=frequencies,
         profile=profile,
         attributes=attributes,
@@ -203,29 +232,25 @@ def describe_file(
     )
 
 
-def group_sizes(columns: Sequence[CodedColumn], counts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Count the records of each combination of codes that occurs, shape (n_groups,).
 
     Parameters
     ----------
-    columns : sequence of CodedColumn
+    codes : DataFrame of int
         At least one column. The number of combinations may exceed the range of 64 bits.
     counts : ndarray of int64, shape (n_rows,), optional
         Number of records in each row; one if not given.
     """
-    keys = _keys(columns)
+    groups = codes.groupby(list(codes), sort=False)
     if counts is None:
-        return np.asarray(np.unique(keys, return_counts=True)[1])
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    return np.asarray(np.add.reduceat(counts[order], starts))
+        return np.asarray(groups.size(), dtype=np.int64)
+    sizes = np.zeros(groups.ngroups, dtype=np.int64)
+    np.add.at(sizes, groups.ngroup(), counts)
+    return sizes
 
 
-def _keys(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
-    return row_keys([column.codes for column in columns], len(columns[0].codes))
-
-
-def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:
+def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDArray[np.intp]]:
     """Return the file without the person column, and the person number of each row.
 
     Raises
@@ -233,52 +258,31 @@ def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:
     InputError
         If the person column or another column is missing, a row has no person, or rows are counts of records.
     """
-    others = tuple(column for column in file.columns if column.name != person)
-    key = next((column for column in file.columns if column.name == person), None)
-    if key is None or not others:
-        names = [column.name for column in file.columns]
-        problem = "no such column in addition to attributes"
-        raise not_among(problem, person, names, source=file.path, where="--person", shown=20)
+    if person not in file.codes or len(file.codes.columns) == 1:
+        problem, names = "no such column in addition to attributes", list(file.codes)
+        raise not_among(problem, person, names, source=source, where="--person", shown=20)
     if file.counts is not None:
-        raise InputError(
-            "a person key is not supported for rows with counts", source=file.path, where="--person", found=person
-        )
-    missing = key.codes == MISSING
-    refuse_rows(missing, "value missing", source=file.path, column=person, expected="a value in every row")
-    return replace(file, columns=others), np.unique(key.codes, return_inverse=True)[1]
+        problem = "a person key is not supported for rows with counts"
+        raise InputError(problem, source=source, where="--person", found=person)
+    others, key = file.codes.drop(columns=person), file.codes[person].to_numpy()
+    missing = key == MISSING
+    refuse_rows(missing, "value missing", source=source, column=person, expected="a value in every row")
+    return file._replace(codes=others), np.unique(key, return_inverse=True)[1]
 
 
-def _by_people(
-    columns: Sequence[CodedColumn], of_record: NDArray[np.intp]
-) -> tuple[GroupFrequencies, KAnonymityProfile]:
+def _by_people(codes: pd.DataFrame, of_record: NDArray[np.intp]) -> tuple[GroupFrequencies, KAnonymityProfile]:
     """Return groups counted in people, and each person's smallest group."""
-    cell = np.unique(_keys(columns), return_inverse=True)[1]
-    row_sets, set_of_person = RowSets.of(cell, of_record)
-    sizes = row_sets.in_classes(np.arange(int(cell.max()) + 1), int(cell.max()) + 1)
+    groups = codes.groupby(list(codes), sort=False)
+    row_sets, set_of_person = RowSets.of(np.asarray(groups.ngroup(), dtype=np.int64), of_record)
+    sizes = row_sets.in_classes(np.arange(groups.ngroups), groups.ngroups)
     smallest = np.minimum.reduceat(sizes[row_sets.cells], row_sets.start[:-1])
     return GroupFrequencies.from_group_sizes(sizes), KAnonymityProfile.of_records(smallest[set_of_person])
 
 
-def _cells(file: CodedFile, frequencies: GroupFrequencies, population_size: int | None) -> SampleCells:
-    """Return the cells of a sample file.
-
-    With a population size, all records have equal weight.
-    """
-    weights = file.weights
-    if weights is None:
-        assert population_size is not None  # noqa: S101 - guaranteed by the caller; narrows the type
-        require_usable(frequencies, population_size, 0.5)
-        weights = np.full(len(file.columns[0].codes), population_size / frequencies.records)
-    return SampleCells.of_records([column.codes for column in file.columns], weights, file.counts)
-
-
-def _described(column: CodedColumn, counts: NDArray[np.int64] | None) -> AttributeDescription:
-    if counts is None:
-        missing, codes = int((column.codes == MISSING).sum()), column.codes
-    else:
-        missing, codes = int(counts[column.codes == MISSING].sum()), column.codes[counts > 0]
-    occurs = np.bincount(codes, minlength=column.n_codes) > 0
-    return AttributeDescription(column.name, int(occurs.sum()) - int(occurs[MISSING]), missing)
+def _described(name: str, codes: pd.Series[int], counts: NDArray[np.int64] | None) -> AttributeDescription:
+    numbers = np.ones(len(codes), dtype=np.int64) if counts is None else counts
+    missing = (codes == MISSING).to_numpy()
+    return AttributeDescription(name, codes[(numbers > 0) & ~missing].nunique(), int(numbers[missing].sum()))
 
 
 def _warnings(
@@ -291,11 +295,155 @@ def _warnings(
             f"every record has a different value of {listed(identifying)}, like an identifier: "
             "name the columns that an attacker may know"
         )
-    if file.counts is None and any(column.name.lower() in ("count", "counts", "n") for column in file.columns):
+    if file.counts is None and {"count", "counts", "n"} & {str(name).lower() for name in file.codes}:
         warnings.append("each row counts as one record: if the file has a column of counts, name this column")
-    named = [column.name for column in file.columns if names_weight(column.name)]
+    named = [name for name in map(str, file.codes) if names_weight(name)]
     if named and file.weights is None:
         warnings.append(
             f"column {named[0]!r} looks like sampling weights, but counts as an attribute: use --weight for weights"
         )
     return tuple(warnings)
+
+
+def read_coded_file(
+    path: Path,
+    *,
+    columns: Sequence[str] | None = None,
+    count: str | None = None,
+    weight: str | None = None,
+    encoding: str | None = None,
+) -> CodedFile:
+    """Read a file of people as integer codes.
+
+    Parameters
+    ----------
+    path : Path
+        Parquet, or delimited text with a header. The delimiter is the comma, semicolon, tab or bar that splits the
+        first two lines into the most columns. Text may be compressed (``.gz``, ``.bz2``).
+    columns : sequence of str, optional
+        Attributes to read. By default, the attributes recorded in the file, or else all columns but the counts.
+    count : str, optional
+        Column with the number of records in a row. By default, the column recorded in the file, if any.
+    weight : str, optional
+        Column with sampling weights.
+    encoding : str, optional
+        Encoding of delimited text; UTF-8 if not given.
+
+    Returns
+    -------
+    CodedFile
+        Coded file. Missing are nulls, NaN in a column of numbers, and empty or blank text.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no rows, lacks a column, or its counts are not whole numbers of 0 or more.
+    """
+    is_parquet = _is_parquet(path)
+    tables.refuse_encoding_of_types(path.with_suffix(".parquet") if is_parquet else path, encoding)
+    recorded: dict[str, Any] = {}
+    if is_parquet:
+        with tables.reading_parquet(path):
+            schema = parquet.read_schema(path.absolute())
+        require_distinct("column named twice", schema.names, source=path)
+        names, recorded = schema.names, population_metadata(schema) or {}
+    else:
+        delimiter = tables.sniff_delimiter(path, encoding)
+        frame = tables.read_table(path, delimiter=delimiter, comment="#", encoding=encoding or "utf-8")
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        names = table.column_names
+    count = count if count is not None else recorded.get("count")
+    besides = {name: what for name, what in ((count, "counts"), (weight, "sampling weights")) if name is not None}
+    if columns is None:
+        columns = [name for name in recorded.get("attributes") or names if name not in besides]
+    tables.require_columns(names, [*columns, *besides], path)
+    if not columns:
+        expected = "at least one column in addition to the counts"
+        raise InputError("the file has no attributes", source=path, expected=expected)
+    if len(set(columns)) < len(columns):
+        raise InputError("column named twice", source=path, found=list(columns))
+    for name, what in besides.items():
+        if name in columns:
+            raise InputError(f"the column of {what} is also an attribute", source=path, found=name)
+    if is_parquet:
+        require_parquet_fits(path, [*columns, *besides])
+        table = tables.read_parquet(path, [*columns, *besides])
+        if table.num_rows == 0:
+            raise InputError("the file has no rows", source=path, expected="at least one row")
+    return CodedFile(
+        codes=pd.DataFrame({name: _codes(table[name], name, path) for name in columns}),
+        counts=None if count is None else _counts(table[count], count, path),
+        weights=None if weight is None else _weights(table[weight], weight, path),
+        recorded=recorded,
+    )
+
+
+def _is_parquet(path: Path) -> bool:
+    require_no_device(path)
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
+    except (OSError, ValueError):
+        # The attempt to read the file as text reports the error.
+        return False
+
+
+def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
+    """Return the code of each value: 0 if missing.
+
+    Values that differ only in surrounding spaces have the same code.
+    """
+    if pa.types.is_nested(column.type):
+        raise InputError(
+            "the column does not hold one value per row",
+            source=path,
+            where=f"column {name!r}",
+            found=str(column.type),
+            hint="name the columns that are attributes",
+        )
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    chunks = column.unify_dictionaries().chunks
+    # Indices may be of a narrow unsigned type, which cannot represent -1.
+    wide = [chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
+    values = chunks[0].dictionary.to_pandas()
+    if pd.api.types.is_string_dtype(values):
+        values = values.str.strip().replace("", None)
+    # The last entry is the code of nulls, whose index is -1.
+    codes: NDArray[np.int32] = np.append(pd.factorize(values)[0] + 1, MISSING).astype(np.int32)
+    return np.asarray(codes[np.concatenate(wide)])
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values: NDArray[np.float64] = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(dtype=np.float64)
+    return values
+
+
+def _weights(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:
+    """Return sampling weights; an error names the first row without a valid weight."""
+    values = _numbers(column)
+    with locating(path):
+        require_weights(values, f"row {{row}}, column {name!r}")
+    return values
+
+
+def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
+    """Return counts as integers; an error names the first row without a valid count."""
+    values = _numbers(column)
+    wrong = ~((values >= 0) & (values < _INEXACT) & (values == np.floor(values)))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            "not a whole number of 0 or more",
+            source=path,
+            where=f"row {row + 1}, column {name!r}",
+            found=column[row].as_py(),
+            hint="for sampling weights, use --weight" if ((values >= 1) & (values < _INEXACT)).all() else None,
+        )
+    counts = values.astype(np.int64)
+    if not counts.any():
+        expected = "at least one count of 1 or more"
+        raise InputError("all counts are 0", source=path, where=f"column {name!r}", expected=expected)
+    return counts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
@@ -37,87 +36,69 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
             found=getattr(scenario, "game", None),
             expected=listed([name for name in kinds.names if "agents" in kind_named(name).schema.model_fields]),
         )
-    agents = kind.agents_of(scenario)
+    agents, economics = kind.agents_of(scenario), economics_of(scenario)[0]
+    of_all = {"gain": economics.adversary_gain, "cost": economics.cost}
     types = []
     for name, section in types_of(scenario).items():
         planner, knowledge = kind.attacker(scenario, name)
-        gain, cost = (_amount(price, getattr(section, price), kind, scenario) for price in _PRICES)
-        types.append(
-            {"name": name, "section": section, "planner": planner, "knowledge": knowledge, "gain": gain, "cost": cost}
-        )
+        each: dict[str, Any] = {"name": name, "section": section, "planner": planner, "knowledge": knowledge}
+        for price in _PRICES:
+            own = getattr(section, price)
+            by_record = own is None and kind.is_by_record(scenario, price)
+            each[price] = "by record" if by_record else f"{of_all[price] if own is None else own:,g}"
+        types.append(each)
     context = {
         "name": loaded.name,
         "agents": agents,
         "decides": kind.decides,
         "policies": kind.policies_of(scenario),
         "types": types,
-        "phases": list(_phases(kind, scenario, agents)),
+        "phases": [_phase(phase, kind, scenario, agents) for phase in PHASES],
         "first_streams": FIRST_STREAMS,
         "sampled": agents.mode == "sampling",
     }
     return str(render("explanation", context, "text"))
 
 
-def _amount(price: Literal["gain", "cost"], own: float | None, kind: Kind, scenario: ScenarioHead) -> str:
-    """Return the gain or cost of an adversary as text, by default the scenario's."""
-    if own is None and kind.is_by_record(scenario, price):
-        return "by record"
-    economics, _ = economics_of(scenario)
-    of_all = economics.adversary_gain if price == "gain" else economics.cost
-    return f"{of_all if own is None else own:,g}"
-
-
-def _phases(kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterator[dict[str, Any]]:
-    for phase in PHASES:
-        actors, decision, information = _acting(phase, scenario, agents, subjects_share=kind.decides == "subject")
-        if phase.name == "publish":
-            decision = kind.decision(scenario) or decision
-        sampled = phase.streams if agents.mode == "sampling" else ()
-        drawn = [stream for stream in sampled if _is_drawn(stream, agents)]
-        yield {"name": phase.name, "actors": actors, "decides": decision, "knowing": information, "drawn": drawn}
-
-
-def _acting(
-    phase: Phase, scenario: ScenarioHead, agents: AgentsSection, *, subjects_share: bool
-) -> tuple[str, str, str]:
-    """Return the actors, decision and information of a phase.
+def _phase(phase: Phase, kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
+    """Return the actors, decision, information and random draws of a phase.
 
     The information is empty if no agent acts.
     """
-    publisher = "data subjects" if subjects_share else "publisher"
-    if phase.name == "enforce" and not agents.enforcement.detection:
-        return "no step (no exploit is detected)", "", ""
-    if phase.name != "learn":
-        foresees = phase.name == "publish" and agents.foresees == "plans"
-        information = phase.information + ", and the adversaries' later purchases and budgets" * foresees
-        if agents.remembers and agents.rounds > 1 and phase.name in ("publish", "attack"):
-            information += "; releases of earlier rounds"
-        return phase.actors.replace("publisher", publisher), phase.decision, information
-    learns = {
-        publisher: (agents.learning is not None, "the probability of each adversary type", "attacks noticed"),
-        "adversaries": (
-            any(section.expected_accuracy is not None for section in types_of(scenario).values()),
-            "the accuracy of their resources",
-            "own successes",
-        ),
-    }
-    stays = (
-        agents.participation is not None,
-        "participation in the next round",
-        "re-identifications experienced or heard of",
-    )
-    known = learns.setdefault("data subjects", (False, "", ""))
-    if stays[0]:
-        both = [part for part in (known, stays) if part[0]]
-        learns["data subjects"] = (True, " and ".join(part[1] for part in both), ", ".join(part[2] for part in both))
-    actors = {name: (decision, knowing) for name, (acts, decision, knowing) in learns.items() if acts}
+    publisher = "data subjects" if kind.decides == "subject" else "publisher"
+    actors, decision, information = phase.actors.replace("publisher", publisher), phase.decision, phase.information
+    if phase.name == "learn":
+        actors, decision, information = _learning(publisher, scenario, agents)
+    elif phase.name == "enforce" and not agents.enforcement.detection:
+        actors, decision, information = "no step (no exploit is detected)", "", ""
+    elif phase.name == "publish":
+        decision = kind.decision(scenario) or decision
+        information += ", and the adversaries' later purchases and budgets" * (agents.foresees == "plans")
+    if agents.remembers and agents.rounds > 1 and phase.name in ("publish", "attack"):
+        information += "; releases of earlier rounds"
+    # Draws of these streams are used only with the section.
+    used = {"notices": agents.learning, "hearing": agents.participation, "detections": agents.enforcement.detection}
+    streams = phase.streams if agents.mode == "sampling" else ()
+    drawn = [stream for stream in streams if used.get(stream, True)]
+    return {"name": phase.name, "actors": actors, "decides": decision, "knowing": information, "drawn": drawn}
+
+
+def _learning(publisher: str, scenario: ScenarioHead, agents: AgentsSection) -> tuple[str, str, str]:
+    """Return who learns what from which information."""
+    learns: dict[str, list[tuple[str, str]]] = {}
+    has_accuracy = any(section.expected_accuracy is not None for section in types_of(scenario).values())
+    shared = "re-identifications experienced or heard of"
+    for actor, acts, decision, information in (
+        (publisher, agents.learning, "the probability of each adversary type", "attacks noticed"),
+        ("adversaries", has_accuracy or None, "the accuracy of their resources", "own successes"),
+        ("data subjects", agents.participation, "participation in the next round", shared),
+    ):
+        learns.setdefault(actor, []).extend([] if acts is None else [(decision, information)])
+    actors = {actor: parts for actor, parts in learns.items() if parts}
     if not actors:
         return "no step (beliefs are fixed, and all data subjects participate)", "", ""
-    decisions = "; ".join(f"{name}: {decision}" for name, (decision, _) in actors.items())
-    return ", ".join(actors), decisions, "; ".join(f"{name}: {knowing}" for name, (_, knowing) in actors.items())
-
-
-def _is_drawn(stream: str, agents: AgentsSection) -> bool:
-    """Return whether a scenario uses the draws of a random stream."""
-    needed = {"notices": agents.learning, "hearing": agents.participation, "detections": agents.enforcement.detection}
-    return bool(needed.get(stream, True))
+    decisions, information = (
+        "; ".join(f"{actor}: {joint.join(part[at] for part in parts)}" for actor, parts in actors.items())
+        for at, joint in enumerate((" and ", ", "))
+    )
+    return ", ".join(actors), decisions, information

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.core.measures import Measure, measures_among
+from reidsim.core.measures import measures_among
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.batch.result import BatchResult
 from reidsim.engine.cross_play.run import CrossPlayResult
@@ -18,18 +18,16 @@ from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
 from reidsim.engine.switch.run import SwitchResult
 from reidsim.errors import InputError
-from reidsim.figures.agents import beliefs_by_round, found_through_resources, rounds_by_policy, waves_by_policy
-from reidsim.figures.attributes import attribute_shares
+from reidsim.figures.agents import beliefs_by_round, found_through_resources, rounds_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy, reidentified_by_policy
-from reidsim.figures.cross_play import cross_play_maps
-from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
+from reidsim.figures.maps import cross_play_maps, policy_map
+from reidsim.figures.studies import attribute_shares, belief_curves, regret_curves, sensitivity_bars, switch_lines
 from reidsim.figures.style import own_settings, policy_name, save_figure
 from reidsim.figures.sweep import sweep_figures
-from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
-from reidsim.reports.over_rounds import broken_guarantee_sentences
 from reidsim.reports.study_tables import SHOWN
+from reidsim.reports.verdict import broken_guarantee_sentences
 from reidsim.scenarios.registry import kind_of_content
 
 
@@ -89,15 +87,14 @@ def plot(result: Result) -> Figure:
     InputError
         If there is nothing to draw.
     """
-    told = result if isinstance(result, RunResult) else None
-    if told is not None and not {"policy", PUBLISHER_PAYOFF.column} <= set(told.runs.columns):
-        told = None
-    if told is None or isinstance(told, BatchResult):
+    payoffs = {"policy", PUBLISHER_PAYOFF.column}
+    run = result if isinstance(result, RunResult) and payoffs <= set(result.runs.columns) else None
+    if run is None or isinstance(run, BatchResult):
         for _, figure in figures_of(result):
             return figure
-    if told is None:
+    if run is None:
         raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
-    return payoffs_by_policy(told.summary.reset_index(), told.measures)
+    return payoffs_by_policy(run.summary.reset_index(), run.measures)
 
 
 def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
@@ -106,25 +103,23 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
         swept = kind.sweep_figures(result)
         yield from sweep_figures(result) if swept is None else swept
     elif isinstance(result.analysis, AgentAnalysis):
-        yield from _agent_figures(result.analysis, measures_among(result.measures, [PUBLISHER_PAYOFF.column]))
-        if len(result.analysis.reidentified):
-            yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
+        words = measures_among(result.measures, [PUBLISHER_PAYOFF.column])
+        yield from _agent_figures(result.analysis, words[PUBLISHER_PAYOFF.column].label)
     else:
         yield from figures_by_policy(result)
         yield from kind.figures(result) or ()
 
 
-def _agent_figures(analysis: AgentAnalysis, words: Mapping[str, Measure]) -> Iterator[tuple[str, Figure]]:
-    if "wave" in analysis.rounds:
-        yield "waves", waves_by_policy(analysis.rounds)
-    else:
-        yield "rounds", rounds_by_policy(analysis.rounds)
+def _agent_figures(analysis: AgentAnalysis, payoff: str) -> Iterator[tuple[str, Figure]]:
+    yield "waves" if "wave" in analysis.rounds else "rounds", rounds_by_policy(analysis.rounds)
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
-        note = broken_guarantee_sentences(analysis.broken_guarantees, policy_name, words[PUBLISHER_PAYOFF.column].label)
+        note = broken_guarantee_sentences(analysis.broken_guarantees, policy_name, payoff)
         yield "through", found_through_resources(analysis.through, analysis.rounds, note)
+    if len(analysis.reidentified):
+        yield "reidentified", reidentified_by_policy(analysis.reidentified)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
@@ -134,14 +129,13 @@ def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
         yield "sensitivity", sensitivity_bars(tables["sensitivity"], measures)
     if "regrets" in tables and tables["regrets"]["regret"].notna().any():
         yield "regrets", regret_curves(tables["regrets"])
-    if "belief_curves" in tables:
-        curves = tables["belief_curves"]
-        for number, key in enumerate(curves["key"].unique(), start=1):
-            own = curves[(curves["key"] == key) & curves["error"].notna() & curves["publisher_payoff"].notna()]
-            if len(own):
-                yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
-    if "policy_map" in tables and pd.api.types.is_numeric_dtype(tables["policy_map"]["x"]):
-        chart = tables["policy_map"]
-        if pd.api.types.is_numeric_dtype(chart["y"]) and chart[["x", "y"]].nunique().min() > 1:
-            section = result.manifest["content"]["stress"]["map"]
-            yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
+    curves = tables.get("belief_curves", pd.DataFrame({"key": []}))
+    for number, (_, rows) in enumerate(curves.groupby("key", sort=False, observed=True), start=1):
+        own = rows.dropna(subset=["error", "publisher_payoff"])
+        if len(own):
+            yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
+    chart = tables.get("policy_map", pd.DataFrame(columns=["x", "y"], dtype=object))
+    is_numeric = all(pd.api.types.is_numeric_dtype(chart[axis]) for axis in ("x", "y"))
+    if is_numeric and chart[["x", "y"]].nunique().min() > 1:
+        section = result.manifest["content"]["stress"]["map"]
+        yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])

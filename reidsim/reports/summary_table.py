@@ -1,22 +1,28 @@
-"""Lay out the measures of a run by policy as terminal tables."""
+"""Lay out the measures of a run, a batch or a sweep as terminal tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from rich.table import Table
 
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.reports.sweep_tables import sweep_tables
-from reidsim.reports.terminal_table import columns_that_fit, text_with_interval, titled_table
+from reidsim.reports.terminal_table import WIDTH, columns_that_fit, text_with_interval, titled_table
+from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.report_sentences import GAIN, LOSS, gain_goes_with_loss
+from reidsim.validation import validated
 
-_SHORTEST_VALUE = 8
-_SHORTEST_INTERVAL = 17
+_SHORTEST_VALUE, _SHORTEST_INTERVAL = 8, 17
+# Width of the rules between columns, and of the outer edges.
+_RULE, _EDGES = 3, 1
+# Maximum number of points printed per block of a sweep, and of characters of a key's value.
+_MOST_POINTS, _LONGEST = 20, 24
 
 
 def summary_tables(
@@ -28,6 +34,8 @@ def summary_tables(
     units: tuple[str, str] = ("record", "records"),
 ) -> Iterator[Table]:
     """Lay out the measures of a run, with as many policies per table as fit.
+
+    A table has one row per measure and one column per policy.
 
     Parameters
     ----------
@@ -48,10 +56,22 @@ def summary_tables(
             of_size = f"{title}, {size:,} records"
             yield from summary_tables(rows.droplevel(0), of_size, shown.values(), half_widths=halves, units=units)
         return
-    longest = max((len(measure.label) for measure in shown.values()), default=0)
     shortest = _SHORTEST_VALUE if half_widths is None else _SHORTEST_INTERVAL
+    halves = pd.DataFrame(np.nan, summary.index, list(shown)) if half_widths is None else half_widths
+    caption = f"means over all {units[1]}" + (f"; payoffs per {units[0]}" if PUBLISHER_PAYOFF.column in summary else "")
+    caption += "" if halves.isna().all(axis=None) else "\n± half-width of the 95% confidence interval"
+    longest = max((len(measure.label) for measure in shown.values()), default=0)
     for some in columns_that_fit(longest, (max(len(str(policy)), shortest) for policy in summary.index)):
-        yield _table(summary.iloc[some], title, shown, half_widths, units)
+        policies = summary.index[some]
+        table = [
+            [measure.label, *_texts(measure, summary.loc[policies, column], halves.loc[policies, column])]
+            for column, measure in shown.items()
+        ]
+        yield titled_table(title, ["", *policies], caption, rows=table)
+
+
+def _texts(measure: Measure, values: Iterable[float], halves: Iterable[float]) -> list[str]:
+    return [text_with_interval(measure, value, half) for value, half in zip(values, halves, strict=True)]
 
 
 def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
@@ -59,48 +79,146 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
 
     Of a sweep, only the first measure is shown; see `sweep_tables`. There is no table if no run is complete.
     """
-    found = result.statistics
+    found, content, swept = result.statistics, result.manifest["content"], list(result.design.swept)
     if found.empty:
         return
     found = found.assign(half_width=(found["high"] - found["low"]) / 2)
-    swept = list(result.design.swept)
     groups = [column for column in ("policy", "records", "knowledge") if column in found]
-    measures = measures_among(result.measures, found["measure"].unique())
-    order = list(measures)
+    measures, keys = measures_among(result.measures, found["measure"].unique()), [*swept, *groups]
+    order = found[keys].drop_duplicates()
+    index = pd.MultiIndex.from_frame(order) if len(keys) > 1 else pd.Index(order[keys[0]], name=keys[0])
     means, halves = (
-        found.pivot(index=[*swept, *groups], columns="measure", values=value)[order].loc[
-            pd.MultiIndex.from_frame(found[[*swept, *groups]].drop_duplicates())
-            if len(swept) + len(groups) > 1
-            else pd.Index(found[groups[0]].unique(), name=groups[0])
-        ]
+        found.pivot(index=keys, columns="measure", values=value)[list(measures)].loc[index]
         for value in ("mean", "half_width")
     )
     if not swept:
-        units = counted_units(result.manifest["content"])
+        units = counted_units(content)
         yield from summary_tables(means, title, measures.values(), half_widths=halves, units=units)
         return
-    wide, intervals = (of[order[0]].unstack(groups, sort=False) for of in (means, halves))
-    tables = list(sweep_tables(measures[order[0]], wide, intervals, result.manifest["content"], title))
-    if gain_goes_with_loss(result.manifest["content"], swept):
+    first = next(iter(measures))
+    wide, intervals = (of[first].unstack(groups, sort=False) for of in (means, halves))
+    tables = list(sweep_tables(measures[first], wide, intervals, content, title))
+    if gain_goes_with_loss(content, swept):
         tables[-1].caption = f"{tables[-1].caption}\n{GAIN} is not set: the gain equals {LOSS} at each point"
     yield from tables
 
 
-def _table(
-    summary: pd.DataFrame,
-    title: str,
-    measures: Mapping[str, Measure],
-    half_widths: pd.DataFrame | None,
-    units: tuple[str, str],
-) -> Table:
-    """Return a table with one row per measure and one column per policy."""
-    has_payoffs = PUBLISHER_PAYOFF.column in summary
-    has_intervals = half_widths is not None and not half_widths.isna().all(axis=None)
-    caption = f"means over all {units[1]}" + (f"; payoffs per {units[0]}" if has_payoffs else "")
-    caption += "\n± half-width of the 95% confidence interval" if has_intervals else ""
-    rows = []
-    for column, measure in measures.items():
-        halves = [None] * len(summary) if half_widths is None else half_widths.loc[summary.index, column]
-        values = [text_with_interval(measure, value, half) for value, half in zip(summary[column], halves, strict=True)]
-        rows.append([measure.label, *values])
-    return titled_table(title, ["", *summary.index], caption, rows=rows)
+def sweep_tables(
+    measure: Measure, means: pd.DataFrame, halves: pd.DataFrame, content: Mapping[str, Any], title: str
+) -> Iterator[Table]:
+    """Lay out a measure of a sweep as one or several tables of 80 characters.
+
+    If keys vary one at a time, each group of keys has a block; otherwise, one block has all keys. A block has one row
+    per point, for its first 20 points, and one column per policy. If the policies do not fit side by side, a block with
+    one key has one row per policy instead, with values of the key spread evenly from the first to the last, as many as
+    fit, and without intervals; a block with several keys is split into tables with some of the policies each.
+
+    Parameters
+    ----------
+    measure : Measure
+    means, halves : DataFrame
+        The measure and the half-widths of its confidence intervals, indexed by the swept keys, with one column per
+        policy (or per size of the release and adversary).
+    content : mapping
+        The scenario as plain data.
+    title : str
+        Title of the first table.
+
+    Yields
+    ------
+    Table
+        Tables in order. The last one has the caption, which counts the points beyond the first 20 of each block.
+    """
+    policies = [", ".join(map(str, name if isinstance(name, tuple) else (name,))) for name in means.columns]
+    bare, texts = (
+        pd.DataFrame(
+            [_texts(measure, *row) for row in zip(means.to_numpy(), of.to_numpy(), strict=True)], columns=policies
+        )
+        for of in (halves * np.nan, halves)
+    )
+    tables: list[Table] = []
+    left = 0
+    for keys, rows in _blocks(means.index.to_frame(index=False), content):
+        heading = measure.label if len(keys) > 1 else f"{measure.label} by {next(iter(keys))}"
+        left += max(0, len(rows) - _MOST_POINTS)
+        for columns in _columns(keys, bare.loc[rows], texts.loc[rows]):
+            heads, *lines = zip(*columns, strict=True)
+            shown = heading if tables else f"{title}\n{heading}"
+            tables.append(titled_table(shown, heads, left=list(keys), rows=lines))
+    repeated = not halves.isna().all(axis=None)
+    caption = "means, with the half-width of their 95% interval if there is space; " if repeated else ""
+    more = f", with {left:,} more points" if left else ""
+    tables[-1].caption = f"{caption}other measures in statistics.parquet{more}"
+    yield from tables
+
+
+def key_names(keys: Sequence[str]) -> dict[str, str]:
+    """Return the shortest unambiguous ending of each key path.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Key paths, such as ``"economics.loss"``.
+    """
+    names = {}
+    for key in keys:
+        parts = key.split(".")
+        ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
+        alone = (end for end in ends if sum(f".{other}".endswith(f".{end}") for other in keys) == 1)
+        names[key] = next(alone, key)
+    return names
+
+
+def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[dict[str, list[str]], pd.Index[Any]]]:
+    """Yield values of keys, and positions, of the points along each group of keys.
+
+    Keys that are constant within a block are not part of it.
+    """
+    keys = [str(name) for name in table.columns]
+    in_turn = next((axis for axis in validated(SweepSection, content["sweep"], "sweep").axes if len(axis) > 1), ())
+    names = key_names(keys)
+    for group in in_turn or [tuple(keys)]:
+        others = {key for other in in_turn if other != group for key in other}
+        rows = rows_along(table, in_turn, group, content)
+        own = [key for key in keys if key not in others]
+        if in_turn and pd.api.types.is_numeric_dtype(rows[group[0]].dtype):
+            # The scenario's own value is a point of the first key only; other keys stay in their order.
+            places = [np.asarray(pd.factorize(rows[key])[0]) for key in reversed(own) if key not in group]
+            rows = rows.iloc[np.lexsort([rows[group[0]].to_numpy(), *places])]
+        varying = [key for key in own if len(rows[key].unique()) > 1] or own[:1]
+        yield dict(_values(rows[key], names[key]) for key in varying), rows.index
+
+
+def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
+    """Return a key and its values as text, truncated to leave room for the measure."""
+    if pd.api.types.is_float_dtype(column.dtype):
+        return name, [f"{value:,.10g}" for value in column]
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return name, [f"{value:,}" for value in column]
+    texts, what = value_labels(column)
+    return name + what, [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts]
+
+
+def _columns(keys: Mapping[str, list[str]], bare: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[list[str]]]:
+    """Yield the columns of tables at most 80 characters wide, where possible.
+
+    Each column begins with its heading. `bare` has the texts without confidence interval.
+    """
+    first = [[name, *values[:_MOST_POINTS]] for name, values in keys.items()]
+    others = [[name, *texts[name].iloc[:_MOST_POINTS]] for name in texts]
+    if len(first) > 1 or _width([*first, *others]) <= WIDTH - _EDGES:
+        for some in columns_that_fit(_width(first) - _RULE, [max(map(len, column)) for column in others]):
+            yield [*first, *others[some]]
+        return
+    ((name, values),) = keys.items()
+    every = [[value, *row] for value, row in zip(values, bare.to_numpy().tolist(), strict=True)]
+    for number in range(len(every), 0, -1):
+        chosen = [every[place] for place in np.linspace(0, len(every) - 1, number).round().astype(int)]
+        shown = [[name, *bare.columns], *chosen]
+        if number <= 2 or _width(shown) <= WIDTH - _EDGES:
+            break
+    yield shown
+
+
+def _width(columns: Iterable[Sequence[str]]) -> int:
+    return sum(_RULE + max(map(len, column)) for column in columns)

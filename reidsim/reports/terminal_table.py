@@ -55,3 +55,26 @@ def text_with_interval(measure: Measure, value: float, half: float | None) -> st
     if pd.isna(value) or half is None or pd.isna(half):
         return measure.text(value)
     return f"{measure.text(value)} ± {measure.text(half)}"
+
+
+class _Missing:
+    """Missing value, which every format writes as a dash."""
+
+    def __format__(self, form: str) -> str:
+        return "-"
+
+
+def texts_of(table: pd.DataFrame, *forms: str) -> list[list[str]]:
+    """Return each row of a table as cells of text; a missing value is a dash.
+
+    `forms` are the formats of the cells, such as ``"{loss:,.2f}"``, with the names of columns.
+    """
+    texts = []
+    for row in table.to_dict("records"):
+        # Adding 0.0 turns a negative zero into zero.
+        values = {
+            str(name): _Missing() if pd.isna(value) else value + 0.0 if isinstance(value, float) else value
+            for name, value in row.items()
+        }
+        texts.append([form.format_map(values) for form in forms])
+    return texts

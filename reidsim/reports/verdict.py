@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.agents.measures import BREACHES, DISTINCT
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import Result, RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.reports.over_rounds import broken_guarantee_sentences, distinct_people
-from reidsim.reports.writer import said
+from reidsim.reports.writer import render, said
 from reidsim.scenarios.people import counted_units
+from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.registry import kind_of_content
 
 # Relative tolerance below which two payoffs are equal.
@@ -25,13 +26,12 @@ _WORST_CASE = "worst-case"
 _OF_ROUNDS = ("publisher_payoff", "participation", "share_attacked")
 
 
-def compared_policies(measures: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
+def compared_policies(measures: pd.DataFrame, policies: Mapping[str, Policy]) -> pd.DataFrame:
     """Return the measures of the policies that face the scenario's adversary.
 
-    If no policy does, return the measures of all policies.
+    If no policy does, return the measures of all policies. `policies` are those of the kind of game, by name.
     """
-    known = kind_of_content(content).policies
-    apart = [name for name, policy in known.items() if policy.in_another_game]
+    apart = [name for name, policy in policies.items() if policy.in_another_game]
     compared = measures[~measures.index.astype(str).isin(apart)]
     return compared if len(compared) else measures
 
@@ -48,7 +48,7 @@ def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
     content : mapping
         Scenario content as played.
     """
-    return str(compared_policies(measures, content)["publisher_payoff"].idxmax())
+    return str(compared_policies(measures, kind_of_content(content).policies)["publisher_payoff"].idxmax())
 
 
 def least_exposed(measures: pd.DataFrame) -> str:
@@ -97,11 +97,12 @@ def verdict(
     name : callable
         Function that returns the display name of a policy.
     """
-    compared = compared_policies(measures, content)
-    words = measures_among(kind_of_content(content).measures_of(content), measures.columns)
+    kind = kind_of_content(content)
+    compared = compared_policies(measures, kind.policies)
+    words = measures_among(kind.measures_of(content), measures.columns)
     payoffs = compared["publisher_payoff"]
     safest = least_exposed(compared)
-    best = safest if same_payoff(payoffs[safest], payoffs.max()) else best_policy(compared, content)
+    best = safest if same_payoff(payoffs[safest], payoffs.max()) else str(payoffs.idxmax())
     own, most, harbor = float(payoffs[safest]), float(payoffs[best]), float(payoffs.get(_SAFE_HARBOR, 0.0))
     of_rounds: list[str] = []
     if rounds is not None and len(rounds) and rounds["round"].min() < rounds["round"].max():
@@ -174,18 +175,11 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
     str
         Verdict; empty if no table compares policies or no point was finished.
     """
-    robustness, indices, guarantee = (
-        tables.get(table, pd.DataFrame()) for table in ("robustness", "sensitivity", "guarantee")
-    )
+    names = ("robustness", "sensitivity", "guarantee")
+    robustness, indices, guarantee = (tables.get(table, pd.DataFrame()) for table in names)
     context: dict[str, Any] = {"unit": unit, "robust": None, "sensitive": None, "breaking": None}
     if len(robustness) and robustness["mean_payoff"].notna().all():
-        table = robustness.set_index(robustness["policy"].astype(str).map(name))
-        context["robust"] = {
-            "points": int(table["points"].iloc[0]),
-            "mean": (table["mean_payoff"].idxmax(), table["mean_payoff"].max()),
-            "worst": (table["worst_payoff"].idxmax(), table["worst_payoff"].max()),
-            "regret": (table["largest_regret"].idxmin(), table["largest_regret"].min()),
-        }
+        context["robust"] = robustness.set_index(robustness["policy"].astype(str).map(name))
     if len(indices):
         kept = (indices["output"] == PUBLISHER_PAYOFF.column) & (indices["other"] == "") & indices["value"].notna()
         rows = indices[kept & indices["index"].isin(("total", "mu_star"))].sort_values("value", kind="stable")
@@ -275,11 +269,74 @@ def _over_rounds(
     first, last = (means.loc[number] for number in (rounds["round"].min(), rounds["round"].max()))
     policies = {}
     for policy in shown:
-        texts = {
-            column: [words[column].text(table.loc[policy, column]) for table in (first, last)] for column in columns
-        }
-        policies[name(policy)] = [
-            (words[column].label.lower(), before, after) for column, (before, after) in texts.items() if before != after
+        texts = [
+            (words[column].label.lower(), *(words[column].text(table.loc[policy, column]) for table in (first, last)))
+            for column in columns
         ]
+        policies[name(policy)] = [(label, before, after) for label, before, after in texts if before != after]
     leads = [name(table.loc[list(compared), "publisher_payoff"].idxmax()) for table in (first, last)]
     return said("changes", number=rounds["round"].nunique(), policies=policies, first=leads[0], last=leads[1])
+
+
+def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callable[[str], str] = str) -> str:
+    """State the number of distinct people re-identified over all rounds, by policy.
+
+    Beside it stands the number of re-identifications, in which a person counts once per round. Both are means over
+    draws.
+
+    Parameters
+    ----------
+    rounds : DataFrame
+        One row per draw, policy and round; see `reidsim.engine.rounds.AgentAnalysis`.
+    policies : sequence of str
+    name : callable
+        Function that returns the display name of a policy.
+
+    Returns
+    -------
+    str
+        Sentence; empty for a single round, or a table without the required columns.
+    """
+    if not {"subjects", BREACHES.column, DISTINCT.column} <= set(rounds) or rounds["round"].nunique() < 2:
+        return ""
+    by = rounds.astype({"policy": str}).groupby(["policy", "round"])[[DISTINCT.column, BREACHES.column]].mean()
+    last = int(rounds["round"].max())
+    distinct, breaches = by[DISTINCT.column].xs(last, level="round"), by[BREACHES.column].groupby("policy").sum()
+    found = [(name(each), DISTINCT.text(distinct[each]), BREACHES.text(breaches[each])) for each in policies]
+    return said("distinct_people", number=last, subjects=int(rounds["subjects"].max()), policies=found)
+
+
+def broken_guarantee_sentences(
+    broken: pd.DataFrame, name: Callable[[str], str] = str, payoff: str = PUBLISHER_PAYOFF.label
+) -> str:
+    """State the wrong beliefs that let adversaries attack despite a guarantee.
+
+    For each policy that ruled out attacks but was attacked, the text gives its outcome and the outcome with corrected
+    beliefs. It is empty if no guarantee was broken.
+
+    Parameters
+    ----------
+    broken : DataFrame
+        See `reidsim.engine.rounds.broken_guarantees`.
+    name : callable
+        Function that returns the display name of a policy.
+    payoff : str
+        Label of the publisher's payoff.
+    """
+    if broken.empty:
+        return ""
+    rows = broken.astype({"policy": str}).groupby("policy", sort=False)
+    policies = {name(str(policy)): own.to_dict("records") for policy, own in rows}
+    texts = {"pays": PUBLISHER_PAYOFF.text, "people": DISTINCT.text, "payoff": payoff[:1].lower() + payoff[1:]}
+    return said("broken_guarantees", policies=policies, **texts)
+
+
+def measures_table(measures: pd.DataFrame, content: Mapping[str, Any], name: Callable[[str], str] = str) -> str:
+    """Return an HTML table with one row per measure and one column per policy.
+
+    Each row contains the definition of the measure. `measures` has one row per policy and one column per measure;
+    `content` is the scenario as plain data; `name` returns the display name of a policy.
+    """
+    shown = measures_among(kind_of_content(content).measures_of(content), measures.columns)
+    rows = [(measure, list(map(measure.text, measures[column]))) for column, measure in shown.items()]
+    return str(render("measures", {"names": [name(str(policy)) for policy in measures.index], "rows": rows})).strip()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import math
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -66,10 +65,10 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """PNG image: bytes (in HTML), link (in Markdown), and caption (alternative text)."""
+    """PNG image: bytes (in HTML), relative path (in Markdown), and caption (alternative text)."""
 
     data: bytes
-    link: Markup
+    link: str
     alt: str
 
 
@@ -106,6 +105,7 @@ def environment(file_format: AnyFormat) -> Environment:
         finalize=escaped,
     )
     filters: dict[str, Callable[..., Any]] = {
+        "as_code": Code,
         "amount": lambda value: f"{value:,.2f}",
         "base64": lambda data: base64.b64encode(data).decode("ascii"),
         "breakable": lambda text: Markup("<wbr>").join(map(_html_text, _JOINTS.split(text))),
@@ -121,6 +121,7 @@ def environment(file_format: AnyFormat) -> Environment:
         "number": number_text,
         "odds": odds,
         "squeeze": lambda text: Markup(_squeezed(escaped(text))),
+        "path": lambda text: Markup(quote(text)),
         "tight": lambda text: Markup("\n".join(filter(str.strip, text.splitlines()))),
     }
     made.filters |= filters
@@ -147,16 +148,6 @@ def losses_text(best: BestAt) -> str:
 def said(name: str, **context: Any) -> str:
     """Render the template `name` with the values `context`, as one line of text."""
     return _squeezed(render(name, context, "text"))
-
-
-def link_to(path: Path, folder: Path) -> Markup:
-    """Return the URL of a file relative to `folder`, which holds the Markdown page."""
-    return Markup(quote(Path(os.path.relpath(path, folder)).as_posix()))
-
-
-def single_spaced(markdown: str) -> str:
-    """Return Markdown with one empty line between blocks."""
-    return re.sub(r"\n{3,}", "\n\n", markdown).strip() + "\n"
 
 
 def _squeezed(text: str) -> str:

@@ -17,8 +17,8 @@ from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after, value_if_any
 from reidsim.reports.page.decision import mean_payoffs
-from reidsim.reports.page.release_audit import read_back_table
-from reidsim.reports.page.stored_run import RunInMemory
+from reidsim.reports.page.release import read_back_rows
+from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.releases import Releases, releases_of
 from reidsim.reports.verdict import best_policy
 from reidsim.reports.writer import render
@@ -89,7 +89,7 @@ class Explored:
         InputError
             If the records cannot be released.
         """
-        return releases_of(RunInMemory.of(self.result))
+        return releases_of(StoredRun.of(self.result))
 
     @property
     def rounds(self) -> pd.DataFrame | None:
@@ -104,7 +104,7 @@ def read_back_html(shown: Explored) -> str:
     cannot be released, the HTML shows the problem instead. It is empty if the records do not come from a file, or the
     result has no policies.
     """
-    run = RunInMemory.of(shown.result)
+    run = StoredRun.of(shown.result)
     context: dict[str, Any] = {"problem": "", "releases": None, "unit": run.units[0], "kind": ""}
     try:
         releases = shown.releases
@@ -113,9 +113,9 @@ def read_back_html(shown: Explored) -> str:
     if releases is None or not shown.policies:
         return ""
     payoffs = mean_payoffs(run)
-    table = read_back_table(releases, releases.ranked(payoffs))
-    named = {"unit_sentence": unit_sentence(run.manifest), "releases": releases, "payoffs": payoffs, "table": table}
-    return render("read_back", context | named)
+    audited = read_back_rows(releases, payoffs)
+    named = {"unit_sentence": unit_sentence(run.manifest), "releases": releases, "payoffs": payoffs}
+    return render("read_back", context | named | {"read_back": audited})
 
 
 class Explorer:

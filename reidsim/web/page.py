@@ -15,8 +15,7 @@ from solara.lab import Tab, Tabs, use_task
 from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.style import number_text, policy_name
-from reidsim.reports.measures_html import measures_table
-from reidsim.reports.verdict import verdict
+from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.people import once_each
 from reidsim.scenarios.presentation import Choice, Control, Value
 from reidsim.scenarios.registry import kind_of
@@ -105,7 +104,7 @@ def _answer(shown: Explored) -> None:
         solara.Error(shown.problem)
     text = verdict(shown.measures, shown.content, rounds=shown.rounds, name=policy_name)
     solara.Text(text, classes=["reidsim-verdict"])
-    table = measures_table(shown.measures, shown.content)
+    table = measures_table(shown.measures, shown.content, policy_name)
     solara.HTML(unsafe_innerHTML=table, classes=["reidsim-measures"])
 
 

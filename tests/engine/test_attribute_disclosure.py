@@ -19,7 +19,7 @@ from reidsim.audit.diversity import diversity
 from reidsim.errors import InputError
 from reidsim.linkage.sensitive_values import GroupValues, SensitiveAttribute
 from reidsim.reports.page.stored_run import open_results
-from reidsim.reports.shared.sharing import share_run
+from reidsim.reports.shared.file import share_run
 
 
 @pytest.fixture(scope="module")

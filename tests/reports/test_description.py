@@ -14,9 +14,8 @@ from tiers import examples
 from reidsim.errors import InputError
 from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
 from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
-from reidsim.reports.coded_file import CodedColumn
 from reidsim.reports.description import describe_file, group_sizes
-from reidsim.reports.description_table import description_tables
+from reidsim.reports.file_tables import description_tables
 
 VALUES = st.sampled_from(["", "x", "y", "z"])
 
@@ -65,7 +64,7 @@ def test_groups_are_told_apart_whatever_the_number_of_cells(data, n_columns, n_r
     codes = st.sampled_from([0, 1, 2**31 - 2])
     rows = data.draw(st.lists(st.tuples(*[codes] * n_columns), min_size=n_rows, max_size=n_rows))
     counts = data.draw(st.lists(st.integers(1, 5), min_size=n_rows, max_size=n_rows)) if weighted else [1] * n_rows
-    columns = [CodedColumn("", np.array(column, dtype=np.int32), 2**31 - 1) for column in zip(*rows, strict=True)]
+    columns = pd.DataFrame(rows, dtype=np.int32)
     groups = Counter()
     for row, count in zip(rows, counts, strict=True):
         groups[row] += count

@@ -24,10 +24,8 @@ from reidsim.engine.results import make_manifest
 from reidsim.errors import InputError
 from reidsim.overrides import parse_override
 from reidsim.reports.illustration import illustrate
-from reidsim.reports.page.assumptions import assumptions
-from reidsim.reports.page.repeat import repeating_command
-from reidsim.reports.page.report import report_text, write_report
-from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
+from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
+from reidsim.reports.page.sources import assumptions, repeating_command
 from reidsim.reports.page.stored_run import open_results
 from reidsim.scenarios.load import Scenario, extended
 from reidsim.scenarios.registry import kind_named
@@ -250,7 +248,7 @@ def test_every_stated_value_says_whose_it_is(tmp_path):
     loaded = Scenario.load(own, {"economics.benefit": 900})
     manifest = make_manifest(loaded, {}, {})
     run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
-    whose = {row[0].text: row[3] for row in assumptions(run)[0]["table"].rows}
+    whose = {row[0].text: row[3] for row in assumptions(run)["stated"]}
     assert whose["economics.benefit"] == "yours, in place of the scenario's value"
     assert whose["economics.loss"] == "fines per breached record; default, from Wan et al. 2015"
     assert whose["economics.cost"] == "asked around; yours"

@@ -8,9 +8,8 @@ import pytest
 
 from reidsim.engine.single_run import run_once
 from reidsim.figures.by_policy import risks_by_policy
-from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text
-from reidsim.reports.verdict import verdict
+from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.web.exploration import Explorer, changed, read_back_html

@@ -2,78 +2,68 @@
 
 from __future__ import annotations
 
-import shlex
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
+from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
-from reidsim.engine.switch.amounts import BreakEven
-from reidsim.errors import InputError
+from reidsim.engine.switch.amounts import TIMES_OWN, BreakEven, break_even
+from reidsim.errors import InputError, reading
+from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
+from reidsim.kinds.assessment.outputs import RISKS_OF_PERSONS
 from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.captions import DECISION_FIGURES, MAIN_COLUMNS, figure_caption, table_caption
-from reidsim.reports.page.assumptions import assumptions
-from reidsim.reports.page.break_even import break_even_context, break_even_of
-from reidsim.reports.page.decision import Extras, decision, mean_payoffs
-from reidsim.reports.page.highest_risk import highest_risk
-from reidsim.reports.page.question import question
-from reidsim.reports.page.release_audit import release_audit
-from reidsim.reports.page.repeat import command_of, named_files, repeating_command
-from reidsim.reports.page.risk_distribution import risk_distribution
+from reidsim.reports.page.decision import decision, mean_payoffs
+from reidsim.reports.page.release import highest_risk, release_audit
+from reidsim.reports.page.sources import assumptions, question, repeat
 from reidsim.reports.page.stored_run import StoredRun, open_results
 from reidsim.reports.shared.releases import Releases, releases_of
-from reidsim.reports.writer import (
-    Cell,
-    Figure,
-    Format,
-    Table,
-    Term,
-    link_to,
-    render,
-    shortened,
-    single_spaced,
-)
-from reidsim.scenarios.people import unit_sentence
+from reidsim.reports.writer import Bar, Cell, Figure, Format, Table, Term, render, shortened
+from reidsim.scenarios.load import Scenario, scenario_kind
+from reidsim.scenarios.people import once_each, unit_sentence
+from reidsim.scenarios.report_sentences import loss_text
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.toml_text import toml_text
+from reidsim.validation import validated
 from reidsim.wording import Code, number_text
 
+_PNG = b"\x89PNG\r\n\x1a\n"
 ENDINGS: Mapping[Format, str] = {"html": "html", "markdown": "md"}
 _FORMAT_OF: Mapping[str, Format] = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
-_POLICIES_A_TABLE = 4
+_POLICIES_A_TABLE, _GROUPS_A_TABLE = 4, 5
 # Tables with more rows or columns are only named.
 _ROWS_SHOWN, _COLUMNS_SHOWN = 40, 14
 # Longest run, in seconds, whose game is solved at other losses by default; the report then takes a minute or two.
 _MOST_SECONDS = 5.0
+# Relative tolerance, for rounding, between payoffs of the run and of the same game solved again.
+_SAME = 1e-6
 # Tables that have their own sections.
 _IN_SECTIONS = ("runs", "records", "reidentified")
-
-
-class Section(NamedTuple):
-    """Section of the report: heading, text, and whether it is printed on paper."""
-
-    title: str
-    body: Markup
-    on_paper: bool
+# Upper ends of the probability classes, with their names; k = 11 and k = 20 are thresholds in use.
+_CLASSES = {
+    "0": 0.0,
+    "up to 1 in 1,000": 0.001,
+    "up to 1 in 100": 0.01,
+    "up to 1 in 20": 1 / 20,
+    "up to 1 in 11": 1 / 11,
+    "up to 1 in 5": 0.2,
+    "up to 1 in 2": 0.5,
+    "above 1 in 2": 1.0,
+}
+UPPER_ENDS = tuple(_CLASSES.values())[1:]
+_QUANTILES = {"median": 0.5, "95% are at or below": 0.95, "highest": 1.0}
 
 
 def write_report(
-    folder: str | Path,
-    output: str | Path | None = None,
-    *,
-    file_format: Format | None = None,
-    scenario_file: str | Path | None = None,
-    cells: bool = True,
-    author: str = "",
-    institution: str = "",
-    shared_file: str | Path | None = None,
-    break_even: bool | None = None,
-    progress: Progress | None = None,
+    folder: str | Path, output: str | Path | None = None, *, file_format: Format | None = None, **options: Any
 ) -> Path:
     """Write the report of a results folder.
 
@@ -85,19 +75,8 @@ def write_report(
         New file; ``report.html`` or ``report.md`` in the folder if not given.
     file_format : {"html", "markdown"}, optional
         Format of the report. By default, it follows the suffix of `output`, and is HTML for other suffixes.
-    scenario_file : str or Path, optional
-        Scenario file with comments on its values; by default, the copy stored with the run.
-    cells : bool
-        Whether to show sample rows and the cells at the highest risk, with their values.
-    author, institution : str
-        Author of the report and the author's institution, shown next to the date; omitted if empty.
-    shared_file : str or Path, optional
-        File written by `share` for this run. By default, the newest one in the results folder or its parent folder.
-    break_even : bool, optional
-        Whether to solve the game at other losses, which takes 10 to 25 times as long as the run. By default, this is
-        done for runs of at most 5 seconds.
-    progress : callable, optional
-        Callback with the current task and the completed part of it.
+    options
+        Other parameters of `report_text`.
 
     Returns
     -------
@@ -122,18 +101,7 @@ def write_report(
             expected=f"{of_ending}, or a name that ends in .{ENDINGS[file_format]}",
         )
     require_new_file(path)
-    text = report_text(
-        folder,
-        file_format=file_format or of_ending or "html",
-        scenario_file=scenario_file,
-        cells=cells,
-        author=author,
-        institution=institution,
-        beside=path.absolute().parent,
-        shared_file=shared_file,
-        break_even=break_even,
-        progress=progress,
-    )
+    text = report_text(folder, file_format=file_format or of_ending or "html", beside=path.absolute().parent, **options)
     write_new_file(path, text.encode())
     return path
 
@@ -155,11 +123,24 @@ def report_text(
 
     Parameters
     ----------
-    folder, scenario_file, cells, author, institution, shared_file, break_even, progress
-        See `write_report`.
+    folder : str or Path
+        Results folder.
     file_format : {"html", "markdown"}
+    scenario_file : str or Path, optional
+        Scenario file with comments on its values; by default, the copy stored with the run.
+    cells : bool
+        Whether to show sample rows and the cells at the highest risk, with their values.
+    author, institution : str
+        Author of the report and the author's institution, shown next to the date; omitted if empty.
     beside : str or Path
         Folder to which the links to figures in a Markdown report are relative.
+    shared_file : str or Path, optional
+        File written by `share` for this run. By default, the newest one in the results folder or its parent folder.
+    break_even : bool, optional
+        Whether to solve the game at other losses, which takes 10 to 25 times as long as the run. By default, this is
+        done for runs of at most 5 seconds.
+    progress : callable, optional
+        Callback with the current task and the completed part of it.
 
     Raises
     ------
@@ -168,69 +149,62 @@ def report_text(
     """
     run, link_from = open_results(Path(folder)), Path(beside).absolute()
     problems: list[str] = []
-    extras = Extras(
-        _releases(run, None if shared_file is None else Path(shared_file), problems),
-        _break_even(run, break_even, problems, progress),
-        cells,
-    )
-    stated, defaults = assumptions(run, None if scenario_file is None else Path(scenario_file))
-    first = decision(run, extras)
-    shown = None if extras.releases is None else [extras.releases.to_sign(mean_payoffs(run))]
+    releases = _releases(run, None if shared_file is None else Path(shared_file), problems)
+    even = _break_even(run, break_even, problems, progress)
+    values = assumptions(run, None if scenario_file is None else Path(scenario_file))
+    first = decision(run, releases, even, samples=cells)
+    shown = None if releases is None else [releases.to_sign(mean_payoffs(run))]
     worst = highest_risk(run, shown) if cells else None
-    others = first["columns"].others if first.get("columns") else None
+    columns = first.get("columns", {"others": None})
     on_paper = {
         "Decision": ("decision", first),
         "Warnings": _parts(_warnings(run, problems), "warning"),
         "Question": ("question", question(run)),
-        "Break-even losses": (
-            "break_even",
-            extras.break_even and break_even_context(extras.break_even, run.units[0], table=True),
-        ),
+        "Break-even losses": ("break_even", even and _break_even_context(even, run.units[0])),
         "Figures": _parts(_figures(run, link_from, main=True)),
-        "Risk of single records": _parts(risk_distribution(run)),
+        "Risk of single records": ("risk_distribution", _risk_distribution(run)),
         "Cells at the highest risk": ("highest_risk", worst),
-        "The release, read back": ("release_audit", extras.releases and release_audit(extras.releases)),
-        "Assumptions and their sources": ("assumptions", stated),
+        "The release, read back": ("release_audit", releases and release_audit(releases)),
+        "Assumptions and their sources": ("assumptions", values),
         "Limits": ("limits", {}),
-        "Appendix: other columns": _parts(filter(None, [others])),
+        "Appendix: other columns": ("other_columns", columns if columns["others"] else None),
         "Appendix: measures": _parts(_measures(run)),
-        "Appendix: repeat the run": ("repeat", _repeat(run)),
+        "Appendix: repeat the run": ("repeat", repeat(run)),
     }
     on_screen = {
         "Appendix: further figures": _parts(_figures(run, link_from, main=False)),
         "Appendix: further tables": ("tables", _tables(run)),
-        "Appendix: defaults": _parts(filter(None, [defaults])),
+        "Appendix: defaults": ("defaults", values if values["defaults"] else None),
         "Appendix: the scenario as run": ("scenario", {"text": toml_text(run.content)}),
     }
     parts: dict[str, tuple[str, Any]] = on_paper | on_screen
-    sections = [
-        Section(title, render(template, context, file_format), title in on_paper)
+    sections: list[dict[str, Any]] = [
+        {"title": title, "body": render(template, context, file_format), "on_paper": title in on_paper}
         for title, (template, context) in parts.items()
         if context is not None
     ]
-    subtitles = list(_subtitles(run, ", ".join(filter(None, (author, institution)))))
-    if cells and (extras.releases is not None or worst is not None):
-        subtitles.append("Confidential: as sensitive as the records, because it shows values (--no-cells omits them)")
+    today, by = date.today(), ", ".join(filter(None, (author, institution)))
+    version, seed = run.manifest["versions"].get("reidsim", ""), run.manifest.get("seed", 0)
+    subtitles = [
+        unit_sentence(run.manifest),
+        f"Prepared{f' by {by}' if by else ''} on {today.day} {today:%B %Y}",
+        f"Scenario {run.name}, seed {seed}, run with reidsim {version}",
+        "Confidential: as sensitive as the records, because it shows values (--no-cells omits them)"
+        if cells and (releases is not None or worst is not None)
+        else "",
+    ]
     page = {
         "title": run.content.get("title") or run.name,
-        "subtitles": subtitles,
-        "sections": [section for section in sections if section.body.strip()],
+        "subtitles": list(filter(None, subtitles)),
+        "sections": [section for section in sections if section["body"].strip()],
     }
     text = str(render(f"page.{file_format}", page, file_format))
-    return single_spaced(text) if file_format == "markdown" else text
+    # Markdown has one empty line between blocks.
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n" if file_format == "markdown" else text
 
 
 def _parts(parts: Iterable[str | Table | Figure], kind: str = "") -> tuple[str, dict[str, Any]]:
     return "parts", {"parts": list(parts), "kind": kind}
-
-
-def _subtitles(run: StoredRun, author: str) -> Iterator[str]:
-    if unit := unit_sentence(run.manifest):
-        yield unit
-    today = date.today()
-    yield f"Prepared{f' by {author}' if author else ''} on {today.day} {today:%B %Y}"
-    version = run.manifest["versions"].get("reidsim", "")
-    yield f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {version}"
 
 
 def _releases(run: StoredRun, shared_file: Path | None, problems: list[str]) -> Releases | None:
@@ -262,16 +236,63 @@ def _break_even(
         )
     elif wanted is not False:
         try:
-            return break_even_of(run, progress)
+            return _break_even_of(run, progress)
         except InputError as error:
             problems.append(f"No break-even was computed: {error}")
     return None
 
 
+def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | None:
+    """Solve the game of a run at other losses; see `break_even`.
+
+    The result is None for batches, runs with several rounds, scenarios without policies or payoff parameters, and runs
+    whose records are not from a file.
+
+    Raises
+    ------
+    InputError
+        If the scenario or its files cannot be used, or the payoffs at the scenario's loss differ from the run by more
+        than rounding.
+    """
+    path = run.manifest.get("scenario_file")
+    if "design" in run.manifest or path is None or not {"policy", "publisher_payoff"} <= set(run.runs):
+        return None
+    manifest, content = run.folder / "manifest.json", dict(run.content)
+    kind = scenario_kind(content, manifest)
+    scenario: ScenarioHead = validated(kind.schema, content, manifest)
+    if kind.in_rounds(scenario) or not isinstance(content.get("economics"), dict):
+        return None
+    found = break_even(Scenario(run.name, Path(path), scenario, content), progress=progress)
+    before = run.runs.groupby("policy", observed=True)["publisher_payoff"].mean()
+    for policy, payoff in found.payoffs[found.own].items():
+        if abs(payoff - before[policy]) > _SAME * max(abs(payoff), found.own):
+            raise InputError(
+                f"the payoff of policy {policy!r} differs from the run",
+                source=run.folder,
+                found=payoff,
+                expected=f"{before[policy]:g}",
+                hint="run the scenario again",
+            )
+    return found
+
+
+def _break_even_context(even: BreakEven, unit: str) -> dict[str, Any]:
+    """Return the values of the template `break_even`, with payoffs at some losses."""
+    # Skip losses that were tried only to locate a change of the best policy.
+    tried = {times * even.own for times in TIMES_OWN}
+    rows = [
+        [loss_text(loss), *(f"{payoffs[policy]:,.2f}" for policy in even.payoffs[even.own])]
+        for loss, payoffs in even.payoffs.items()
+        if loss in tried
+    ]
+    return {"even": even, "unit": unit, "even_rows": rows}
+
+
 def _warnings(run: StoredRun, problems: Sequence[str]) -> Iterator[str]:
     yield from problems
-    if run.n_unfinished:
-        yield f"{run.n_unfinished:,} rows of failed or stopped runs are left out."
+    left_out = len(run.table("runs")) - len(run.runs) if "runs" in run.tables else 0
+    if left_out:
+        yield f"{left_out:,} rows of failed or stopped runs are left out."
     yield from map(str, run.manifest.get("warnings", []))
 
 
@@ -299,8 +320,8 @@ def _measures(run: StoredRun) -> Iterator[Table]:
                 [measure.label if start else Term(measure.label, measure.definition), *map(measure.text, shown[column])]
                 for column, measure in measures.items()
             ]
-            facts = run.manifest.get("policies")
-            if isinstance(facts, Mapping) and all(isinstance(facts.get(name), Mapping) for name in names):
+            facts = run.manifest.get("policies", {})
+            if set(names) <= set(facts):
                 solver = Term("Solver", "and whether the release is proved optimal under the publisher's beliefs")
                 rows.append([solver.name if start else solver, *(_solver(facts[name]) for name in names)])
             yield Table(["", *map(Code, names)], rows, caption)
@@ -315,13 +336,13 @@ def _figures(run: StoredRun, link_from: Path, *, main: bool) -> Iterator[str | F
     """Yield the figures that show the decision, or the others."""
     for name, path in run.figures.items():
         if (name in DECISION_FIGURES) is main:
-            data = run.picture(name)
-            caption = figure_caption(name, run.kind)
-            yield (
-                f"The figure {name} is not a PNG file and is left out."
-                if data is None
-                else Figure(data, link_to(path, link_from), caption)
-            )
+            with reading(path):
+                data = path.read_bytes()
+            if data.startswith(_PNG):
+                link = Path(os.path.relpath(path, link_from)).as_posix()
+                yield Figure(data, link, figure_caption(name, run.kind))
+            else:
+                yield f"The figure {name} is not a PNG file and is left out."
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
@@ -357,13 +378,62 @@ def _cell(value: object) -> str:
     return shortened(number_text(value))
 
 
-def _repeat(run: StoredRun) -> dict[str, Any]:
-    hashes = {"scenario": run.manifest.get("scenario_hash"), "data as coded": run.manifest.get("data_hash")}
-    return {
-        "command": repeating_command(run),
-        "name": run.name,
-        "own_command": " ".join(["reidsim", *command_of(run), shlex.quote(f"{run.name}.toml")]),
-        "files": named_files(run.content),
-        "versions": run.manifest["versions"],
-        "hashes": {name: digest for name, digest in hashes.items() if isinstance(digest, str)},
-    }
+def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of probabilities in each class, shape (8,).
+
+    The first class is exactly 0; each other class ends at one of `UPPER_ENDS`, inclusive, and begins where the previous
+    one ends. All shares are 0 without probabilities.
+    """
+    # The tolerance keeps a computed 1/20 in the class up to 1 in 20.
+    ends = np.array([0.0, *UPPER_ENDS]) * (1 + 1e-9)
+    places = np.minimum(np.searchsorted(ends, probabilities, side="left"), len(ends) - 1)
+    return np.bincount(places, minlength=len(ends)) / max(len(probabilities), 1)
+
+
+def _risk_distribution(run: StoredRun) -> dict[str, Any] | None:
+    """Return the values of the template `risk_distribution`: risks of single records.
+
+    Raises
+    ------
+    InputError
+        If the table of records cannot be read.
+    """
+    if "records" not in run.tables:
+        return None
+    records, several = once_each(run.records, run.content), run.units[1]
+    measures = {"risk": RECORD_RISK, "success": SUCCESS_PROBABILITY}
+    context: dict[str, Any] = {"n_rounds": run.rounds, "several": several, **measures, "other": []}
+    if {"policy", "attacked", "success_probability"} <= set(records.columns):
+        success = records["success_probability"]
+        records = records.assign(risk=success.where(records["attacked"].astype(bool), 0.0))
+        context["by_policy"] = list(_by_class(records, "policy", "risk", f"Risk of single {several}, by policy"))
+        if not success.equals(records["risk"]):
+            caption = f"Success probability of single {several}"
+            context["other"] = list(_by_class(records, "policy", "success_probability", caption))
+        return context
+    if not {"knowledge", "overall"} <= set(records.columns):
+        return None
+    sizes = records["records"].unique() if "records" in records else [None]
+    for size in dict.fromkeys((min(sizes), max(sizes))) if len(sizes) > 1 else sizes:
+        chosen = records if size is None else records[records["records"] == size]
+        of = "" if size is None else f", release of {size:,} records"
+        for column in ("marketer", "overall"):
+            caption = f"{RISKS_OF_PERSONS[column].label} of a person, by background knowledge of the adversary{of}"
+            context["other"] += _by_class(chosen, "knowledge", column, caption)
+    return context
+
+
+def _by_class(records: pd.DataFrame, group: str, column: str, caption: str) -> Iterator[Table]:
+    """Yield the distribution of a column by group, with a few groups per table."""
+    values = list(records.groupby(group, sort=False, observed=True)[column])
+    for start in range(0, len(values), _GROUPS_A_TABLE):
+        names, found = zip(*values[start : start + _GROUPS_A_TABLE], strict=True)
+        numbers = [rows.dropna().to_numpy(dtype=np.float64) for rows in found]
+        rows: list[list[Cell]] = [
+            # A small positive share differs from zero.
+            [label, *(Bar(share, "below 0.01%" if 0 < share < 0.00005 else f"{share:.2%}") for share in shares)]
+            for label, *shares in zip(_CLASSES, *(class_shares(each).tolist() for each in numbers), strict=True)
+        ]
+        for label, level in _QUANTILES.items():
+            rows.append([label, *(f"{np.quantile(each, level):.4f}" if len(each) else "-" for each in numbers)])
+        yield Table([caption, *map(Code, map(str, names))], rows)

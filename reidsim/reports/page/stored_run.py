@@ -1,9 +1,9 @@
-"""Read a results folder of any kind of run from disk."""
+"""Read the results of any kind of run, from a folder or from memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,19 @@ from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.registry import kind_of_content
+from reidsim.scenarios.report_sentences import section
 from reidsim.scenarios.user_defined import DEFAULT_KIND
 from reidsim.tables import reading_parquet
 from reidsim.validation import read_json
 
-_PNG = b"\x89PNG\r\n\x1a\n"
 # Manifest keys of results without a table of runs, and the table that replaces it; None if it varies.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
+# Types of required and of optional manifest keys. Assessments with several release sizes list the numbers of records.
+_REQUIRED = {"scenario": str, "content": dict, "versions": dict}
+_OPTIONAL = {"records": int | list, "released_people": int, "figures": list, "warnings": list, "policies": dict}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StoredRun:
     """Contents of a results folder; tables are read on first use.
 
@@ -36,16 +39,26 @@ class StoredRun:
     folder : Path
     manifest : mapping
         Description of the run: scenario, versions, seed and options.
-    tables : mapping of str to Path
-        Paths of Parquet files, or folders of Parquet files, by name without suffix.
+    tables : mapping of str to Path or DataFrame
+        Paths of Parquet files, or folders of Parquet files, by name without suffix; tables of a run in memory.
     figures : mapping of str to Path
         Paths of PNG files by name without suffix, in drawing order.
     """
 
     folder: Path
     manifest: Mapping[str, Any]
-    tables: Mapping[str, Path]
-    figures: Mapping[str, Path]
+    tables: Mapping[str, Path | pd.DataFrame]
+    figures: Mapping[str, Path] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, result: RunResult) -> StoredRun:
+        """Wrap a result in memory as a stored run without files."""
+        return cls(Path(result.name), result.manifest, result.stored_tables())
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the run was not written to disk."""
+        return any(isinstance(table, pd.DataFrame) for table in self.tables.values())
 
     @property
     def name(self) -> str:
@@ -55,8 +68,7 @@ class StoredRun:
     @property
     def content(self) -> Mapping[str, Any]:
         """Scenario content as run."""
-        content: Mapping[str, Any] = self.manifest["content"]
-        return content
+        return section(self.manifest, "content")
 
     @property
     def game(self) -> str:
@@ -73,8 +85,7 @@ class StoredRun:
             If the kind is from a package that is not installed, or the table of runs cannot be read.
         """
         with locating(self.folder):
-            measures = measures_in_manifest(self.manifest)
-        return measures_among(measures, self.runs.columns)
+            return measures_among(measures_in_manifest(self.manifest), self.runs.columns)
 
     @cached_property
     def kind(self) -> Kind | None:
@@ -88,15 +99,6 @@ class StoredRun:
     def policies(self) -> Mapping[str, Policy]:
         """Policies of the kind of game, by name; empty if the kind is not installed."""
         return {} if self.kind is None else self.kind.policies
-
-    @property
-    def decides(self) -> str:
-        """Player who releases the records; publisher if the kind is not installed."""
-        return "publisher" if self.kind is None else self.kind.decides
-
-    def compares(self, policy: str) -> bool:
-        """Return whether a policy's payoffs are comparable; see `Policy.in_another_game`."""
-        return policy not in self.policies or not self.policies[policy].in_another_game
 
     @property
     def n_records(self) -> int | None:
@@ -124,19 +126,16 @@ class StoredRun:
     @property
     def attributes(self) -> list[str]:
         """Names of the attributes in the scenario, or in its section ``subjects``."""
-        given, subjects = self.content.get("attributes"), self.content.get("subjects")
+        given = self.content.get("attributes")
         if not isinstance(given, Mapping | list | tuple):
-            given = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
+            given = section(self.content, "subjects").get("attributes", ())
         return list(map(str, given))
 
     @property
     def rounds(self) -> int:
         """Number of rounds in a scenario with agents, or of waves of releases; else 1."""
         waves = self.manifest.get("waves")
-        if isinstance(waves, list):
-            return len(waves)
-        agents = self.content.get("agents")
-        number = agents.get("rounds", 1) if isinstance(agents, Mapping) else 1
+        number = len(waves) if isinstance(waves, list) else section(self.content, "agents").get("rounds", 1)
         return number if isinstance(number, int) else 1
 
     @cached_property
@@ -150,17 +149,8 @@ class StoredRun:
         InputError
             If the table cannot be read.
         """
-        runs = self._all_runs
+        runs = self.table("runs") if "runs" in self.tables else pd.DataFrame()
         return runs[runs["state"] == "complete"] if "state" in runs else runs
-
-    @cached_property
-    def n_unfinished(self) -> int:
-        """Number of rows of failed or stopped runs."""
-        return len(self._all_runs) - len(self.runs)
-
-    @cached_property
-    def _all_runs(self) -> pd.DataFrame:
-        return self.table("runs") if "runs" in self.tables else pd.DataFrame()
 
     @cached_property
     def records(self) -> pd.DataFrame:
@@ -184,6 +174,8 @@ class StoredRun:
             If the table cannot be read.
         """
         path = self.tables[name]
+        if isinstance(path, pd.DataFrame):
+            return path
         require_parquet_fits(path)
         with reading_parquet(path):
             table = pd.read_parquet(path.absolute())
@@ -191,41 +183,10 @@ class StoredRun:
             raise InputError("the table has no columns, or the folder has no tables", source=path)
         return table
 
-    def picture(self, name: str) -> bytes | None:
-        """Return the bytes of a figure, or None if the file is not a PNG.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read.
-        """
-        path = self.figures[name]
-        with reading(path):
-            data = path.read_bytes()
-        return data if data.startswith(_PNG) else None
-
-
-@dataclass(frozen=True)
-class RunInMemory(StoredRun):
-    """Run that was not written to disk.
-
-    Parameters
-    ----------
-    frames : mapping of str to DataFrame
-        Tables by name.
-    """
-
-    frames: Mapping[str, pd.DataFrame]
-
-    @classmethod
-    def of(cls, result: RunResult) -> RunInMemory:
-        """Wrap a result as a stored run without files."""
-        frames = result.stored_tables()
-        return cls(Path(result.name), result.manifest, {name: Path(name) for name in frames}, {}, frames)
-
-    def table(self, name: str) -> pd.DataFrame:
-        """Return a table by name."""
-        return self.frames[name]
+    def table_with(self, name: str, columns: set[str]) -> pd.DataFrame:
+        """Read a table by name; empty if it does not exist or lacks one of the columns."""
+        table = pd.DataFrame() if name not in self.tables else self.records if name == "records" else self.table(name)
+        return table if columns <= set(table.columns) else pd.DataFrame(columns=list(columns))
 
 
 def open_results(folder: Path) -> StoredRun:
@@ -243,48 +204,27 @@ def open_results(folder: Path) -> StoredRun:
             problem = "is a file" if folder.exists() else "no such folder"
             raise InputError(problem, source=folder, expected="a results folder written by reidsim run")
         require_no_links(folder)
-        found = sorted(folder.glob("*.parquet"))
+        tables = {table.stem: table for table in sorted(folder.glob("*.parquet"))}
         pictures = {picture.stem: picture for picture in sorted((folder / "figures").glob("*.png"))}
-        held = path.is_file()
-    if not held:
-        raise InputError(
-            "not a results folder", source=folder, expected="a folder with manifest.json, written by reidsim run"
-        )
-    tables = {table.stem: table for table in found}
-    manifest = _manifest(path)
-    _require_tables(folder, manifest, tables)
-    drawn = [Path(str(name)).stem for name in manifest.get("figures", [])]
-    order = [*(name for name in drawn if name in pictures), *(name for name in pictures if name not in drawn)]
-    return StoredRun(folder, manifest, tables, {name: pictures[name] for name in order})
-
-
-def _require_tables(folder: Path, manifest: Mapping[str, Any], tables: Mapping[str, Path]) -> None:
-    """Check that the main table exists; tables behind figures may be missing."""
+        if not path.is_file():
+            expected = "a folder with manifest.json, written by reidsim run"
+            raise InputError("not a results folder", source=folder, expected=expected)
+    manifest = read_json(path)
+    found = manifest if isinstance(manifest, dict) else {}
+    for key, kind in (_REQUIRED | {key: kind for key, kind in _OPTIONAL.items() if key in found}).items():
+        if not isinstance(found.get(key), kind):
+            expected = "a manifest written by reidsim run"
+            raise InputError("not the manifest of a run", source=path, where=key, expected=expected)
+    require_sound(manifest, path)
     if manifest.get("state") == "running":
         hint = f"continue with reidsim run SCENARIO -o {folder} --resume"
         raise InputError("the batch is not complete", source=folder, expected="results of a finished run", hint=hint)
+    # Tables behind figures may be missing.
     needed = next((table for key, table in _INSTEAD_OF_RUNS.items() if key in manifest), "runs")
     missing = f"{needed}.parquet" if needed is not None and needed not in tables else "" if tables else "tables"
     if missing:
-        raise InputError(
-            f"{missing} missing", source=folder, expected="a complete results folder written by reidsim run"
-        )
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    manifest = read_json(path)
-    kinds = {"scenario": str, "content": dict, "versions": dict}
-    for key, kind in kinds.items():
-        if not isinstance(manifest, dict) or not isinstance(manifest.get(key), kind):
-            raise InputError(
-                "not the manifest of a run", source=path, where=key, expected="a manifest written by reidsim run"
-            )
-    require_sound(manifest, path)
-    # Assessments with several release sizes list the numbers of records.
-    optional = {"records": (int, list), "released_people": (int,), "figures": (list,), "warnings": (list,)}
-    for key, types in optional.items():
-        if key in manifest and not isinstance(manifest[key], types):
-            raise InputError(
-                "not the manifest of a run", source=path, where=key, expected="a manifest written by reidsim run"
-            )
-    return dict(manifest)
+        expected = "a complete results folder written by reidsim run"
+        raise InputError(f"{missing} missing", source=folder, expected=expected)
+    drawn = [Path(str(name)).stem for name in manifest.get("figures", [])]
+    order = dict.fromkeys([*(name for name in drawn if name in pictures), *pictures])
+    return StoredRun(folder, manifest, tables, {name: pictures[name] for name in order})

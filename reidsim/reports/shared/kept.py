@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.audit.identifiers import why_identifying
 from reidsim.audit.singled_out import numbered, people_singled_out, revealing_sets
+from reidsim.drafts.values import is_free_text
 from reidsim.errors import InputError, listed
 from reidsim.wording import counted
 
@@ -19,6 +22,14 @@ MOST_SINGLED_OUT = 0.05
 # Maximum number of column sets named in a message.
 _SETS_SHOWN = 3
 DECLARATION = "--unknown-to-outsiders"
+# Reason why a quasi-identifier cannot be a kept column.
+GENERALIZED = "the column is a quasi-identifier, which the shared file already contains in generalized form"
+
+
+def require_file(path: Path, expected: str, *, source: str | Path | None = None, hint: str | None = None) -> None:
+    """Check that a file exists; errors show `source` in place of its path, if given."""
+    if not path.is_file():
+        raise InputError("no such file", source=source or path, expected=expected, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -46,15 +57,13 @@ class Kept:
     max_singled_out: float = MOST_SINGLED_OUT
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_singled_out <= 1:
-            raise InputError(
-                "share out of range", where="--max-singled-out", found=self.max_singled_out, expected="0 to 1"
-            )
-        for name in self.unknown_to_outsiders:
-            if name not in self.names:
-                raise InputError(
-                    "the column is not kept", where=DECLARATION, found=name, expected=f"one of {listed(self.names)}"
-                )
+        most = self.max_singled_out
+        if not 0 <= most <= 1:
+            raise InputError("share out of range", where="--max-singled-out", found=most, expected="0 to 1")
+        other = next((name for name in self.unknown_to_outsiders if name not in self.names), None)
+        if other is not None:
+            expected = f"one of {listed(self.names)}"
+            raise InputError("the column is not kept", where=DECLARATION, found=other, expected=expected)
 
     @property
     def names(self) -> list[str]:
@@ -73,103 +82,122 @@ class Kept:
         in_scenario = {name: section[name]["reason"] for name in self.names if name in section}
         return dict.fromkeys(self.unknown_to_outsiders, f"{DECLARATION} of reidsim share") | in_scenario
 
+    def identifying(
+        self,
+        frame: pd.DataFrame,
+        source: Path,
+        persons: NDArray[np.int64] | None = None,
+        declared: Collection[str] = (),
+    ) -> dict[str, str]:
+        """Return the kept columns that identify most people, with the reason.
 
-@dataclass(frozen=True, eq=False)
-class SingledOut:
-    """Number of people singled out by quasi-identifiers and kept columns of a file.
+        Parameters
+        ----------
+        frame : DataFrame
+            The records.
+        source : Path
+            Path shown in error messages.
+        persons : ndarray of int, shape (n_records,), optional
+            Person of each record; if not given, each record is a person.
+        declared : collection of str
+            Columns whose values no outsider knows; unique values in these columns do not identify a person.
+
+        Raises
+        ------
+        InputError
+            If an identifying column was not explicitly kept as an identifier, or a column holds free text and free
+            text was not allowed; the message names the first one.
+        """
+        identifying = {
+            name: why
+            for name in self.names
+            if (why := why_identifying(name, frame[name], persons, unique=name not in declared))
+        }
+        refused = next((name for name in identifying if name not in self.identifiers), None)
+        if refused is not None:
+            raise InputError(
+                f"the column could identify most people: {identifying[refused]}",
+                source=source,
+                where="--keep",
+                found=refused,
+                expected="a column that does not identify people",
+                hint=f"use --keep-identifier {refused} to keep the column anyway",
+            )
+        for name in () if self.free_text else self.columns:
+            if is_free_text([value for value in frame[name].unique() if value]):
+                raise InputError(
+                    "the column holds free text, which may name people",
+                    source=source,
+                    where="--keep",
+                    found=name,
+                    expected="a column of categories or numbers",
+                    hint="use --keep-free-text to keep the column anyway",
+                )
+        return identifying
+
+
+NOTHING_KEPT = Kept()
+
+
+def singled_out(
+    quasi_identifiers: pd.DataFrame,
+    kept: pd.DataFrame,
+    person: NDArray[np.int64],
+    declared: Mapping[str, str],
+    most: float,
+) -> dict[str, Any]:
+    """Count the people singled out by quasi-identifiers and kept columns of a file.
 
     A person is singled out if the combination of values in one of the person's rows is unique to the person.
 
     Parameters
     ----------
-    people : int
-        Number of people with a row in the file.
-    by_quasi_identifiers, by_all_columns : int
-        Number of people singled out by the released quasi-identifiers, and by them together with all kept columns.
-    by_declared : dict of str to int
-        Number of people singled out by the quasi-identifiers and one declared column.
-    sets : tuple of tuple of str
-        Smallest sets of kept columns, at least one of them not declared, that single out too many people: together with
-        the quasi-identifiers, more people than the quasi-identifiers alone, by more than the allowed share of people.
-    by_set : int
-        Number of people singled out by the quasi-identifiers and the first of these sets; 0 if there is none.
+    quasi_identifiers, kept : DataFrame
+        Columns of the file, as text.
+    person : ndarray of int, shape (n_rows,)
+        Person number of each row.
+    declared : mapping of str to str
+        Kept columns that no outsider knows, with the reason.
+    most : float
+        Maximum share of people that a set of kept columns, at least one of them not declared, may single out beyond the
+        quasi-identifiers.
+
+    Returns
+    -------
+    dict
+        Counts and declarations as plain data.
+
+    Raises
+    ------
+    InputError
+        If a set of kept columns singles out too many people; the message names the smallest sets.
     """
+    released, columns = list(numbered(quasi_identifiers).values()), numbered(kept)
+    people, sets = len(np.unique(person)), revealing_sets(released, columns, person, most, declared)
 
-    people: int
-    by_quasi_identifiers: int
-    by_all_columns: int
-    by_declared: dict[str, int]
-    sets: tuple[tuple[str, ...], ...]
-    by_set: int
+    def counting(names: Collection[str]) -> int:
+        return people_singled_out([*released, *(columns[name] for name in names)], person)
 
-    @classmethod
-    def count(
-        cls,
-        quasi_identifiers: pd.DataFrame,
-        kept: pd.DataFrame,
-        person: NDArray[np.int64],
-        declared: Mapping[str, str],
-        most: float,
-    ) -> SingledOut:
-        """Count the people singled out in the rows of a file.
-
-        Parameters
-        ----------
-        quasi_identifiers, kept : DataFrame
-            Columns of the file, as text.
-        person : ndarray of int, shape (n_rows,)
-            Person number of each row.
-        declared : mapping of str to str
-            Kept columns that no outsider knows, with the reason.
-        most : float
-            Maximum share of people that a set of kept columns may single out beyond the quasi-identifiers.
-        """
-        released, columns = list(numbered(quasi_identifiers).values()), numbered(kept)
-        sets = revealing_sets(released, columns, person, most, declared)
-        first = [columns[name] for name in sets[0]] if sets else []
-        return cls(
-            people=len(np.unique(person)),
-            by_quasi_identifiers=people_singled_out(released, person),
-            by_all_columns=people_singled_out([*released, *columns.values()], person),
-            by_declared={
-                name: people_singled_out([*released, columns[name]], person) for name in columns if name in declared
-            },
-            sets=tuple(sets),
-            by_set=people_singled_out([*released, *first], person) if sets else 0,
-        )
-
-    def require_few(self, most: float) -> None:
-        """Check that no set of undeclared kept columns singles out too many people.
-
-        Raises
-        ------
-        InputError
-            If a set does; the message names the smallest sets.
-        """
-        if not self.sets:
-            return
-        shown = " or ".join(" with ".join(map(repr, names)) for names in self.sets[:_SETS_SHOWN])
-        more = len(self.sets) - _SETS_SHOWN
+    if sets:
+        shown = " or ".join(" with ".join(map(repr, names)) for names in sets[:_SETS_SHOWN])
+        more = len(sets) - _SETS_SHOWN
         raise InputError(
             f"not written: kept columns single out people together with the quasi-identifiers: {shown}"
             + (f" or {counted(more, 'other set', 'other sets')}" if more > 0 else ""),
             where="--keep",
-            found=f"{self.by_set:,} of {counted(self.people, 'person', 'people')} singled out",
+            found=f"{counting(sets[0]):,} of {counted(people, 'person', 'people')} singled out",
             expected=f"at most {most:.0%} more than without these columns (--max-singled-out)",
-            hint=f"if no outsider can know a column, declare it: {DECLARATION} {','.join(self.sets[0])}, "
+            hint=f"if no outsider can know a column, declare it: {DECLARATION} {','.join(sets[0])}, "
             "or section [kept] of the scenario",
         )
-
-    def facts(self, declared: Mapping[str, str]) -> dict[str, Any]:
-        """Return the counts and declarations as plain data."""
-        return {
-            "definition": "people with a row whose released and kept values no other person in the file has",
-            "people": self.people,
-            "by_quasi_identifiers": self.by_quasi_identifiers,
-            "by_all_columns": self.by_all_columns,
-            "declared_unknown_to_outsiders": [
-                {"name": name, "reason": reason, "singled_out": self.by_declared[name]}
-                for name, reason in declared.items()
-                if name in self.by_declared
-            ],
-        }
+    return {
+        "definition": "people with a row whose released and kept values no other person in the file has",
+        "people": people,
+        "by_quasi_identifiers": counting(()),
+        "by_all_columns": counting(columns),
+        "declared_unknown_to_outsiders": [
+            {"name": name, "reason": reason, "singled_out": counting([name])}
+            for name, reason in declared.items()
+            if name in columns
+        ],
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.identifiers import why_identifying
-from reidsim.drafts.values import is_free_text
 from reidsim.engine.results import find_release_file, require_hash
-from reidsim.errors import InputError, listed, locating, require_distinct
+from reidsim.errors import InputError, listed, locating, require_among, require_distinct
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy
-from reidsim.reports.shared.kept import Kept
+from reidsim.reports.shared.kept import GENERALIZED, NOTHING_KEPT, Kept, require_file
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import key_columns, refuse_keys
@@ -33,9 +30,36 @@ from reidsim.wording import counted
 
 # Prefix by which spreadsheets recognize a formula; signed numbers are excluded.
 _FORMULA = r"[=+\-@](?![\d.,]+$)."
-NOTHING_KEPT = Kept()
-# Reason why a quasi-identifier cannot be a kept column.
-GENERALIZED = "the column is a quasi-identifier, which the shared file already contains in generalized form"
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenForms:
+    """Strategy of a policy for every record, and the released values.
+
+    Parameters
+    ----------
+    policy : str
+    labels : DataFrame
+        One text column per quasi-identifier, one row per record in the order of the source file; ``*`` if suppressed or
+        masked.
+    shared : ndarray of bool, shape (n_records,)
+        Whether each record is released; labels of other records must not be used.
+    success : ndarray of float64, shape (n_records,)
+        Success probability of an attack on each record in the game; 0 if the record is not released.
+    strategies : Series of str
+        Strategy of each record.
+    """
+
+    policy: str
+    labels: pd.DataFrame
+    shared: NDArray[np.bool_]
+    success: NDArray[np.float64]
+    strategies: pd.Series[str]
+
+    @property
+    def highest_risk(self) -> float:
+        """Highest success probability of a released record, attacked or not; 0 if none."""
+        return float(self.success.max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +102,9 @@ class SharedRecords:
     warnings: tuple[str, ...]
 
     @property
-    def records(self) -> int:
-        """Number of source records, including records that are not released."""
-        return len(self.source.frame)
-
-    @property
-    def delimiter(self) -> str:
-        """Column delimiter, as in the source file."""
-        return self.source.columns.delimiter
-
-    @property
     def withheld(self) -> int:
-        """Number of records that are not released."""
-        return self.records - int(self.is_real.sum())
+        """Number of source records that are not released."""
+        return len(self.source.frame) - int(self.is_real.sum())
 
     @property
     def is_real(self) -> NDArray[np.bool_]:
@@ -106,7 +120,7 @@ class SharedRecords:
     def person_of_record(self) -> NDArray[np.int64]:
         """Person number of each source record, shape (n_records,)."""
         persons = self.source.persons
-        return np.arange(self.records) if persons is None else pd.factorize(persons)[0].astype(np.int64)
+        return np.arange(len(self.source.frame)) if persons is None else pd.factorize(persons)[0].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +136,6 @@ class SourceRecords:
     columns : SharedColumns
     path : Path
         File of the records.
-    sha256 : str
-        SHA-256 of the file.
     frame : DataFrame
         All columns, with unchanged values.
     """
@@ -133,7 +145,6 @@ class SourceRecords:
     scenario: ScenarioHead
     columns: SharedColumns
     path: Path
-    sha256: str
     frame: pd.DataFrame
 
     @property
@@ -170,34 +181,80 @@ class SourceRecords:
         InputError
             If a file is missing or was changed.
         """
-        files = self.columns.hierarchies or {}
-        told = self.run.manifest["release_file"].get("hierarchies", {})
-        rows = {}
-        for name, file in files.items():
-            path = self._hierarchy(name, told.get(name))
-            found = read_hierarchy_rows(path, delimiter=file.delimiter)
-            rows[name] = found[1:] if file.header else found
+        recorded = self.run.manifest["release_file"].get("hierarchies", {})
+        hint, rows = "run the scenario again", {}
+        for name, file in (self.columns.hierarchies or {}).items():
+            if name not in recorded:
+                problem = "the run does not record the hierarchy"
+                raise InputError(problem, source=self.run.folder, where=f"attributes.{name}", hint=hint)
+            shown = recorded[name]["path"]
+            path = find_release_file(shown)
+            if not path.is_file():
+                # If the records were moved, look for the hierarchy at the same relative path.
+                among = Path(self.run.manifest["release_file"]["path"]).parent
+                path = self.path.parent / os.path.relpath(shown, among)
+            require_file(path, f"the hierarchy of attribute {name!r}", source=shown)
+            problem = "the hierarchy differs from the hierarchy of the run"
+            require_hash(path, recorded[name]["sha256"], problem, hint=hint)
+            rows[name] = read_hierarchy_rows(path, delimiter=file.delimiter)[int(file.header) :]
         return rows
 
-    def _hierarchy(self, name: str, told: Mapping[str, str] | None) -> Path:
-        if told is None:
-            problem, hint = "the run does not record the hierarchy", "run the scenario again"
-            raise InputError(problem, source=self.run.folder, where=f"attributes.{name}", hint=hint)
-        path = find_release_file(told["path"])
-        if not path.is_file():
-            # If the records were moved, look for the hierarchy at the same relative path.
-            among = Path(self.run.manifest["release_file"]["path"]).parent
-            path = self.path.parent / os.path.relpath(told["path"], among)
-        if not path.is_file():
-            raise InputError("no such file", source=told["path"], expected=f"the hierarchy of attribute {name!r}")
-        require_hash(
-            path, told["sha256"], "the hierarchy differs from the hierarchy of the run", hint="run the scenario again"
-        )
-        return path
+
+def policies_of(run: StoredRun) -> list[str]:
+    """Return the policies whose records a run holds.
+
+    Raises
+    ------
+    InputError
+        If the results have no table of records, or hold several runs.
+    """
+    require_columns(run.records, ["policy"], run.folder / "records.parquet")
+    for table in (run.runs, run.records):
+        for column in ("point", "replication"):
+            if column in table and len(table[column].unique()) > 1:
+                problem, expected = "the results contain several runs", "a single run"
+                raise InputError(problem, source=run.folder, where=column, expected=expected)
+    return list(run.records["policy"].drop_duplicates().astype("str"))
+
+
+def chosen_forms(
+    run: StoredRun, kind: Kind, scenario: ScenarioHead, attributes: Sequence[str], policy: str
+) -> ChosenForms:
+    """Read the strategies and released values that a policy of a run chose.
+
+    Parameters
+    ----------
+    run : StoredRun
+    kind : Kind
+        Kind of game of the scenario.
+    scenario : ScenarioHead
+        Scenario as run.
+    attributes : sequence of str
+        Names of the quasi-identifiers.
+    policy : str
+        One of the policies from `policies_of`.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or records are in a different order.
+    """
+    table, path = run.records, run.folder / "records.parquet"
+    require_columns(table, ("record", "policy", "strategy", "success_probability", *attributes), path)
+    table = table[(table["policy"] == policy).to_numpy()].reset_index(drop=True)
+    if not np.array_equal(table["record"].to_numpy(), np.arange(len(table))):
+        raise InputError("records are not in the order of the release", source=path)
+    labels = pd.DataFrame({name: kind.released_values(scenario, table, name) for name in attributes}, index=table.index)
+    shared = kind.is_shared(table)
+    if "participates" in table:
+        # With agents, people who do not participate also have a strategy, but their records are not released.
+        shared = shared & table["participates"].to_numpy(dtype=bool)
+    success = np.where(shared, table["success_probability"].fillna(0.0).to_numpy(dtype=np.float64), 0.0)
+    return ChosenForms(policy, labels, shared, success, table["strategy"].astype("str"))
 
 
 def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool = False) -> SourceRecords:
-    """Read the source records of a run.
+    """Read the source records of a run, after a check of their hash.
 
     Parameters
     ----------
@@ -213,7 +270,18 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     InputError
         If the run is a batch or has no file of records, or the file is not the one of the run.
     """
-    path = _source(run, data)
+    if "design" in run.manifest:
+        hint = f"run reidsim rerun {run.folder} --run POINT/REPLICATION -o NEW to repeat a run with records"
+        expected = "results of a single run"
+        raise InputError("a batch does not keep records", source=run.folder, expected=expected, hint=hint)
+    recorded: Any = run.manifest.get("release_file")
+    if not isinstance(recorded, dict) or not {"path", "sha256"} <= set(recorded):
+        expected = "a scenario with release.path or targets.file"
+        raise InputError("the run did not read its records from a file", source=run.folder, expected=expected)
+    path = data or find_release_file(str(recorded["path"]))
+    moved = None if data else "name the file with --data, or go to the folder of the run"
+    require_file(path, "the records of the run", hint=moved)
+    require_hash(path, recorded["sha256"], "the file differs from the file of the run", hint="run the scenario again")
     kind = scenario_kind(run.content, Path("manifest.json"), allow_code=allow_code)
     scenario = validated(kind.schema, run.content, run.folder / "manifest.json")
     with locating(run.folder):
@@ -222,7 +290,7 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     require_distinct("two attributes use the same column", named, source=run.folder)
     frame = kind.read_records(scenario, path)
     require_columns(frame, named, path)
-    return SourceRecords(run, kind, scenario, columns, path, run.manifest["release_file"]["sha256"], frame)
+    return SourceRecords(run, kind, scenario, columns, path, frame)
 
 
 def shared_records(
@@ -235,15 +303,20 @@ def shared_records(
 ) -> SharedRecords:
     """Assemble the records that a policy of a run releases.
 
-    See `source_records` and `records_of_policy`.
+    The policy may be omitted if the run has only one. See also `source_records` and `records_of_policy`.
 
     Raises
     ------
     InputError
-        If `source_records` or `records_of_policy` raises it.
+        If no policy has this name, the run has several policies and no name is given, or `source_records` or
+        `records_of_policy` raises it.
     """
-    source = source_records(run, data=data, allow_code=allow_code)
-    chosen = chosen_policy(run, policy)
+    source, policies = source_records(run, data=data, allow_code=allow_code), policies_of(run)
+    if policy is None and len(policies) > 1:
+        expected = f"--policy, one of {listed(policies)}"
+        raise InputError("the results contain several policies", source=run.folder, expected=expected)
+    chosen = policies[0] if policy is None else policy
+    require_among("no such policy in the results", (chosen,), policies, source=run.folder, where="--policy")
     sensitive = source.kind.sensitive_column(source.scenario, chosen)
     if sensitive is not None and sensitive.name not in kept.names:
         raise InputError(
@@ -275,23 +348,25 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
     require_columns(frame, kept.names, source.path)
     if len(frame) != len(forms.labels):
-        expected = f"{len(forms.labels)} records"
-        raise InputError(
-            "the number of records differs from the run", source=source.path, found=len(frame), expected=expected
-        )
+        problem, expected = "the number of records differs from the run", f"{len(forms.labels)} records"
+        raise InputError(problem, source=source.path, found=len(frame), expected=expected)
     attribute_of = {column: attribute for attribute, column in columns.column_of.items()}
     refuse_keys(run.content, kept.names)
-    _check_kept(kept.columns, "--keep", attribute_of, columns)
-    _check_kept(kept.identifiers, "--keep-identifier", attribute_of, columns)
-    sensitive = source.kind.sensitive_column(source.scenario, policy)
+    for where, keep in (("--keep", kept.columns), ("--keep-identifier", kept.identifiers)):
+        require_distinct("column named twice", keep, source=where)
+        for name in keep:
+            if name in attribute_of:
+                raise InputError(GENERALIZED, source=where, found=name, hint=f"remove it from {where}")
+            if not columns.header and name in columns.column_of:
+                raise InputError("a quasi-identifier has this name", source=where, found=name)
+    sensitive, limited = source.kind.sensitive_column(source.scenario, policy), source.limited
     declared = kept.declared(run.content)
     if sensitive is not None and sensitive.name in kept.names:
         declared.setdefault(sensitive.name, f"policy {policy} protects the column from inference")
-    for each in () if source.limited is None else source.limited.attributes:
+    for each in limited.attributes if limited else ():
         if each.name in kept.names:
             declared.setdefault(each.name, "publisher.sensitive protects the column from inference")
-    identifying = identifying_columns(frame, source.path, kept, source.persons, declared)
-    refuse_free_text(frame, source.path, kept)
+    identifying = kept.identifying(frame, source.path, source.persons, declared)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
     if not chosen:
         raise InputError("no column to share", source=run.folder, where="--keep", expected="one or more columns")
@@ -303,25 +378,16 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     own = np.flatnonzero(forms.shared)
     table = table.iloc[own].reset_index(drop=True)
     if sensitive is not None and sensitive.name in kept.names:
-        added = counterfeit_rows(source, forms, {name: names[name] for name in chosen}, sensitive.name)
-        table, own = _sorted(pd.concat([table, added], ignore_index=True), np.append(own, np.full(len(added), -1)))
-    counterfeits = int((own < 0).sum())
-    warnings = (
-        *(() if len(table) else ("no record is shared: the policy withholds all records, or nobody participates",)),
-        *_stars(frame, columns),
-        *(f"column {name!r}, kept on request, could identify most people: {why}" for name, why in identifying.items()),
-        *_formulas(table),
-        *(
-            (f"the sidecar lists {counted(counterfeits, 'row')} of the file as counterfeit: keep it confidential",)
-            if counterfeits
-            else ()
-        ),
-    )
+        added = _counterfeit_rows(source, forms, names, sensitive.name)
+        table, own = pd.concat([table, added], ignore_index=True), np.append(own, np.full(len(added), -1))
+        order = table.sort_values(list(table.columns), kind="stable").index.to_numpy()
+        table, own = table.iloc[order].reset_index(drop=True), own[order]
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
+    warnings = tuple(_warnings(table, frame, columns, identifying, int((own < 0).sum())))
     return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, declared, kept, warnings)
 
 
-def counterfeit_rows(
+def _counterfeit_rows(
     source: SourceRecords, forms: ChosenForms, names: Mapping[str, str], sensitive: str
 ) -> pd.DataFrame:
     """Return the counterfeit records of the last round, as rows of text.
@@ -342,17 +408,16 @@ def counterfeit_rows(
         If the run does not list its counterfeit records, or they would lack a value of another column.
     """
     run, attribute_of = source.run, {column: name for name, column in source.columns.column_of.items()}
-    rounds = run.table("rounds") if "rounds" in run.tables else pd.DataFrame()
-    if "counterfeits" not in rounds:
+    rounds = run.table_with("rounds", {"policy", "draw", "round", "counterfeits"})
+    if rounds.empty:
         problem, hint = "the results do not list the counterfeit records", "run the scenario again"
         raise InputError(problem, source=run.folder, where="rounds.parquet, column 'counterfeits'", hint=hint)
-    own = rounds[((rounds["policy"].astype("str") == forms.policy) & (rounds["draw"] == 0)).to_numpy()]
-    last, number = int(own["round"].max()), int(own["counterfeits"].iloc[-1])
-    found = pd.DataFrame({"record": [], "value_of": []}, dtype=np.int64)
-    if "counterfeits" in run.tables:
-        found = run.table("counterfeits")
-        here = (found["policy"].astype("str") == forms.policy) & (found["draw"] == 0) & (found["round"] == last)
-        found = found[here.to_numpy()]
+    found = run.table_with("counterfeits", {"policy", "draw", "round", "record", "value_of"})
+    own, found = (
+        table[((table["policy"].astype("str") == forms.policy) & (table["draw"] == 0)).to_numpy()]
+        for table in (rounds, found)
+    )
+    found, number = found[(found["round"] == own["round"].max()).to_numpy()], int(own["counterfeits"].iloc[-1])
     if len(found) != number:
         expected = f"{number} records, as in rounds.parquet"
         raise InputError("counterfeit records are missing", source=run.folder, found=len(found), expected=expected)
@@ -364,147 +429,33 @@ def counterfeit_rows(
             found=others[0],
             expected=f"no column but {sensitive!r}",
         )
-    like, value_of = found["record"].to_numpy(), found["value_of"].to_numpy()
-    return pd.DataFrame(
-        {
-            names[name]: (
-                forms.labels[attribute_of[name]].to_numpy()[like]
-                if name in attribute_of
-                else source.frame[sensitive].to_numpy()[value_of]
-            )
-            for name in names
-        },
-        dtype="str",
-    )
+    like, value_of = (found[name].to_numpy(dtype=np.int64) for name in ("record", "value_of"))
+    table = {names[name]: forms.labels[attribute_of[name]].to_numpy()[like] for name in names if name in attribute_of}
+    values = {names[name]: source.frame[name].to_numpy()[value_of] for name in names if name not in attribute_of}
+    return pd.DataFrame(table | values, columns=list(names.values()), dtype="str")
 
 
-def _sorted(table: pd.DataFrame, own: NDArray[np.intp]) -> tuple[pd.DataFrame, NDArray[np.intp]]:
-    """Sort the rows of a table, and the source record of each row, by text."""
-    order = table.sort_values(list(table.columns), kind="stable").index.to_numpy()
-    return table.iloc[order].reset_index(drop=True), own[order]
-
-
-def identifying_columns(
-    frame: pd.DataFrame,
-    source: Path,
-    kept: Kept,
-    persons: NDArray[np.int64] | None = None,
-    declared: Collection[str] = (),
-) -> dict[str, str]:
-    """Return the kept columns that identify most people, with the reason.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The records.
-    source : Path
-        Path shown in error messages.
-    kept : Kept
-    persons : ndarray of int, shape (n_records,), optional
-        Person of each record; if not given, each record is a person.
-    declared : collection of str
-        Columns whose values no outsider knows; unique values in these columns do not identify a person.
-
-    Raises
-    ------
-    InputError
-        If an identifying column was not explicitly kept as an identifier; the message names the first one.
-    """
-    identifying = {
-        name: why
-        for name in kept.names
-        if (why := why_identifying(name, frame[name], persons, unique=name not in declared))
-    }
-    refused = next((name for name in identifying if name not in kept.identifiers), None)
-    if refused is not None:
-        raise InputError(
-            f"the column could identify most people: {identifying[refused]}",
-            source=source,
-            where="--keep",
-            found=refused,
-            expected="a column that does not identify people",
-            hint=f"use --keep-identifier {refused} to keep the column anyway",
-        )
-    return identifying
-
-
-def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
-    """Return the size of each equivalence class, shape (n_classes,).
-
-    A class consists of the records that agree in all given columns.
-    """
+def _warnings(
+    table: pd.DataFrame, frame: pd.DataFrame, columns: SharedColumns, identifying: Mapping[str, str], counterfeits: int
+) -> list[str]:
+    """Return the problems to review before the release."""
+    warnings = []
     if not len(table):
-        return np.zeros(0, dtype=np.int64)
-    if not columns:
-        return np.array([len(table)], dtype=np.int64)
-    return np.asarray(table.groupby(list(columns), sort=False, dropna=False, observed=True).size(), dtype=np.int64)
-
-
-def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str], columns: SharedColumns) -> None:
-    for name in keep:
-        if name in attribute_of or keep.count(name) > 1:
-            if keep.count(name) > 1:
-                raise InputError("column named twice", source=where, found=name)
-            raise InputError(GENERALIZED, source=where, found=name, hint=f"remove it from {where}")
-        if not columns.header and name in columns.column_of:
-            raise InputError("a quasi-identifier has this name", source=where, found=name)
-
-
-def _source(run: StoredRun, data: Path | None) -> Path:
-    """Return the path of the source records, after a check of their hash."""
-    if "design" in run.manifest:
-        raise InputError(
-            "a batch does not keep records",
-            source=run.folder,
-            expected="results of a single run",
-            hint=f"run reidsim rerun {run.folder} --run POINT/REPLICATION -o NEW to repeat a run with records",
-        )
-    told: Any = run.manifest.get("release_file")
-    if not isinstance(told, dict) or not {"path", "sha256"} <= set(told):
-        raise InputError(
-            "the run did not read its records from a file",
-            source=run.folder,
-            expected="a scenario with release.path or targets.file",
-        )
-    path = data or find_release_file(str(told["path"]))
-    if not path.is_file():
-        hint = None if data else "name the file with --data, or go to the folder of the run"
-        raise InputError("no such file", source=path, expected="the records of the run", hint=hint)
-    require_hash(path, told["sha256"], "the file differs from the file of the run", hint="run the scenario again")
-    return path
-
-
-def _stars(frame: pd.DataFrame, columns: SharedColumns) -> tuple[str, ...]:
-    """Return a warning if quasi-identifier values equal the suppression mark.
-
-    Such values merge with suppressed values in equivalence classes.
-    """
+        warnings.append("no record is shared: the policy withholds all records, or nobody participates")
+    # Such values merge with suppressed values in equivalence classes.
     suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
-    names = [column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()]
-    return (f"values of {listed(names)} are {SUPPRESSED} in the records, like suppressed values",) if names else ()
-
-
-def refuse_free_text(frame: pd.DataFrame, source: Path, kept: Kept) -> None:
-    """Check that no kept column holds free text, unless the user allows free text."""
-    for name in () if kept.free_text else kept.columns:
-        if is_free_text([value for value in frame[name].unique() if value]):
-            raise InputError(
-                "the column holds free text, which may name people",
-                source=source,
-                where="--keep",
-                found=name,
-                expected="a column of categories or numbers",
-                hint="use --keep-free-text to keep the column anyway",
-            )
-
-
-def _formulas(table: pd.DataFrame) -> tuple[str, ...]:
-    taken = "begin like formulas, and spreadsheets may evaluate them"
+    stars = [column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()]
+    if stars:
+        warnings.append(f"values of {listed(stars)} are {SUPPRESSED} in the records, like suppressed values")
+    for name, why in identifying.items():
+        warnings.append(f"column {name!r}, kept on request, could identify most people: {why}")
     cells = [str(name) for name in table.columns if pd.Series(table[name].unique()).str.match(_FORMULA).any()]
-    columns = pd.Series(list(map(str, table.columns)), dtype="str")
-    names = columns[columns.str.match(_FORMULA).to_numpy(dtype=bool)].tolist()
-    return tuple(
-        f"{what} {taken}"
-        for what, found in ((f"cells of {listed(cells)}", cells), (f"names of the columns {listed(names)}", names))
-        if found
-    )
+    headings = pd.Index(table.columns.astype("str"))
+    headings = headings[headings.str.match(_FORMULA)]
+    for what, found in (("cells of ", cells), ("names of the columns ", headings)):
+        if len(found):
+            warnings.append(f"{what}{listed(found)} begin like formulas, and spreadsheets may evaluate them")
+    if counterfeits:
+        rows = counted(counterfeits, "row")
+        warnings.append(f"the sidecar lists {rows} of the file as counterfeit: keep it confidential")
+    return warnings

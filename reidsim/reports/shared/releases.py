@@ -9,31 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from reidsim.errors import InputError, listed
-from reidsim.reports.page.stored_run import RunInMemory, StoredRun
+from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.shared.audited import Release, read_back
 from reidsim.reports.shared.file import FORMAT, sidecar_of, verify_shared
-from reidsim.reports.shared.forms import policies_of
 from reidsim.reports.shared.kept import DECLARATION, Kept
 from reidsim.reports.shared.limit import Limit, limit_of, odds
-from reidsim.reports.shared.read_back import ReadBack, read_back
-from reidsim.reports.shared.records import SharedRecords, records_of_policy, source_records
+from reidsim.reports.shared.records import policies_of, records_of_policy, source_records
 from reidsim.validation import read_json
 from reidsim.wording import counted
-
-
-@dataclass(frozen=True, eq=False)
-class Release:
-    """Released rows of a policy, and their audit.
-
-    Parameters
-    ----------
-    shared : SharedRecords
-        Released rows with the kept columns.
-    counted : ReadBack
-        Audit of these rows.
-    """
-
-    shared: SharedRecords
-    counted: ReadBack
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +41,12 @@ class Releases:
 
     def is_within_limit(self, policy: str) -> bool:
         """Return whether a release meets the risk limit and the inference limits."""
-        counted = self.by_policy[policy].counted
-        return self.limit.allows(counted.risk) and not counted.revealed
+        release = self.by_policy[policy]
+        return self.limit.allows(release.risk) and not release.revealed
 
     def is_safe(self, policy: str) -> bool:
         """Return whether a release meets the limits and confirms the game's risk."""
-        return self.is_within_limit(policy) and self.by_policy[policy].counted.keeps_promise
+        return self.is_within_limit(policy) and self.by_policy[policy].keeps_promise
 
     @property
     def within_limit(self) -> list[str]:
@@ -72,21 +55,17 @@ class Releases:
 
     def contradiction(self, policy: str) -> str:
         """Return the contradictions between rows and game as text; empty if none."""
-        counts = self.by_policy[policy].counted
-        easier, misfits = (
-            counts.audit[key] for key in ("people_more_exposed_than_promised", "rows_that_do_not_fit_their_record")
-        )
-        parts = []
-        if easier:
-            people = counted(counts.audit["people"], "person", "people")
-            parts.append(f"{easier:,} of {people} are easier to find in the rows than the game computes")
-        if misfits:
-            parts.append(f"{counted(misfits, 'row')} do not match their records")
-        if not self.limit.allows(counts.risk):
-            parts.append(f"the highest risk counted in the rows, {odds(counts.risk.highest)}, is above the limit")
-        if counts.revealed:
-            parts.append(f"the rows reveal more of {listed(counts.revealed)} than the scenario's limits allow")
-        return " and ".join(parts)
+        release, audit = self.by_policy[policy], self.by_policy[policy].audit
+        easier, misfits = audit["people_more_exposed_than_promised"], audit["rows_that_do_not_fit_their_record"]
+        people, risk = counted(audit["people"], "person", "people"), odds(release.risk.highest)
+        revealed = listed(release.revealed)
+        parts = {
+            f"{easier or 0:,} of {people} are easier to find in the rows than the game computes": easier,
+            f"{counted(misfits, 'row')} do not match their records": misfits,
+            f"the highest risk counted in the rows, {risk}, is above the limit": not self.limit.allows(release.risk),
+            f"the rows reveal more of {revealed} than the scenario's limits allow": release.revealed,
+        }
+        return " and ".join(text for text, applies in parts.items() if applies)
 
     def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
         """Return the policies within the limits by payoff, then the others by risk.
@@ -98,13 +77,12 @@ class Releases:
         payoffs : mapping of str to float
             Publisher's payoff of each policy to rank.
         """
-        names = [name for name in payoffs if name in self.by_policy]
 
         def place(name: str) -> tuple[float, float]:
-            beyond = 0.0 if self.is_within_limit(name) else self.by_policy[name].counted.risk.highest
+            beyond = 0.0 if self.is_within_limit(name) else self.by_policy[name].risk.highest
             return beyond, -payoffs[name]
 
-        return sorted(names, key=place)
+        return sorted(filter(self.by_policy.__contains__, payoffs), key=place)
 
     def to_sign(self, payoffs: Mapping[str, float]) -> str:
         """Return the policy whose release is to be signed.
@@ -137,23 +115,38 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     if "release_file" not in run.manifest or "records" not in run.tables or "design" in run.manifest:
         return None
     source = source_records(run)
-    written = shared_file or (None if isinstance(run, RunInMemory) else _found(run))
+    written = shared_file or (None if run.is_in_memory else _found(run))
     sidecar: dict[str, Any] = {} if written is None else verify_shared(written)
     if written is not None and not _is_of(sidecar, run):
+        problem = "the file was shared from another run or by another version"
         expected = f"a file shared from {run.folder} by this version of reidsim"
-        raise InputError(
-            "the file was shared from another run or by another version", source=written, expected=expected
-        )
-    # Limits on sensitive columns apply only to files that contain the columns.
-    sensitive = [] if source.limited is None else [each.name for each in source.limited.attributes]
-    kept = _kept(sidecar) if sidecar else Kept(identifiers=sensitive, max_singled_out=1.0)
-    limit = Limit(sidecar["risk"]["limit"], sidecar["risk"]["limit_is"]) if sidecar else limit_of(None)
+        raise InputError(problem, source=written, expected=expected)
+    if sidecar:
+        # The user options for kept columns with which the file was written.
+        names = [column["name"] for column in sidecar["columns"] if column["role"] != "quasi-identifier"]
+        declared = sidecar["audit"]["singled_out"]["declared_unknown_to_outsiders"]
+        by_option = [column["name"] for column in declared if column["reason"].startswith(DECLARATION)]
+        kept = Kept(identifiers=names, free_text=True, unknown_to_outsiders=by_option, max_singled_out=1.0)
+        limit = Limit(sidecar["risk"]["limit"], sidecar["risk"]["limit_is"])
+    else:
+        # Limits on sensitive columns apply only to files that contain the columns.
+        sensitive = [] if source.limited is None else [each.name for each in source.limited.attributes]
+        kept, limit = Kept(identifiers=sensitive, max_singled_out=1.0), limit_of(None)
     found = {}
     for policy in policies_of(run):
         shared = records_of_policy(source, policy, kept)
-        found[policy] = Release(shared, read_back(shared, shared.table))
+        found[policy] = read_back(shared, shared.table)
     if sidecar:
-        _require_same(found[sidecar["policy"]], limit, sidecar, written)
+        release = found[sidecar["policy"]]
+        risk, audit = json.loads(json.dumps([release.risk.facts(limit), release.audit]))
+        differing = [key for key in audit if audit[key] != sidecar["audit"].get(key)]
+        if risk != sidecar["risk"] or audit != sidecar["audit"]:
+            raise InputError(
+                "the sidecar differs from the release of the run",
+                source=written,
+                found=differing or ["risk"],
+                hint="share the records again",
+            )
     return Releases(found, limit, written, sidecar)
 
 
@@ -183,28 +176,3 @@ def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
         made.get(key) is not None and made.get(key) == run.manifest.get(key)
         for key in ("scenario_hash", "data_hash", "seed")
     )
-
-
-def _kept(sidecar: Mapping[str, Any]) -> Kept:
-    """Return the user options for kept columns with which a file was written."""
-    names = [column["name"] for column in sidecar["columns"] if column["role"] != "quasi-identifier"]
-    by_option = [name for name, reason in _declared(sidecar).items() if reason.startswith(DECLARATION)]
-    return Kept(identifiers=names, free_text=True, unknown_to_outsiders=by_option, max_singled_out=1.0)
-
-
-def _declared(sidecar: Mapping[str, Any]) -> dict[str, str]:
-    declared = sidecar["audit"]["singled_out"]["declared_unknown_to_outsiders"]
-    return {column["name"]: column["reason"] for column in declared}
-
-
-def _require_same(release: Release, limit: Limit, sidecar: Mapping[str, Any], written: Path | None) -> None:
-    """Check that the audit of a release equals the sidecar of its file."""
-    counted = json.loads(json.dumps(release.counted.facts(limit)))
-    if counted["risk"] != sidecar["risk"] or counted["audit"] != sidecar["audit"]:
-        differing = [key for key in counted["audit"] if counted["audit"][key] != sidecar["audit"].get(key)]
-        raise InputError(
-            "the sidecar differs from the release of the run",
-            source=written,
-            found=differing or ["risk"],
-            hint="share the records again",
-        )

@@ -7,19 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed
-from reidsim.populations.files import require_new_file
-from reidsim.reports.shared.file import csv_bytes
-from reidsim.reports.shared.kept import Kept
-from reidsim.reports.shared.records import (
-    GENERALIZED,
-    NOTHING_KEPT,
-    SharedRecords,
-    identifying_columns,
-    refuse_free_text,
-)
+from reidsim.reports.shared.kept import GENERALIZED, NOTHING_KEPT, Kept, require_file
+from reidsim.reports.shared.records import SharedRecords
 from reidsim.tables import read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 
 # Columns of a rulebook: the quasi-identifiers, these two columns, and the released quasi-identifiers.
@@ -85,18 +76,6 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     return distinct.drop(columns="row").sort_values(values, kind="stable").reset_index(drop=True)
 
 
-def rulebook_bytes(path: Path, shared: SharedRecords) -> bytes:
-    """Return the rulebook as UTF-8 CSV; it holds true values and must not be released.
-
-    Raises
-    ------
-    InputError
-        If `rulebook_of` raises it, or the output file at `path` exists already.
-    """
-    require_new_file(path)
-    return csv_bytes(rulebook_of(shared))
-
-
 @dataclass(frozen=True, eq=False)
 class AppliedRules:
     """Result of applying a rulebook to new records.
@@ -142,8 +121,7 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encodin
         If a file cannot be read or is not a rulebook, a column is missing, or a kept column identifies people.
     """
     rules, values = _read_rulebook(rulebook)
-    if not new.is_file():
-        raise InputError("no such file", source=new, expected="new records")
+    require_file(new, "new records")
     refuse_encoding_of_types(new, encoding)
     delimiter = sniff_delimiter(new, encoding)
     frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
@@ -151,29 +129,25 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encodin
     released = next((name for name in kept.names if name in values), None)
     if released is not None:
         raise InputError(GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
-    identifying_columns(frame, new, kept)
-    refuse_free_text(frame, new, kept)
-    rule_of = pd.Series(np.arange(len(rules)), index=pd.MultiIndex.from_frame(rules[values]))
-    own = pd.MultiIndex.from_frame(frame[values].apply(lambda column: column.str.strip()))
-    found = rule_of.reindex(own).to_numpy(dtype=np.float64)
-    covered: NDArray[np.bool_] = ~np.isnan(found)
-    rule = np.where(covered, found, 0).astype(np.intp)
-    shared = covered & (rules[IS_SHARED] == _YES).to_numpy()[rule]
+    kept.identifying(frame, new)
+    own = frame[values].apply(lambda column: column.str.strip())
+    found = own.merge(rules, how="left", on=values)
+    shared = (found[IS_SHARED] == _YES).to_numpy()
     table = pd.DataFrame(
         {
-            str(name): rules[f"{_RELEASED}{name}"].to_numpy()[rule] if name in values else frame[name].to_numpy()
+            str(name): found[f"{_RELEASED}{name}"] if name in values else frame[name].to_numpy()
             for name in frame.columns
             if name in values or name in kept.names
         }
     )
     table = table[shared].reset_index(drop=True)
-    return AppliedRules(table, len(frame), int((covered & ~shared).sum()), int((~covered).sum()), delimiter)
+    ruled_out, uncovered = int((found[IS_SHARED] == _NO).sum()), int(found[IS_SHARED].isna().sum())
+    return AppliedRules(table, len(frame), ruled_out, uncovered, delimiter)
 
 
 def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Return the rules, and the names of the quasi-identifiers."""
-    if not path.is_file():
-        raise InputError("no such file", source=path, expected="a rulebook written by reidsim share")
+    require_file(path, "a rulebook written by reidsim share")
     rules = read_table(path, trim=False)
     names = [str(name) for name in rules.columns]
     number = len(names) // 2 - 1

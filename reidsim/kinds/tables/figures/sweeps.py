@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 
 from reidsim.figures import style
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.sweep import Swept, lines_or_maps, named_lines, short_name, swept_of
+from reidsim.figures.sweep import Swept, lines_or_maps, short_name, swept_of
 from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
 from reidsim.kinds.tables.figures.records import (
     EXTREMES,
@@ -53,7 +53,7 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     if _THRESHOLD in swept.table and not swept.second:
         yield "attack-thresholds", _thresholds(swept)
     if set(_DEVIATION) <= set(swept.table) and not swept.second and not swept.others:
-        lines = named_lines(swept.lines(_DEVIATION).dropna(subset=_DEVIATION))
+        lines = swept.lines(_DEVIATION).dropna(subset=_DEVIATION)
         if len(lines["policy"].unique()) == 1:
             yield "search-deviation", search_deviation(lines)
     runtimes = _runtimes(result, swept)
@@ -126,7 +126,7 @@ def _is_payout(swept: Swept) -> bool:
 
 
 def _payouts(swept: Swept) -> pd.DataFrame:
-    lines = named_lines(swept.lines(["publisher_payoff"]).dropna(subset="publisher_payoff"))
+    lines = swept.lines(["publisher_payoff"]).dropna(subset="publisher_payoff")
     lines["relative_payout"] = lines["publisher_payoff"] / _benefit(swept)
     risk = lines["beliefs.risk"] if "beliefs.risk" in lines else pd.Series("", index=lines.index)
     # Rules do not plan, so that the planned risk does not apply to them.
