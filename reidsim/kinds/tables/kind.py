@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, policies_of_unit,
 from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
 from reidsim.kinds.tables.released_file import read_released
 from reidsim.kinds.tables.results import TablesResults
-from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
+from reidsim.kinds.tables.rounds import planned_releases, require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.sensitive_values import AttributeLimits
@@ -159,7 +160,8 @@ class TablesKind(TablesResults):
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             require_playable(study, policy)
-            return replace(world, replication=draw, planned=planned_of(study, policy))
+            planned = policy_named(policy).replies == "planned"
+            return replace(world, replication=draw, planned=partial(planned_releases, study) if planned else None)
 
         return setting
 

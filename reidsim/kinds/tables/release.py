@@ -157,11 +157,11 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     people, rows_of_people = _people(loaded)
     files = [records] if rows_of_people is None else [records, rows_of_people]
     by_people = people is not None and rows_of_people is None
-    tables = {
-        name: hierarchy_rows(name, a, loaded, _used(name, files, people, whole=by_people))
-        for name, a in attributes.items()
-        if isinstance(a.hierarchy, Table)
-    }
+    tables = {}
+    for name, a in attributes.items():
+        if isinstance(a.hierarchy, Table):
+            used = set(records.labels.get(name, ())) | set(() if people is None else people.domain[name].categories)
+            tables[name] = hierarchy_rows(name, a, loaded, used)
     listed = {} if by_people else tables
     domain = Domain(
         tuple(Attribute(name, _categories(name, a, listed, people, records.labels)) for name, a in attributes.items())
@@ -317,18 +317,6 @@ def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows 
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
     people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
     return people, _Rows(path, labels, columns)
-
-
-def _used(name: str, files: Sequence[_Rows], people: Population | None, *, whole: bool) -> set[str]:
-    """Return the values of an attribute in the records and the population.
-
-    If `whole`, categories of the population that do not occur are included.
-    """
-    used = {label for file in files if name in file.labels for label in file.labels[name].unique()}
-    if people is not None:
-        position, categories = people.domain.position(name), people.domain[name].categories
-        used.update(categories if whole else (categories[code] for code in np.unique(people.cells[:, position])))
-    return used
 
 
 def _categories(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -160,19 +159,11 @@ def _reply_of(study: TablesStudy, policy: str) -> Reply:
     return named.replies
 
 
-def planned_of(study: TablesStudy, policy: str) -> Callable[[str], PlannedReleases] | None:
-    """Return a function that plans all releases of a policy before the first round.
+def planned_releases(study: TablesStudy, policy: str) -> PlannedReleases:
+    """Return the m-invariant generalizations of all waves, with counterfeit records.
 
-    The function takes the policy's name and ignores it. The result is None for policies that choose in each
-    round.
+    `policy` is the only policy that plans all releases before the first round.
     """
-    if policy_named(policy).replies != "planned":
-        return None
-    return lambda name: _m_invariant_releases(study)
-
-
-def _m_invariant_releases(study: TablesStudy) -> PlannedReleases:
-    """Return the m-invariant generalizations of all waves, with counterfeit records."""
     waves, section = study.waves, study.scenario.releases
     assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - checked with the scenario
     codes = study.lattice.codes[study.cell_of_record]
@@ -264,15 +255,11 @@ def _economics(study: TablesStudy) -> EconomicsSection:
     for price in ("gain", "cost"):
         given = getattr(study.prices, price)
         amounts[price] = float(given.flat[0])
-        if (given == given.flat[0]).all():
-            continue
-        lacking = [name for name, section in types_of(study.scenario).items() if getattr(section, price) is None]
-        if lacking:
-            raise InputError(
-                f"rounds of agents need the same {price} for all records",
-                where=f"{section_of(study.scenario, lacking[0])}.{price}",
-                expected="an amount",
-            )
+        for name, section in types_of(study.scenario).items():
+            if getattr(section, price) is None and (given != given.flat[0]).any():
+                where = f"{section_of(study.scenario, name)}.{price}"
+                problem = f"rounds of agents need the same {price} for all records"
+                raise InputError(problem, where=where, expected="an amount")
     return study.scenario.economics.model_copy(update=amounts)
 
 
@@ -280,12 +267,8 @@ def _check_of_one_sort(study: TablesStudy, section: WeightedSection, where: str)
     """Check that an adversary has only drawn lists, or none."""
     lists = study.scenario.lists
     resources = (*(section.holds or ()), *section.buys)
-    told = [each for each in resources if each not in lists]
-    if not told or len(told) == len(resources):
-        return
-    raise InputError(
-        "drawn lists cannot be combined with other resources",
-        where=where,
-        found=listed(resources),
-        expected=f"a `kind` for {told[0]!r}, or none of {listed(lists)}",
-    )
+    others = [each for each in resources if each not in lists]
+    if others and len(others) < len(resources):
+        problem, found = "drawn lists cannot be combined with other resources", listed(resources)
+        expected = f"a `kind` for {others[0]!r}, or none of {listed(lists)}"
+        raise InputError(problem, where=where, found=found, expected=expected)
