@@ -108,6 +108,15 @@ def test_the_table_averages_over_records_that_have_cells_of_their_own(clinic):
     assert not any("multistage" in warning for warning in play.warnings)
 
 
+def test_amounts_of_an_adversary_with_stages_are_not_the_amounts_of_another_one(clinic):
+    path = clinic()
+    staged_adversary = {"weight": 0.5, "stages": str(path.parent / "attack.toml"), "gain": 70.0, "cost": 3.0}
+    study = build_study(Scenario.load(path, {"adversaries": {"staged": staged_adversary, "plain": {"weight": 0.5}}}))
+    amounts = {name: each.gain_and_cost(each.prices) for name, each in study.each.items()}
+    economics = study.scenario.economics
+    assert amounts == {"staged": [70.0, 3.0], "plain": [economics.adversary_gain, economics.cost]}
+
+
 def test_nothing_is_gained_by_inferring_from_where_people_are_looked_up(clinic):
     """Inference from the same table in which people are then looked up adds nothing.
 
