@@ -87,12 +87,8 @@ def _adversary_cases(scenario: Any) -> Iterator[Case]:
 
     All adversaries must have the same direction and risk if one looks persons up, and some sections cannot be used.
     """
-    figures, adversary, publisher, sections = (
-        scenario.figures,
-        scenario.adversary,
-        scenario.publisher,
-        scenario.every_adversary,
-    )
+    figures, publisher = scenario.figures, scenario.publisher
+    adversary, sections = scenario.adversary, scenario.every_adversary
     planner, rationality = f'adversary.planner = "{adversary.planner}"', 'adversary.rationality = "{}"'
     for wrong, found, expected in (
         (bool(scenario.adversaries), "adversaries", "[adversary] in place of [adversaries]"),
