@@ -83,20 +83,21 @@ class RiskReleaseSection(Section):
         of_file = ("columns", "persons", "weight", "person", "household")
         given = next((key for key in of_file if drawn and getattr(self, key)), None)
         of = "need" if given in ("columns", "persons") else "needs"
-        weighs, both = weight in (*self.attributes, *self.columns.values()), weight is not None and person is not None
+        weight_is_attribute = weight in (*self.attributes, *self.columns.values())
+        both = weight is not None and person is not None
         exclusive = "sampling weights and a person key exclude each other"
         lists: dict[str, list[Any]] = {"sizes": list(self.sizes), "attributes": list(self.attributes)}
         attributes = [self.columns.get(name, name) for name in self.attributes]
         keys = [(key, column) for key in ("person", "household") for column in key_columns(getattr(self, key))]
-        free = "a column that is no attribute"
+        other_column = "a column that is no attribute"
         refuse_first(
             (drawn == (not self.sizes), "the records are missing or given twice", None, None, "either sizes or path"),
             (not drawn and self.samples > 1, "all samples of a file are equal", "samples", self.samples, "1"),
             (given, f"{given} {of} a file", given, None, "path instead of sizes"),
-            (weighs, "the column of sampling weights is also an attribute", "weight", weight, None),
+            (weight_is_attribute, "the column of sampling weights is also an attribute", "weight", weight, None),
             (both, exclusive, "weight", weight, "either weight or person"),
             *((len({*v}) != len(v), "value given twice", name, v, None) for name, v in lists.items()),
-            *((c in attributes, f"the key of {key}s is a quasi-identifier", key, c, free) for key, c in keys),
+            *((c in attributes, f"the key of {key}s is a quasi-identifier", key, c, other_column) for key, c in keys),
         )
         return self
 
@@ -343,29 +344,28 @@ class RiskScenario(ScenarioHead):
         known, estimates, where = uniqueness.method == "known", uniqueness.estimates, "uniqueness.population_size"
         needed = f"a recipe, {'to count population uniques' if known else 'to draw samples'}"
         sizes = f"population_size with method {uniqueness.method!r}, or release.weight"
-        either, twice = "either uniqueness.population_size or release.weight", "the number of people is given twice"
-        worst, reserved = WORST_CASE in self.knowledge, "name reserved for the worst case, which is always included"
+        one_size, twice = "either uniqueness.population_size or release.weight", "the number of people is given twice"
+        named_worst = WORST_CASE in self.knowledge
+        reserved = "name reserved for the worst case, which is always included"
         refuse_first(
-            (worst, reserved, f"knowledge.{WORST_CASE}", None, None),
+            (named_worst, reserved, f"knowledge.{WORST_CASE}", None, None),
             ((known or release.sizes) and people is None, "section missing", "population", None, needed),
-            (estimates and sized and weighted, twice, where, None, either),
+            (estimates and sized and weighted, twice, where, None, one_size),
             (estimates and not sized and not weighted, "key missing", where, None, sizes),
             (self.trees and release.path is None, "value trees need a file of records", "trees", None, "release.path"),
         )
         if threshold is None:
             return self
-        from_people, like, grown = threshold.newcomers == "population", threshold.like_members, threshold.sizes
+        newcomers, like, sizes_of_cohorts = threshold.newcomers, threshold.like_members, threshold.sizes
         several = len(release.sizes) > 1 or release.samples > 1
         keyed = (release.person or release.weight or release.household) is not None
-        unlike, drawn = (
-            "like_members has no effect if members are drawn again",
-            "a recipe, from which newcomers are drawn",
-        )
+        no_effect = "like_members has no effect if members are drawn again"
+        source, from_people = "a recipe, from which newcomers are drawn", newcomers == "population"
         single = "cohorts need a single release with one record per person and no weights"
-        one = "only release.path, or one value of release.sizes and one sample"
+        one_release = "only release.path, or one value of release.sizes and one sample"
         refuse_first(
-            (like and not from_people, unlike, "threshold.like_members", list(like), 'newcomers = "population"'),
-            (from_people and people is None, "section missing", "population", None, drawn),
-            (grown and (several or keyed), single, "threshold.sizes", list(grown), one),
+            (like and not from_people, no_effect, "threshold.like_members", list(like), 'newcomers = "population"'),
+            (from_people and people is None, "section missing", "population", None, source),
+            (sizes_of_cohorts and (several or keyed), single, "threshold.sizes", list(sizes_of_cohorts), one_release),
         )
         return self

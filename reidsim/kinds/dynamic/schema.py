@@ -196,22 +196,23 @@ class DynamicScenario(PublisherScenario):
             (taken, reserved, f"attributes.{taken}", None, "another name"),
         )
         require_among("no such attribute", self.publisher.fixed, self.attributes, where="publisher.fixed")
-        same, given = (release.path is None) == (epidemic is None), "neither" if epidemic is None else "both"
-        either, drawn = "either release.path or [epidemic]", epidemic is not None or PK in self.publisher.policies
+        ambiguous, given = (release.path is None) == (epidemic is None), "neither" if epidemic is None else "both"
+        one_source, draws = "either release.path or [epidemic]", epidemic is not None or PK in self.publisher.policies
         needed = f"a population, for {f'policy {PK}' if epidemic is None else 'epidemic'}"
         refuse_first(
-            (same, "the cases are missing or given twice", "release.path", given, either),
-            (self.population is None and drawn, "section missing", "population", None, needed),
+            (ambiguous, "the cases are missing or given twice", "release.path", given, one_source),
+            (self.population is None and draws, "section missing", "population", None, needed),
         )
         if epidemic is not None:
             require_among("no such attribute", (epidemic.area,), self.attributes, where="epidemic.area")
-        foreseen, joins = epidemic is not None and release.forecast, agents is not None and agents.participation
-        repeats, once = agents and release.table == "cumulative", "agents need tables that contain each case once"
-        free = "participation is not supported for cases"
+        forecast, participation = epidemic is not None and release.forecast, agents is not None and agents.participation
+        repeated = agents and release.table == "cumulative"
+        no_repetition = "agents need tables that contain each case once"
+        no_participation = "participation is not supported for cases"
         refuse_first(
-            (foreseen, "the key needs a file", "release.forecast", release.forecast, "release.path"),
-            (repeats, once, "release.table", "cumulative", "period"),
-            (joins, free, "agents.participation", None, None),
+            (forecast, "the key needs a file", "release.forecast", release.forecast, "release.path"),
+            (repeated, no_repetition, "release.table", "cumulative", "period"),
+            (participation, no_participation, "agents.participation", None, None),
         )
         for where, section in self.every_adversary.items():
             self.refuse(section, where)

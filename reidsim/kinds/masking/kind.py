@@ -252,8 +252,7 @@ class MaskingKind(Kind):
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             self.require_playable(study, replication)
-            games = study.games_against_each(replication)
-            return setting_of(study, self.agents_of(study.scenario), games, policy, replication, draw)
+            return setting_of(study, self.agents_of(study.scenario), policy, replication, draw)
 
         return setting
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -135,22 +135,13 @@ def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def setting_of(
-    study: MaskingStudy,
-    agents: AgentsSection,
-    games: Mapping[str | None, Games],
-    policy: str,
-    replication: int = 0,
-    draw: int = 0,
-) -> Setting:
+def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replication: int, draw: int) -> Setting:
     """Return the setting of repeated rounds in which data subjects follow a policy.
 
     Parameters
     ----------
     study : MaskingStudy
     agents : AgentsSection
-    games : mapping of str to tuple of MaskingGame
-        True game and believed game against each adversary, in one draw of the tables.
     policy : str
         Name of the policy. Some policies face adversaries without inference.
     replication, draw : int
@@ -162,6 +153,7 @@ def setting_of(
         If an adversary lacks a required resource or names an unknown one, or if adversaries remember earlier releases
         whose levels are not nested; names the file.
     """
+    games = study.games_against_each(replication)
     if policy_named(policy).in_another_game:
         games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}
     truth, believed = next(iter(games.values()))
@@ -279,10 +271,8 @@ def _unnamed(study: MaskingStudy, options: cross_play.OpponentOptions, draw: int
     if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
         differ = "link on different resources or attributes"
         if options.knowledge is not None:
-            problem, expected = (
-                f"the adversaries of the scenario {differ}",
-                "the recipe in a section [adversaries.NAME]",
-            )
+            problem = f"the adversaries of the scenario {differ}"
+            expected = "the recipe in a section [adversaries.NAME]"
             raise InputError(problem, where="knowledge", found=options.knowledge, expected=expected)
         reason = f"adversaries that the scenario does not name cannot play: the named adversaries {differ}"
         return cross_play.Opponents(left_out=(reason,))

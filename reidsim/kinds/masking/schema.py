@@ -54,8 +54,10 @@ class PeopleSection(Section):
 
     @model_validator(mode="after")
     def _of_generations(self) -> PeopleSection:
-        alone = self.women and self.generations is None
-        refuse_first((alone, "the key needs generations", "women", None, "this key only with generations"))
+        without_generations = self.women and self.generations is None
+        refuse_first(
+            (without_generations, "the key needs generations", "women", None, "this key only with generations")
+        )
         return self
 
 
@@ -99,8 +101,8 @@ class TargetsSection(TableSection):
 
     @model_validator(mode="after")
     def _keyed_file(self) -> TargetsSection:
-        keyed = self.person is not None and self.file is None
-        refuse_first((keyed, "drawn subjects have no key", "person", self.person, "a file"))
+        keyed_draw = self.person is not None and self.file is None
+        refuse_first((keyed_draw, "drawn subjects have no key", "person", self.person, "a file"))
         return self
 
 
@@ -144,19 +146,25 @@ class ResourceSection(DrawnResourceSection, TableSection):
     @model_validator(mode="after")
     def _fits_origin(self) -> ResourceSection:
         require_distinct("attribute given twice", self.attributes, where="attributes")
-        file, of_file, a_list, lost = self.file, self.file is not None, self.is_list, self.missing_alleles
-        unlike = self.kind == "file" and (not of_file or self.size is not None)
-        foreign, covered = self.kind not in (None, "file") and of_file, not a_list and self.coverage is not None
-        held, counted = a_list and "holds" in self.model_fields_set, self.count is not None
-        empty = "empty cells for missing alleles in the file"
+        file, is_list, count, alleles = self.file, self.is_list, self.count, self.missing_alleles
+        incomplete = self.kind == "file" and (file is None or self.size is not None)
+        drawn_from_file = self.kind not in (None, "file") and file is not None
+        sets_holds, has_coverage = "holds" in self.model_fields_set, self.coverage is not None
+        no_alleles = "missing_alleles is not supported with a file"
         refuse_first(
-            (unlike, 'a list of kind "file" needs a file', "file", None, "a file, and no size"),
-            (covered, "the key needs a list drawn from the people", "coverage", None, "a `kind`"),
-            (foreign, "a drawn list has no file", "file", file, 'this key only with kind = "file"'),
-            (held, "members of a list are drawn", "holds", self.holds, "coverage, or no `kind` for a sample"),
-            (a_list and counted, "a list has a row for each person", "count", self.count, None),
-            (of_file and lost, "missing_alleles is not supported with a file", "missing_alleles", lost, empty),
-            (not of_file and counted, "the key needs a file", "count", self.count, "a file"),
+            (incomplete, 'a list of kind "file" needs a file', "file", None, "a file, and no size"),
+            (has_coverage and not is_list, "the key needs a list drawn from the people", "coverage", None, "a `kind`"),
+            (drawn_from_file, "a drawn list has no file", "file", file, 'this key only with kind = "file"'),
+            (
+                is_list and sets_holds,
+                "members of a list are drawn",
+                "holds",
+                self.holds,
+                "coverage, or no `kind` for a sample",
+            ),
+            (is_list and count, "a list has a row for each person", "count", count, None),
+            (file and alleles, no_alleles, "missing_alleles", alleles, "empty cells for missing alleles in the file"),
+            (file is None and count, "the key needs a file", "count", count, "a file"),
         )
         return self
 
@@ -182,11 +190,12 @@ class GeneralizedAttribute(Section):
     def _one_way(self) -> GeneralizedAttribute:
         widths, groups, kept = len(self.widths), len(self.groups), len(self.kept)
         sizes = f"{widths} widths, {groups} groupings, {kept} shares kept"
-        one = "either widths or groups, and one kept share for each level"
-        unlike, given = "intervals do not fit into the intervals of the next level", list(self.widths)
+        complete = "either widths or groups, and one kept share for each level"
+        overlap, given = "intervals do not fit into the intervals of the next level", list(self.widths)
+        incomplete = bool(widths) == bool(groups) or (widths or groups) != kept
         refuse_first(
-            *((b % a, unlike, "widths", given, f"a multiple of {a} after {a}") for a, b in pairwise(self.widths)),
-            (bool(widths) == bool(groups) or (widths or groups) != kept, "the levels are incomplete", None, sizes, one),
+            *((b % a, overlap, "widths", given, f"a multiple of {a} after {a}") for a, b in pairwise(self.widths)),
+            (incomplete, "the levels are incomplete", None, sizes, complete),
         )
         return self
 
@@ -261,11 +270,11 @@ class SubjectsSection(Section):
         unordered = "always shared attributes are not first in the list of attributes"
         merged = [f"generalize.{name}" for name in always if name in self.generalize]
         anonymous = any(name.startswith(K_ANONYMITY) for name in self.policies)
-        suppresses, none = "policy k-anonymity can suppress every attribute", "no always shared attributes"
+        suppression = "policy k-anonymity can suppress every attribute"
         refuse_first(
             (first != always, unordered, "always_shared", always, str(first)),
             (merged, "an always shared attribute is generalized", next(iter(merged), None), None, None),
-            (always and anonymous, suppresses, "always_shared", None, none),
+            (always and anonymous, suppression, "always_shared", None, "no always shared attributes"),
         )
         return self
 
@@ -306,18 +315,18 @@ class MaskingAdversarySection(PlannerSection):
             problem = "the attack is given twice" if self.stages else "the attack is missing"
             hint = "in an override, set adversary.stages=[] to remove the stages" if self.stages else None
             raise InputError(problem, expected="either stages or knowledge", hint=hint)
-        registry, listed = "sequential.registry", "no registry; the last stage names the resource"
-        unknown = self.plans_sequentially and sequential.belief == "unknown"
-        belief = 'belief "unknown" is not supported in masking scenarios'
-        people, own = "the resource in which the adversary finds people", "each stage names its own resource"
-        certain, sure = informed and self.overconfident, "overconfidence needs inference stages"
-        given = sequential.registry
+        registry, unknown = sequential.registry, self.plans_sequentially and sequential.belief == "unknown"
+        no_registry = "a registry is not supported in masking scenarios"
+        last_stage = "no registry; the last stage names the resource"
+        no_belief = 'belief "unknown" is not supported in masking scenarios'
+        people, by_stage = "the resource in which the adversary finds people", "each stage names its own resource"
+        no_inference, certain = "overconfidence needs inference stages", informed and self.overconfident
         refuse_first(
-            (given is not None, "a registry is not supported in masking scenarios", registry, given, listed),
-            (unknown, belief, "sequential.belief", "unknown", "known"),
+            (registry is not None, no_registry, "sequential.registry", registry, last_stage),
+            (unknown, no_belief, "sequential.belief", "unknown", "known"),
             (informed and resource is None, "key missing", "resource", None, people),
-            (not informed and resource is not None, own, "resource", None, "this key only with knowledge"),
-            (certain, sure, "overconfident", None, "this key only with stages"),
+            (not informed and resource is not None, by_stage, "resource", None, "this key only with knowledge"),
+            (certain, no_inference, "overconfident", None, "this key only with stages"),
         )
         return self
 
@@ -419,14 +428,12 @@ class MaskingScenario(ScenarioHead):
     def _somebody_attacks(self) -> MaskingScenario:
         check_adversaries(self.adversaries, self.agents)
         missing = not self.adversaries and "adversary" not in self.model_fields_set
-        several, path = self.adversaries and self.figures.search_path is not None, "figures.search_path"
-        single, sections = (
-            "[adversary] in place of [adversaries]",
-            "[adversary], or several by name as [adversaries.NAME]",
-        )
+        path = self.adversaries and self.figures.search_path is not None
+        several = "[adversary] in place of [adversaries]"
+        sections = "[adversary], or several by name as [adversaries.NAME]"
         refuse_first(
             (missing, "key missing", "adversary", None, sections),
-            (several, "the figure needs a single adversary", path, None, single),
+            (path, "the figure needs a single adversary", "figures.search_path", None, several),
         )
         for name, scenario in self.each.items():
             with named(name):
@@ -445,15 +452,14 @@ class MaskingScenario(ScenarioHead):
         if self.population is not None:
             check_together(self.population.together, lists)
         drawn = [name for name, table in tables.items() if name in lists or table.size is not None]
-        mixed, unmixed = "some tables are drawn and others are files", "only drawn tables or only files"
+        mixed, only = "some tables are drawn and others are files", "only drawn tables or only files"
         origin = f"a population, from which {next(iter(drawn), None)!r} is drawn"
-        taken, replications = "resource name reserved for the table of targets", self.replications
-        same = "all replications of files are equal"
+        reserved, repeated = "resource name reserved for the table of targets", not drawn and self.replications > 1
         refuse_first(
-            (TARGETS in self.resources, taken, f"resources.{TARGETS}", None, "another name"),
-            (drawn and len(drawn) < len(tables), mixed, None, drawn, unmixed),
+            (TARGETS in self.resources, reserved, f"resources.{TARGETS}", None, "another name"),
+            (drawn and len(drawn) < len(tables), mixed, None, drawn, only),
             (drawn and self.population is None, "section missing", "population", None, origin),
-            (not drawn and replications > 1, same, "replications", replications, "1"),
+            (repeated, "all replications of files are equal", "replications", self.replications, "1"),
         )
         return self
 
@@ -466,13 +472,13 @@ class MaskingScenario(ScenarioHead):
         for where, resource in resources.items():
             require_among("no such resource", (resource,), self.resources, where=where)
         if self.adversary.knowledge is not None:
-            register, lost = self.register, self.resources[self.register].missing_alleles
-            where, alleles = f"resources.{register}.missing_alleles", "the resource of the attack has missing alleles"
+            register, alleles = self.register, self.resources[self.register].missing_alleles
+            where, problem = f"resources.{register}.missing_alleles", "the resource of the attack has missing alleles"
             expected = f"a resource with some of {', '.join(self.subjects.attributes)}"
-            unlike = "the resource contains no attribute that subjects can share"
+            nothing_shared = "the resource contains no attribute that subjects can share"
             refuse_first(
-                (not self.linked_on, unlike, "adversary.resource", register, expected),
-                (lost, alleles, where, lost, "0.0"),
+                (not self.linked_on, nothing_shared, "adversary.resource", register, expected),
+                (alleles, problem, where, alleles, "0.0"),
             )
 
     @property

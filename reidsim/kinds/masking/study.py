@@ -230,10 +230,8 @@ class MaskingStudy(Study[MaskingScenario]):
         record, where, last = self.scenario.figures.search_path, "figures.search_path", game.n_records - 1
         if record is None:
             return
-        erring, perfect = (
-            "greedy search needs an adversary with perfect rationality",
-            'adversary.rationality = "perfect"',
-        )
+        erring = "greedy search needs an adversary with perfect rationality"
+        perfect = 'adversary.rationality = "perfect"'
         staged = "surname inference from loci at the end of the attributes, then identify"
         refuse_first(
             (record > last, "no such record", where, record, f"0 to {last}"),
