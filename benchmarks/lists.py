@@ -20,7 +20,7 @@ from scipy.special import ndtri
 
 from reidsim.linkage.row_groups import OpenRowGroups
 from reidsim.populations.drawn_lists import ListRule, PeopleList, Streams, draw_lists
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.population import UNKNOWN
 
 SIZES = {"age": 100, "sex": 2, "race": 6, "state": 51, "surname": 20_000}
 TOGETHER, ERROR, MISSING = 0.3, 0.05, 0.2

@@ -57,12 +57,12 @@ if TYPE_CHECKING:
     from reidsim.populations.catalogue import load_individuals as load_individuals
     from reidsim.populations.catalogue import load_population as load_population
     from reidsim.populations.catalogue import load_resource as load_resource
+    from reidsim.populations.catalogue import make_genealogy as make_genealogy
     from reidsim.populations.catalogue import populate as populate
     from reidsim.populations.domain import Attribute as Attribute
     from reidsim.populations.domain import Domain as Domain
     from reidsim.populations.genealogy.genealogy import Genealogy as Genealogy
-    from reidsim.populations.genealogy.make import make_genealogy as make_genealogy
-    from reidsim.populations.individuals import Individuals as Individuals
+    from reidsim.populations.population import Individuals as Individuals
     from reidsim.populations.population import Population as Population
     from reidsim.populations.resources import ExternalResource as ExternalResource
     from reidsim.releases.hierarchy import Hierarchy as Hierarchy
@@ -117,12 +117,12 @@ _BELOW = {
     "ExternalResource": "reidsim.populations.resources",
     "Genealogy": "reidsim.populations.genealogy.genealogy",
     "GeneralizationLattice": "reidsim.releases.lattice",
-    "Individuals": "reidsim.populations.individuals",
+    "Individuals": "reidsim.populations.population",
     "OneShotAdversary": "reidsim.adversaries.one_shot",
     "RecordGame": "reidsim.games.record_game",
     "load_individuals": "reidsim.populations.catalogue",
     "load_resource": "reidsim.populations.catalogue",
-    "make_genealogy": "reidsim.populations.genealogy.make",
+    "make_genealogy": "reidsim.populations.catalogue",
 }
 _HOMES = {**_VERBS, **_THINGS, **_BELOW}
 

@@ -14,8 +14,7 @@ from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Codes
 from reidsim.populations.drawn_lists import PeopleList
-from reidsim.populations.population import Population
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.population import UNKNOWN, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 

@@ -8,8 +8,8 @@ import mesa
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.agents.accuracy import AccuracyBelief
 from reidsim.agents.attack import AttackPlan, plan_attack, replies_to
+from reidsim.agents.learning import AccuracyBelief
 from reidsim.agents.outcomes import AdversaryOutcome, subject_draws
 from reidsim.agents.profile import AdversaryProfile
 

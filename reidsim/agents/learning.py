@@ -1,4 +1,4 @@
-"""The publisher's belief about adversaries, updated by noticed attacks.
+"""Beliefs updated in each round: the publisher's about adversaries, and an adversary's about its resources.
 
 If one adversary is present in a round, the belief about the weights of the types is a Dirichlet distribution. If any
 number of adversaries can be present, the belief about the probability of presence of each is a Beta distribution. The
@@ -22,6 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.portable_math import dot
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -39,6 +41,9 @@ _SAMPLED = 8192
 
 # Observations of an adversary below this probability are omitted; the probabilities of the others are rescaled.
 _NEGLIGIBLE = 1e-9
+
+# Grid on which the density of the accuracy is evaluated: 2,000 midpoints in (0, 1).
+_POINTS = (np.arange(2000) + 0.5) / 2000
 
 
 def attack_overlaps(attacked: Floats) -> Floats:
@@ -456,3 +461,50 @@ def _after(parameters: Floats, groups: Ints, overlaps: Floats, present: Floats, 
     free = there + (1.0 - there) * free_if_away
     probability = np.divide(there, free, out=np.broadcast_to(belief, there.shape).copy(), where=free > 0.0)
     return np.asarray(parameters + free[..., None] * (updated_presence(parameters, probability) - parameters))
+
+
+# Accuracy of resources.
+
+
+class AccuracyBelief:
+    """Belief of an adversary about the accuracy of its resources.
+
+    The prior is a Beta distribution. Each attack outcome updates it by Bayes' rule. An attack can fail although the
+    entry is correct, so the posterior is not always a Beta distribution; its density is therefore stored on a grid in
+    (0, 1). If attacks fail only because of wrong entries, the posterior is the Beta distribution that counts successes
+    and failures.
+
+    Parameters
+    ----------
+    expected : float
+        Mean of the Beta prior, in (0, 1).
+    experience : float
+        Number of attempts that the prior is worth, above 0.
+    """
+
+    def __init__(self, expected: float, experience: float) -> None:
+        right, wrong = expected * experience, (1.0 - expected) * experience
+        self._log_density = (right - 1.0) * np.log(_POINTS) + (wrong - 1.0) * np.log1p(-_POINTS)
+
+    @property
+    def mean(self) -> float:
+        """Expected share of correct entries."""
+        density = np.exp(self._log_density - self._log_density.max())
+        return dot(density, _POINTS) / float(density.sum())
+
+    def learn(self, success_if_right: Floats, attempts: Floats, successes: Floats) -> None:
+        """Update the belief with the outcomes of attempts.
+
+        Parameters
+        ----------
+        success_if_right : ndarray of float64, shape (n_cells,)
+            Probability that an attempt succeeds if the entry is correct.
+        attempts, successes : ndarray of float64, shape (n_cells,)
+            Number of attempts and of successes per cell; expected numbers are allowed.
+        """
+        self._log_density += successes.sum() * np.log(_POINTS)
+        distinct, position = np.unique(success_if_right, return_inverse=True)
+        failures = np.bincount(position.ravel(), weights=attempts - successes)
+        for share, number in zip(distinct.tolist(), failures.tolist(), strict=True):
+            if number > 0.0 and share > 0.0:
+                self._log_density += number * np.log1p(-share * _POINTS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +22,6 @@ from reidsim.releases.strategy_space import Rows, Strategies
 
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
-
-
-class _Key(NamedTuple):
-    """Values that define the rows of a round; arrays of shape (n_subjects,).
-
-    `past` and `gone` are defined as in `Known`, but by subject and with `gone` as a flag. `released_in` is the number
-    of the set of earlier rounds with the record's release, distinguished by their participants; `planned` is the
-    strategy planned for the round.
-    """
-
-    past: Strategies
-    gone: Bools
-    released_in: Counts
-    planned: Strategies
 
 
 class Memory:
@@ -63,20 +48,15 @@ class Memory:
 
     def __init__(self, world: Setting) -> None:
         if world.meet is None:
-            raise InputError(
-                "two releases of a record cannot be combined",
-                where="agents.remembers",
-                found=True,
-                expected="false",
-            )
+            problem = "two releases of a record cannot be combined"
+            raise InputError(problem, where="agents.remembers", found=True, expected="false")
         self._world, self._meet = world, world.meet
         self.form: Strategies = np.full(world.n_subjects, WITHHELD, dtype=np.int64)
         # Distinct sets of participants; the number of each combination of such sets; the combination of each subject.
         self._participants: list[Bools] = []
         self._sets: dict[frozenset[int], int] = {frozenset(): 0}
         self._released_in: Counts = np.zeros(world.n_subjects, dtype=np.int64)
-        self._versions: dict[int, tuple[AdversaryProfile, ...]] = {}
-        self._last: tuple[_Key, Bools, Setting] | None = None
+        self._last: tuple[list[bytes], Setting] | None = None
 
     def setting(self, taking_part: Bools, planned: Strategies | None = None) -> Setting | None:
         """Return the setting of a round, with one row per distinct record and memory.
@@ -98,26 +78,29 @@ class Memory:
             return None
         world, gone = self._world, (self.form != WITHHELD) & ~taking_part
         forms = np.zeros_like(self.form) if planned is None else np.where(taking_part, planned, WITHHELD)
-        key = _Key(self.form, gone, self._released_in, forms)
-        if self._last is not None:
-            before, taking_part_before, setting = self._last
-            same = all(np.array_equal(a, b) for a, b in zip(before, key, strict=True))
-            if same and np.array_equal(taking_part_before, taking_part):
-                return setting
+        key = [each.tobytes() for each in (self.form, taking_part, self._released_in, forms)]
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
         columns = [world.cell_of_subject, self.form - WITHHELD, gone, self._released_in, forms - WITHHELD]
         first, row = distinct_rows(columns, len(gone))
-        n = len(first)
-        people = np.bincount(row, minlength=n)
-        participants = np.bincount(row[taking_part], minlength=n)
+        people = np.bincount(row, minlength=len(first))
+        participants = np.bincount(row[taking_part], minlength=len(first))
+        alone = world
+        if world.among is not None and taking_part.any():
+            # The setting of a round on cells, as if nothing was released earlier.
+            counts = np.bincount(world.cell_of_subject[taking_part], minlength=world.n_cells)
+            alone = world.among(world, counts)
         known = Known(
             cells=world.cell_of_subject[first],
             past=self.form[first],
             gone=np.where(gone[first], people, 0),
             meet=self._meet,
-            alone=self._alone(taking_part),
+            alone=alone,
             planned=None if planned is None else forms[first],
         )
-        setting = self._with_solver(known, row, participants if taking_part.any() else people)
+        setting = alone
+        if not np.array_equal(known.cells, np.arange(world.n_cells)):
+            setting = _with_rows(world, world, known.cells, row, participants if taking_part.any() else people)
         earlier = self._released_in[first]
         now = np.where(participants > 0, self._with_round(taking_part)[earlier], earlier)
         # A record without an earlier release has no earlier candidates; its current ones are used.
@@ -127,7 +110,7 @@ class Memory:
             _remembering(versions, known, which, unreleased) for versions in zip(*profiles, strict=True)
         )
         setting = replace(setting, profiles=remembering, among=None, known=known)
-        self._last = key, taking_part, setting
+        self._last = key, setting
         return setting
 
     def add(self, strategies: Strategies, taking_part: Bools) -> None:
@@ -140,41 +123,9 @@ class Memory:
         taking_part : ndarray of bool, shape (n_subjects,)
             Whether each subject takes part in the round.
         """
-        now = np.where(taking_part, strategies, WITHHELD)
-        self._released_in = np.where(
-            now == WITHHELD, self._released_in, self._with_round(taking_part)[self._released_in]
-        )
+        now, earlier = np.where(taking_part, strategies, WITHHELD), self._released_in
+        self._released_in = np.where(now == WITHHELD, earlier, self._with_round(taking_part)[earlier])
         self.form = known_of(now, self.form, self._meet)
-
-    def _alone(self, taking_part: Bools) -> Setting:
-        """Return the setting of a round on cells, as if nothing was released earlier."""
-        world = self._world
-        if world.among is None or not taking_part.any():
-            return world
-        return world.among(world, np.bincount(world.cell_of_subject[taking_part], minlength=world.n_cells))
-
-    def _with_solver(self, known: Known, row: Rows, participants: Counts) -> Setting:
-        """Return the setting with rows in place of cells."""
-        world, cells = self._world, known.cells
-        if len(cells) == world.n_cells and np.array_equal(cells, np.arange(world.n_cells)):
-            return known.alone
-        if world.split is None:
-            raise InputError(
-                "equal records have different earlier releases, which this game does not support",
-                where="agents.remembers",
-                found=True,
-                expected="false",
-            )
-        space, solve = world.split(cells, participants)
-        return replace(
-            world,
-            space=space,
-            solve=solve,
-            cell_of_subject=row,
-            benefit=world.benefit[cells],
-            loss=world.loss[cells],
-            believed_loss=world.believed_loss[cells],
-        )
 
     def _with_round(self, taking_part: Bools) -> Counts:
         """Return, for each set of rounds, the number of the set with this round added.
@@ -209,25 +160,29 @@ class Memory:
         which, unreleased : ndarray of int, shape (n_rows,)
             Position in `profiles` for `now` and for `before`.
         """
-        world = self._world
+        world, nothing = self._world, np.zeros(len(now), dtype=np.intp)
         if world.profiles_among is None:
-            return [world.profiles], np.zeros(len(now), dtype=np.intp), np.zeros(len(now), dtype=np.intp)
-        rounds = list(self._sets)
-        used = np.flatnonzero(np.bincount(np.concatenate([now, before])))
-        position = np.zeros(len(rounds), dtype=np.intp)
-        position[used] = np.arange(len(used))
-        # The candidates of a set never change, so profiles computed in the previous round are reused.
-        earlier, self._versions = self._versions, {}
+            return [world.profiles], nothing, nothing
+        used, position = np.unique(np.concatenate([now, before]), return_inverse=True)
+        rounds, profiles = list(self._sets), []
         for number in used.tolist():
-            if number in earlier:
-                self._versions[number] = earlier[number]
-                continue
             candidates = np.ones(world.n_subjects, dtype=np.bool_)
             for each in rounds[number]:
                 candidates &= self._participants[each]
             counts = np.bincount(world.cell_of_subject[candidates], minlength=world.n_cells)
-            self._versions[number] = world.profiles_among(counts)
-        return list(self._versions.values()), position[now], position[before]
+            profiles.append(world.profiles_among(counts))
+        which, unreleased = np.split(position.ravel(), 2)
+        return profiles, which, unreleased
+
+
+def _with_rows(setting: Setting, of: Setting, cells: Rows, row_of_subject: Rows, participants: Counts) -> Setting:
+    """Return a setting with rows in place of the cells of setting `of`, given each row's cell."""
+    if of.split is None:
+        problem = "equal records have different earlier releases, which this game does not support"
+        raise InputError(problem, where="agents.remembers", found=True, expected="false")
+    space, solve = of.split(cells, participants)
+    amounts = {name: getattr(of, name)[cells] for name in ("benefit", "loss", "believed_loss")}
+    return replace(setting, space=space, solve=solve, cell_of_subject=row_of_subject, **amounts)
 
 
 def part_of(setting: Setting, rows: Rows) -> Setting:
@@ -241,26 +196,11 @@ def part_of(setting: Setting, rows: Rows) -> Setting:
         Rows to keep.
     """
     known = setting.known
-    assert known is not None and known.alone.split is not None  # noqa: S101, PT018 # as rows were told apart
-    part = replace(
-        known,
-        cells=known.cells[rows],
-        past=known.past[rows],
-        gone=known.gone[rows],
-        planned=None if known.planned is None else known.planned[rows],
-    )
-    space, solve = known.alone.split(part.cells, np.ones(len(rows), dtype=np.int64))
-    return replace(
-        setting,
-        space=space,
-        solve=solve,
-        cell_of_subject=np.arange(len(rows)),
-        known=part,
-        benefit=setting.benefit[rows],
-        loss=setting.loss[rows],
-        believed_loss=setting.believed_loss[rows],
-        profiles=tuple(_of_rows(each, part, rows) for each in setting.profiles),
-    )
+    assert known is not None  # noqa: S101 # as rows were told apart
+    planned = None if known.planned is None else known.planned[rows]
+    part = replace(known, cells=known.cells[rows], past=known.past[rows], gone=known.gone[rows], planned=planned)
+    setting = replace(setting, known=part, profiles=tuple(_of_rows(each, part, rows) for each in setting.profiles))
+    return _with_rows(setting, known.alone, part.cells, np.arange(len(rows)), np.ones(len(rows), dtype=np.int64))
 
 
 def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryProfile:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.response import Adversary, Linkage
 from reidsim.games.memory import Meet, known_of
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
 from reidsim.random_streams import nested_stream, word_of
@@ -49,6 +49,34 @@ class Equip(Protocol):
         believed : bool
             Whether to return the equipment that the publisher believes in, instead of the true one.
         """
+
+
+@dataclass(frozen=True)
+class InaccurateLinker:
+    """Linker whose resources have some wrong entries; see `Linkage.inaccurate`.
+
+    Parameters
+    ----------
+    linker : Linker
+        Linker for resources without wrong entries.
+    accuracy : float
+        True share of correct entries, in (0, 1].
+    expected_accuracy : float
+        Share of correct entries that the adversary expects, in (0, 1].
+    """
+
+    linker: Linker
+    accuracy: float
+    expected_accuracy: float
+
+    @property
+    def looked_at(self) -> tuple[str, ...] | None:
+        """Attributes on which linkage depends; None if the linker does not list them."""
+        return getattr(self.linker, "looked_at", None)
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Link all records, or only `rows`, released with `strategy`; see `Linker`."""
+        return self.linker.link(strategy, rows).inaccurate(self.accuracy, self.expected_accuracy)
 
 
 @dataclass(frozen=True, eq=False)

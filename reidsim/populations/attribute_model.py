@@ -77,9 +77,8 @@ class ShareTable(Section):
 
     @model_validator(mode="after")
     def _has_one_column_of_figures(self) -> ShareTable:
-        if (self.count is None) == (self.share is None):
-            problem = "the column of counts or shares is missing or given twice"
-            raise InputError(problem, expected="either count or share")
+        problem = "the column of counts or shares is missing or given twice"
+        refuse_first(((self.count is None) == (self.share is None), problem, None, None, "either count or share"))
         return self
 
 
@@ -308,12 +307,9 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
     others = shares[:, ~is_fixed].sum(axis=1)
     room = (total <= 1 + SUM_TOLERANCE) if not is_fixed.all() else abs(total - 1) <= SUM_TOLERANCE
     if not room or (total < 1 - SUM_TOLERANCE and not (others > 0).all()):
-        raise InputError(
-            "fixed shares do not fit the shares of the other values",
-            where="fixed_shares",
-            found=round(total, 9),
-            expected="a sum of at most 1, and exactly 1 if no other value has a positive share",
-        )
+        problem = "fixed shares do not fit the shares of the other values"
+        expected = "a sum of at most 1, and exactly 1 if no other value has a positive share"
+        raise InputError(problem, where="fixed_shares", found=round(total, 9), expected=expected)
     result = np.zeros_like(shares)
     result[:, is_fixed] = [fixed[value] for value in values if value in fixed]
     scale = max(1 - total, 0.0) / np.where(others > 0, others, 1.0)

@@ -13,9 +13,8 @@ from pydantic import Field
 from reidsim.errors import InputError, locating, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.domain import natural_categories as natural_categories
-from reidsim.populations.population import Counts, Population
+from reidsim.populations.population import UNKNOWN, Counts, Population, complete_records
 from reidsim.populations.recipe import Delimiter, Making, RecipeHead, Seed, read_figures
-from reidsim.populations.sampling import UNKNOWN, complete_records
 from reidsim.tables import numbers, require_columns
 
 # Label of the category for missing values, if the recipe requests one.

@@ -219,19 +219,8 @@ def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArr
     kind : ndarray of int, shape (n,)
         Index in `first` of each row.
     """
-    keys, bits = row_keys(columns, n), n.bit_length()
-    if int(keys.max(initial=0)) >> (62 - bits):
-        _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
-        return first, kind
-    # Sorting integers that combine key and position is several times faster than sorting keys with positions.
-    placed = keys << bits | np.arange(n)
-    placed.sort()
-    order, keys = placed & ((1 << bits) - 1), placed >> bits
-    is_first = np.ones(n, dtype=np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
-    kind = np.empty(n, dtype=np.intp)
-    kind[order] = np.cumsum(is_first) - 1
-    return order[is_first], kind
+    _, first, kind = np.unique(row_keys(columns, n), return_index=True, return_inverse=True)
+    return first, kind
 
 
 def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from reidsim.errors import InputError, locating, not_among
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.population import UNKNOWN
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

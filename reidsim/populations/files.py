@@ -25,9 +25,7 @@ from reidsim.errors import InputError
 from reidsim.file_sizes import require_parquet_fits
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.genealogy.genealogy import SEXES, Columns, Genealogy, Mutations
-from reidsim.populations.individuals import Individuals
-from reidsim.populations.population import Population
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.population import UNKNOWN, Individuals, Population
 from reidsim.tables import read_parquet
 
 COUNT = "count"

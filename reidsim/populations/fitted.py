@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, locating
+from reidsim.errors import InputError, listed, locating, refuse_first
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
@@ -87,11 +87,12 @@ class StartingPoint(Section):
 
     @model_validator(mode="after")
     def _has_one_table(self) -> StartingPoint:
-        if (self.population is None) == (self.table is None):
-            raise InputError("the starting table is missing or given twice", expected="either population or table")
-        if self.attributes and self.population is None:
-            expected = "key population in the same section"
-            raise InputError("attributes without a population", where="attributes", expected=expected)
+        both, alone = (self.population is None) == (self.table is None), self.attributes and self.population is None
+        where, expected = "attributes", "key population in the same section"
+        refuse_first(
+            (both, "the starting table is missing or given twice", None, None, "either population or table"),
+            (alone, "attributes without a population", where, None, expected),
+        )
         return self
 
     def counts(self, at: Making) -> tuple[tuple[Attribute, ...], Floats]:
@@ -189,13 +190,10 @@ class FittedRecipe(RecipeHead):
             margins.append(Margin(title, tuple(map(domain.position, section.columns)), target))
         fitted = fit_margins(table, margins, domain, tolerance=self.tolerance, max_rounds=self.max_rounds)
         if not fitted.converged:
-            raise InputError(
-                "no table found with all margins",
-                where=f"margin {fitted.worst!r}",
-                found=f"an error of {fitted.error:.2g} of the people after {fitted.rounds} rounds",
-                expected=f"at most {self.tolerance:g}",
-                hint="use a starting table with fewer empty cells, or check that all margins agree",
-            )
+            where, expected = f"margin {fitted.worst!r}", f"at most {self.tolerance:g}"
+            found = f"an error of {fitted.error:.2g} of the people after {fitted.rounds} rounds"
+            hint = "use a starting table with fewer empty cells, or check that all margins agree"
+            raise InputError("no table found with all margins", where=where, found=found, expected=expected, hint=hint)
         source, table = f"{self.source} ({fitted})" if self.source else str(fitted), fitted.table
         if at.expected:
             return Population.from_dense(domain, table, name=at.name, source=source)
@@ -350,12 +348,9 @@ def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain)
         if difference.max() > allowed:
             cell = np.unravel_index(int(difference.argmax()), difference.shape)
             place = f", {_cell_name(axes, cell, domain)}" if axes else ""
-            raise InputError(
-                "margins are inconsistent",
-                where=f"margins {one.name!r} and {other.name!r}{place}",
-                found=f"{first[cell]:,.10g} and {second[cell]:,.10g} people",
-                expected="the same number of people",
-            )
+            where = f"margins {one.name!r} and {other.name!r}{place}"
+            found, expected = f"{first[cell]:,.10g} and {second[cell]:,.10g} people", "the same number of people"
+            raise InputError("margins are inconsistent", where=where, found=found, expected=expected)
 
 
 def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain) -> None:
@@ -369,12 +364,10 @@ def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain
         impossible = (margin.target > 0) & ~(margin.sums(table) > 0)
         if impossible.any():
             cell = np.unravel_index(int(impossible.argmax()), impossible.shape)
-            raise InputError(
-                "the starting table or another margin has no people for this value",
-                where=f"margin {margin.name!r}, {_cell_name(margin.axes, cell, domain)}",
-                found=float(margin.target[cell]),
-                expected="0, or a cell above 0 in the starting table and in the other margins",
-            )
+            problem = "the starting table or another margin has no people for this value"
+            where = f"margin {margin.name!r}, {_cell_name(margin.axes, cell, domain)}"
+            expected = "0, or a cell above 0 in the starting table and in the other margins"
+            raise InputError(problem, where=where, found=float(margin.target[cell]), expected=expected)
 
 
 def _largest_error(table: Floats, margins: Sequence[Margin], total: float) -> tuple[float, str]:

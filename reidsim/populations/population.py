@@ -1,9 +1,9 @@
-"""A population, stored as the number of people in each cell of a domain."""
+"""Populations: people counted by cell of a domain, or one row of codes per person."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, refuse_rows
-from reidsim.populations.domain import Attribute, Codes, Domain, added_up, distinct_rows, natural_categories
+from reidsim.memory import require_memory
+from reidsim.populations.domain import (
+    Attribute,
+    Codes,
+    Domain,
+    added_up,
+    distinct_rows,
+    keys_of_both,
+    natural_categories,
+)
 from reidsim.tables import numbers, require_columns, text_table
 
+# Code of a missing value.
+UNKNOWN = -1
 # int64 when people were counted, float64 when they are expected
 Counts = NDArray[np.number[Any]]
 
@@ -169,3 +180,168 @@ class Population:
         return Population.from_records(
             self.domain.select(names), self.cells[:, columns], self.counts, name=self.name, source=self.source
         )
+
+
+@dataclass(frozen=True)
+class Individuals:
+    """People with attributes from a domain, one row per person.
+
+    Parameters
+    ----------
+    domain : Domain
+        Attributes and their values.
+    codes : ndarray of int32, shape (n_people, n_attributes)
+        Codes of the people's values; ``UNKNOWN`` (-1) for a missing value.
+    name : str
+        Name in messages and results.
+    source : str
+        Origin of the figures.
+
+    Raises
+    ------
+    InputError
+        If the population is empty.
+    """
+
+    domain: Domain
+    codes: Codes
+    name: str = "individuals"
+    source: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if len(self.codes) == 0:
+            raise InputError("the population is empty", where=self.name)
+
+    def __repr__(self) -> str:
+        return f"Individuals({self.name!r}: {len(self.codes):,} people, {self.domain})"
+
+    @classmethod
+    def of(cls, population: Population) -> Individuals:
+        """Return one row per person of a population counted by cell.
+
+        Rows are in the order of its cells.
+
+        Raises
+        ------
+        InputError
+            If the population has expected counts, or the rows do not fit into memory.
+        """
+        counts = population.whole_counts("expected counts cannot be converted to individuals")
+        needed = int(counts.sum()) * len(population.domain.attributes) * population.cells.itemsize
+        require_memory(needed, "too many people for one row per person", where=population.name)
+        codes = np.repeat(population.cells, counts, axis=0)
+        return cls(population.domain, codes, name=population.name, source=population.source)
+
+    @property
+    def n_people(self) -> int:
+        """Number of people."""
+        return len(self.codes)
+
+    def column(self, attribute: str) -> Codes:
+        """Return the codes of an attribute, shape (n_people,)."""
+        return self.codes[:, self.domain.position(attribute)]
+
+    def select(self, attributes: Sequence[str]) -> Individuals:
+        """Return the same people with a subset of their attributes, in the given order."""
+        columns = [self.domain.position(name) for name in attributes]
+        return replace(self, domain=self.domain.select(attributes), codes=self.codes[:, columns])
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Individuals:
+        """Return a subset of the people, selected by row numbers or by a mask."""
+        return replace(self, codes=self.codes[rows])
+
+    def population(self) -> Population:
+        """Return the population of these people, counted by cell.
+
+        Raises
+        ------
+        InputError
+            If a value is missing; the message names the attribute and the number of missing values.
+        """
+        missing = (self.codes == UNKNOWN).sum(axis=0)
+        if missing.any():
+            position = int(missing.argmax())
+            where, found = f"{self.name}, {self.domain.names[position]!r}", f"{int(missing[position])} missing"
+            raise InputError("people with missing values cannot be counted in cells", where=where, found=found)
+        return Population.from_records(self.domain, self.codes, name=self.name, source=self.source)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table of labels, one categorical column per attribute.
+
+        Missing values are NaN.
+        """
+        return self.domain.decode(self.codes)
+
+
+def complete_records(
+    population: Population,
+    codes: Codes,
+    rng: np.random.Generator,
+    *,
+    among: NDArray[np.bool_] | None = None,
+    row_numbers: NDArray[np.integer] | None = None,
+) -> Codes:
+    """Draw the unknown attributes of records, given the known attributes.
+
+    Each record is completed with a cell that agrees with its known values, drawn with probability proportional to
+    the people in the cell.
+
+    Parameters
+    ----------
+    population : Population
+        People whose values are drawn.
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Codes over ``population.domain``; ``UNKNOWN`` (-1) for values to draw.
+    rng : numpy.random.Generator
+        Source of the draws.
+    among : ndarray of bool, shape (n_cells,), optional
+        Mask of the cells that may be drawn; default: all cells.
+    row_numbers : ndarray of int, shape (n_records,), optional
+        Numbers of the records in messages; default: 1, 2, ...
+
+    Returns
+    -------
+    ndarray of int32, shape (n_records, n_attributes)
+
+    Raises
+    ------
+    InputError
+        If no person in the cells that may be drawn agrees with the known values of a record.
+    """
+    completed = codes.copy()
+    names = np.arange(1, len(codes) + 1) if row_numbers is None else row_numbers
+    patterns, kind = np.unique(codes == UNKNOWN, axis=0, return_inverse=True)
+    cells = population.cells if among is None else population.cells[among]
+    counts = population.counts if among is None else population.counts[among]
+    for number, unknown in enumerate(patterns):
+        rows = np.flatnonzero(kind.ravel() == number)
+        if unknown.any():
+            chosen = _draw_matching(population, cells, counts, codes[rows], ~unknown, names[rows], rng)
+            completed[np.ix_(rows, unknown)] = cells[np.ix_(chosen, unknown)]
+    return completed
+
+
+def _draw_matching(
+    population: Population,
+    cells: Codes,
+    counts: Counts,
+    codes: Codes,
+    known: NDArray[np.bool_],
+    row_numbers: NDArray[np.integer],
+    rng: np.random.Generator,
+) -> NDArray[np.intp]:
+    cell_keys, keys = keys_of_both(cells[:, known], codes[:, known])
+    order = np.argsort(cell_keys, kind="stable")
+    cumulative = np.concatenate([[0.0], np.cumsum(counts[order], dtype=np.float64)])
+    start = np.searchsorted(cell_keys[order], keys, side="left")
+    stop = np.searchsorted(cell_keys[order], keys, side="right")
+    if (start == stop).any():
+        at = int(np.flatnonzero(start == stop)[0])
+        values = zip(population.domain.attributes, codes[at].tolist(), known, strict=True)
+        found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
+        problem = f"nobody in population {population.name!r} matches a record, so missing attributes cannot be drawn"
+        raise InputError(problem, where=f"row {row_numbers[at]}", found=found)
+    low, high = cumulative[start], cumulative[stop]
+    position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
+    chosen: NDArray[np.intp] = order[np.clip(position, start, stop - 1)]
+    return chosen

@@ -13,8 +13,7 @@ from pydantic import AfterValidator, Field
 
 from reidsim.bundled import data_file
 from reidsim.errors import InputError
-from reidsim.populations.individuals import Individuals
-from reidsim.populations.population import Population
+from reidsim.populations.population import Individuals, Population
 from reidsim.seeds import LARGEST_SEED
 from reidsim.tables import read_table, require_columns
 from reidsim.validation import Section

@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, not_among, require_among
-from reidsim.populations.individuals import Individuals
-from reidsim.populations.population import Population
+from reidsim.errors import InputError, not_among, refuse_first, require_among
+from reidsim.populations.population import UNKNOWN, Individuals, Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, Share
-from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.value_groups import number_range, within
 from reidsim.random_counts import draw_multivariate_hypergeometric
 from reidsim.validation import Section
@@ -119,8 +117,8 @@ class ResourceRecipe(RecipeHead):
 
     @model_validator(mode="after")
     def _lists_someone(self) -> ResourceRecipe:
-        if self.size is None and self.coverage is None:
-            raise InputError("size and coverage are missing", expected="size, coverage or both")
+        nobody = self.size is None and self.coverage is None
+        refuse_first((nobody, "size and coverage are missing", None, None, "size, coverage or both"))
         return self
 
     def make(self, at: Making) -> ExternalResource:

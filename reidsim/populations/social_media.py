@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed, require_among
+from reidsim.errors import InputError, listed, refuse_first, require_among
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.value_groups import number_range
 from reidsim.validation import Section, read_toml, validated
@@ -51,9 +51,8 @@ class Figure(Section):
     @model_validator(mode="after")
     def _has_one_basis(self) -> Figure:
         given = [basis for basis in _BASES if getattr(self, basis) is not None]
-        if len(given) != 1:
-            problem, expected = "the origin of the figure is missing or given twice", f"one of {listed(_BASES)}"
-            raise InputError(problem, found=listed(given) if given else None, expected=expected)
+        problem, expected = "the origin of the figure is missing or given twice", f"one of {listed(_BASES)}"
+        refuse_first((len(given) != 1, problem, None, listed(given) or None, expected))
         return self
 
 
@@ -70,9 +69,8 @@ class AgeFigure(Figure):
 
     @model_validator(mode="after")
     def _has_a_range(self) -> AgeFigure:
-        if number_range(self.ages) is None:
-            expected = "a range such as '18..29' or '65..'"
-            raise InputError("not a range of ages", where="ages", found=self.ages, expected=expected)
+        expected = "a range such as '18..29' or '65..'"
+        refuse_first((number_range(self.ages) is None, "not a range of ages", "ages", self.ages, expected))
         return self
 
     @property
@@ -101,11 +99,11 @@ class FiguresByAge(Section):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> FiguresByAge:
-        if self.overall is None and not self.by_age:
-            raise InputError("figure missing", expected="overall, by_age or both")
+        no_figure = self.overall is None and not self.by_age
+        refuse_first((no_figure, "figure missing", None, None, "overall, by_age or both"))
         for younger, older in pairwise(sorted(self.by_age, key=lambda figure: figure.bounds[0])):
-            if older.bounds[0] <= younger.bounds[1]:
-                raise InputError("age in two groups", where="by_age", found=f"{younger.ages} and {older.ages}")
+            both, twice = f"{younger.ages} and {older.ages}", older.bounds[0] <= younger.bounds[1]
+            refuse_first((twice, "age in two groups", "by_age", both, None))
         return self
 
     def at(self, ages: Ages) -> Floats:

@@ -12,14 +12,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.errors import InputError, listed, require_distinct
+from reidsim.errors import InputError, listed, reading, require_distinct
 from reidsim.file_sizes import require_no_device
 from reidsim.populations.domain import Attribute, Codes, Domain, mixed_radix_keys
 from reidsim.populations.population import Population
@@ -47,6 +47,9 @@ _CATEGORIES = {
 _ATTRIBUTES = (*_CATEGORIES, "zip")
 _SHAPE = (*(len(labels) for labels in _CATEGORIES.values()), 100_000)
 
+# Quotes are read as ordinary characters; otherwise an unbalanced quote could join values or lines.
+_FORM: dict[str, Any] = {"sep": "\t", "lineterminator": "\n", "quoting": csv.QUOTE_NONE, "encoding": "latin-1"}
+_FORM |= {"header": None, "dtype": str, "na_filter": False}
 # Reasons why a value has no code; its code is then the negative index of the reason.
 _REASONS = ("", "missing", "implausible", "unreadable", "removed", "not kept")
 _MISSING, _IMPLAUSIBLE, _UNREADABLE, _REMOVED, _NOT_KEPT = range(-1, -6, -1)
@@ -137,13 +140,10 @@ def read_voter_file(
         positions = sorted(within.position(attribute) for attribute in _ATTRIBUTES)
         within = Domain(tuple(within.attributes[position] for position in positions))
     require_no_device(path)
-    try:
-        with path.open("rb") as file:
-            keys, left_out = _read_rows(file, path, statuses, ages_missing, block_size)
-    except FileNotFoundError:
-        raise InputError("no such file", source=path) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+    if not path.exists():
+        raise InputError("no such file", source=path)
+    with reading(path), path.open("rb") as file:
+        keys, left_out = _read_rows(file, path, statuses, ages_missing, block_size)
     rows = len(keys) + left_out.total()
     if rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one row below the header")
@@ -206,12 +206,18 @@ def _read_rows(
 
     Cells are numbered within ``_SHAPE``.
     """
-    header = _read_header(file, path)
-    age = next(column for column in AGE_COLUMNS if column in header)
+    line = file.readline().decode("latin-1")
+    header = [_bare(name) for name in line.split("\t")]
+    if not line:
+        raise InputError("the file is empty", source=path, expected="a header line, then one line per voter")
+    age = next((column for column in AGE_COLUMNS if column in header), None)
+    if age is None:
+        expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns {listed(header)}"
+        raise InputError("age column missing", source=path, where="line 1", expected=expected)
     # Columns with their attributes and parsers, in the order in which they are checked for reasons to drop a row.
     columns: list[tuple[str, str, Callable[[str], int]]] = [
-        ("status_cd", "status", partial(_status, kept=statuses)),
-        ("res_street_address", "status", _address),
+        ("status_cd", "status", lambda text: _REMOVED if text == "R" else 0 if text in statuses else _NOT_KEPT),
+        ("res_street_address", "status", lambda text: _REMOVED if text == "REMOVED" else 0),
         (age, "age", partial(_age, unknown=ages_missing)),
         ("race_code", "race", partial(_label, labels=RACES, categories=_CATEGORIES["race"])),
         ("gender_code", "sex", partial(_label, labels=SEXES, categories=_CATEGORIES["sex"])),
@@ -224,22 +230,8 @@ def _read_rows(
     keys = [np.empty(0, dtype=np.int32)]
     left_out: Counter[str] = Counter()
     for block in _blocks(file, path, len(header), block_size):
-        # Quotes are read as ordinary characters; otherwise an unbalanced quote could join values or lines.
-        frame = pd.read_csv(
-            io.BytesIO(block),
-            sep="\t",
-            header=None,
-            usecols=places,
-            dtype=str,
-            na_filter=False,
-            quoting=csv.QUOTE_NONE,
-            lineterminator="\n",
-            encoding="latin-1",
-            low_memory=False,
-        )
-        codes = np.column_stack(
-            [_codes(frame[place], read) for place, (_, _, read) in zip(places, columns, strict=True)]
-        )
+        frame = pd.read_csv(io.BytesIO(block), usecols=places, **_FORM)
+        codes = np.column_stack([_codes(frame[at], read) for at, (_, _, read) in zip(places, columns, strict=True)])
         wrong = codes < 0
         incomplete = wrong.any(axis=1)
         keys.append(mixed_radix_keys(codes[~incomplete, -len(_SHAPE) :], _SHAPE).astype(np.int32))
@@ -248,21 +240,6 @@ def _read_rows(
         for (column, reason), number in reasons.items():
             left_out[f"{columns[column][1]} {_REASONS[-reason]}"] += number
     return np.concatenate(keys), left_out
-
-
-def _read_header(file: BinaryIO, path: Path) -> list[str]:
-    """Read the header line and return the column names.
-
-    One of them must be an age column.
-    """
-    line = file.readline().decode("latin-1")
-    if not line:
-        raise InputError("the file is empty", source=path, expected="a header line, then one line per voter")
-    header = [_bare(name) for name in line.split("\t")]
-    if not any(column in header for column in AGE_COLUMNS):
-        expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns {listed(header)}"
-        raise InputError("age column missing", source=path, where="line 1", expected=expected)
-    return header
 
 
 def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[bytes]:
@@ -282,14 +259,9 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
         broken = fields != n_fields
         if broken.any():
             row = int(broken.argmax())
-            found, expected = f"{fields[row]} fields", f"{n_fields} fields, as in the header, separated by tabs"
-            raise InputError(
-                "line with the wrong number of fields",
-                source=path,
-                where=f"line {line + row}",
-                found=found,
-                expected=expected,
-            )
+            where, expected = f"line {line + row}", f"{n_fields} fields, as in the header, separated by tabs"
+            problem = "line with the wrong number of fields"
+            raise InputError(problem, source=path, where=where, found=f"{fields[row]} fields", expected=expected)
         line += len(ends)
         yield block
 
@@ -317,16 +289,6 @@ def _codes(values: pd.Series[str], read: Callable[[str], int]) -> Codes:
 
 def _bare(text: str) -> str:
     return text.strip().strip('"').strip()
-
-
-def _status(text: str, kept: Collection[str]) -> int:
-    if text == "R":
-        return _REMOVED
-    return 0 if text in kept else _NOT_KEPT
-
-
-def _address(text: str) -> int:
-    return _REMOVED if text == "REMOVED" else 0
 
 
 def _age(text: str, unknown: Collection[int]) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, locating, not_among, refuse_rows, require_among
+from reidsim.errors import InputError, locating, not_among, refuse_first, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, Share, read_figures
@@ -65,8 +65,8 @@ class ListedAttributes(Section):
 
     @model_validator(mode="after")
     def _has_one_birth(self) -> ListedAttributes:
-        if (self.age is None) == (self.year_of_birth is None):
-            raise InputError("the age is missing or given twice", expected="either age or year_of_birth")
+        both = (self.age is None) == (self.year_of_birth is None)
+        refuse_first((both, "the age is missing or given twice", None, None, "either age or year_of_birth"))
         return self
 
     @property
@@ -185,8 +185,8 @@ class VoterListRecipe(RecipeHead):
 
     @model_validator(mode="after")
     def _has_year_of_list(self) -> VoterListRecipe:
-        if self.attributes.year_of_birth is not None and self.reference_year is None:
-            raise InputError("key missing", where="reference_year", expected="the year of the list")
+        lacks = self.attributes.year_of_birth is not None and self.reference_year is None
+        refuse_first((lacks, "key missing", "reference_year", None, "the year of the list"))
         return self
 
     def make(self, at: Making) -> Population:
@@ -221,10 +221,8 @@ class VoterListRecipe(RecipeHead):
             whole = population.whole_counts("a voter list cannot be drawn from expected counts")[adults]
             listed = draw_binomial(at.rng(self.kind), whole, shares)
         carried = self.attributes.carried(profile)
-        if not carried:
-            attribute = "attribute of the population"
-            problem, expected = f"the voter list has no {attribute}", f"a state whose list has an {attribute}"
-            raise InputError(problem, where="state", found=profile.state, expected=expected)
+        problem, expected = "the voter list has no attribute", "a state whose list has an attribute of the population"
+        refuse_first((not carried, f"{problem} of the population", "state", profile.state, expected))
         if not listed.sum() > 0:
             reason = next((a.reason for a in profile.assumptions if a.fact == "registered_share"), None)
             raise InputError("the voter list is empty", where="state", found=profile.state, hint=reason)

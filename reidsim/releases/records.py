@@ -11,9 +11,7 @@ import pandas as pd
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Codes
-from reidsim.populations.individuals import Individuals
-from reidsim.populations.population import Population
-from reidsim.populations.sampling import UNKNOWN, complete_records
+from reidsim.populations.population import UNKNOWN, Individuals, Population, complete_records
 from reidsim.releases.hierarchy_rules import whole_numbers
 from reidsim.tables import require_columns
 

@@ -18,13 +18,13 @@ from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import (
     AdversaryProfile,
     Enforcement,
     Equip,
     Equipment,
     Holdings,
+    InaccurateLinker,
     Learning,
     Meeting,
     ParticipationRule,

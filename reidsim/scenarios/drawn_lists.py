@@ -19,8 +19,8 @@ from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.drawn_lists import ListRule, PeopleList, draw_lists
+from reidsim.populations.population import UNKNOWN
 from reidsim.populations.resources import Coverage, ResourceRecipe
-from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.social_media import FiguresByAge, load_social_media
 from reidsim.populations.voter_list import VOTING_AGE
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile

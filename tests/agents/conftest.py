@@ -7,8 +7,7 @@ import pytest
 from small_games import game_of
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.agents.accuracy import InaccurateLinker
-from reidsim.agents.profile import AdversaryProfile, Equipment, Setting
+from reidsim.agents.profile import AdversaryProfile, Equipment, InaccurateLinker, Setting
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
 

@@ -7,7 +7,8 @@ from scipy.integrate import quad
 from reidsim.adversaries.response import Linkage, ListedCandidates, PlanLinkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.agents.accuracy import AccuracyBelief, InaccurateLinker
+from reidsim.agents.learning import AccuracyBelief
+from reidsim.agents.profile import InaccurateLinker
 
 
 class _Pair:

@@ -15,7 +15,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
-from reidsim.agents.accuracy import InaccurateLinker
+from reidsim.agents.profile import InaccurateLinker
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.searches import best_against_several
 from reidsim.games.memory import RememberingAdversary, RememberingLinker

@@ -5,8 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from reidsim.populations.catalogue import load_population
-from reidsim.populations.genealogy.make import make_genealogy
+from reidsim.populations.catalogue import load_population, make_genealogy
 
 # Another digest means other people, which changes users' results and documented figures.
 DIGESTS = {

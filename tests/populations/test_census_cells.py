@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
-from reidsim.populations.census_cells import largest_remainders
+from reidsim.populations.census import largest_remainders
 from reidsim.scenarios.load import Scenario
 
 AREAS = """\

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.files import cells_table, individuals_table, read_population_file, write_table
-from reidsim.populations.individuals import Individuals
-from reidsim.populations.population import Population
+from reidsim.populations.population import Individuals, Population
 
 DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))
 MADE = {"recipe": "town", "seed": 3}

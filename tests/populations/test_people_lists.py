@@ -9,7 +9,7 @@ from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.populations.drawn_lists import ListRule, draw_lists
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.population import UNKNOWN
 
 N = 20_000
 # Probability that a figure of these tests is outside its bounds by chance.

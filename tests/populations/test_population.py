@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.individuals import Individuals
-from reidsim.populations.population import Population
+from reidsim.populations.population import Individuals, Population
 
 DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))
 rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=15)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.individuals import Individuals
+from reidsim.populations.population import Individuals
 from reidsim.populations.recipe import Making
 from reidsim.populations.resources import ResourceRecipe, draw_people, with_values_missing
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
-from reidsim.populations.sampling import UNKNOWN, complete_records
+from reidsim.populations.population import UNKNOWN, Population, complete_records
 
 DOMAIN = Domain(
     (Attribute("age", ("young", "old")), Attribute("sex", ("F", "M")), Attribute("zip", ("1", "2", "3", "4")))

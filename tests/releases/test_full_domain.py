@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.population import UNKNOWN, Population
 from reidsim.releases.full_domain import common_levels, released_class_sizes, released_table
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 

@@ -20,8 +20,7 @@ from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among
 from reidsim.linkage.risk import chance_of_guess
 from reidsim.populations.domain import Codes
-from reidsim.populations.population import Population
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.population import UNKNOWN, Population
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows

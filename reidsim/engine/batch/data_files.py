@@ -15,7 +15,7 @@ from reidsim.bundled import BUNDLED, bundled_folder, data_file
 from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.results import sha256_of
 from reidsim.errors import InputError, listed
-from reidsim.populations.sf1 import SEGMENTS
+from reidsim.populations.census import SEGMENTS
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml

@@ -20,7 +20,7 @@ from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.drawn_lists import PeopleList
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.population import UNKNOWN
 from reidsim.scenarios.attack_recipe import InferSurnameSection
 from reidsim.scenarios.drawn_lists import AGE, Integers, ListsOfPeople, People, lists_of_people
 from reidsim.scenarios.load import Scenario

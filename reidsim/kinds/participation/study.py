@@ -19,7 +19,7 @@ from reidsim.games.participation.families import Families
 from reidsim.games.participation.game import Flags, Values
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
-from reidsim.populations.genealogy.make import make_genealogy
+from reidsim.populations.catalogue import make_genealogy
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import Study, World, digest_of

@@ -21,8 +21,7 @@ from reidsim.linkage.sensitive_values import SensitiveValues
 from reidsim.linkage.uniqueness.log_linear import fitting_model
 from reidsim.linkage.uniqueness.sample_cells import SampleCells
 from reidsim.populations.domain import Codes, Domain, distinct_rows, keys_of_both, row_keys
-from reidsim.populations.individuals import Individuals
-from reidsim.populations.population import Population
+from reidsim.populations.population import Individuals, Population
 from reidsim.random_streams import nested_stream
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of

@@ -28,8 +28,7 @@ from reidsim.linkage.sensitive_values import SensitiveAttribute
 from reidsim.linkage.uniqueness.sample_cells import weights_in
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
-from reidsim.populations.population import Population
-from reidsim.populations.sampling import complete_records
+from reidsim.populations.population import Population, complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import Hierarchy, require_rows_of_values

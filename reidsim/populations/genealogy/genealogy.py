@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.genealogy.parameters import GenealogyParameters
-from reidsim.populations.individuals import Individuals
-from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.genealogy.recipe import GenealogyParameters
+from reidsim.populations.population import UNKNOWN, Individuals
 
 # Called as progress(task, generations done, generations).
 Progress = Callable[[str, int, int], None]

@@ -29,7 +29,7 @@ from reidsim.populations.genealogy.genealogy import (
     empty_columns,
     no_couple,
 )
-from reidsim.populations.genealogy.parameters import GenealogyParameters
+from reidsim.populations.genealogy.recipe import GenealogyParameters
 
 _RECORDED = ("surname", "birth_year", "state", "wealth", "rank")
 _INFO_FIELDS = ("ind_id", "father_id", "mother_id", "migrate_to", *_RECORDED)

@@ -28,7 +28,7 @@ from reidsim.populations.genealogy.genealogy import (
     joined,
     no_couple,
 )
-from reidsim.populations.genealogy.parameters import Floats, GenealogyParameters, Ints
+from reidsim.populations.genealogy.recipe import Floats, GenealogyParameters, Ints
 from reidsim.random_counts import draw_binomial, first_above
 
 

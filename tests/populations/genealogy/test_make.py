@@ -7,8 +7,8 @@ from genealogy_figures import check_pedigree
 
 from reidsim import memory
 from reidsim.errors import InputError
+from reidsim.populations.catalogue import make_genealogy
 from reidsim.populations.genealogy import vectorised
-from reidsim.populations.genealogy.make import make_genealogy
 
 
 def test_options_replace_those_of_the_recipe(villages):
