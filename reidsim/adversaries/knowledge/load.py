@@ -37,12 +37,24 @@ Price = Annotated[float, Field(ge=0)]
 
 
 class EverythingSource(Section):
-    """A source that reveals all attributes of the records together."""
+    """A source that reveals all attributes of the records together.
 
-    kind: Literal["everything"] = Field(description="source that reveals all attributes together")
-    name: str = Field(default="everything", description="name of the source, different from all others")
-    presence: Share = Field(default=1.0, description="probability that the source contains a person")
-    price: Price = Field(default=0.0, description="price of the source, paid once")
+    Attributes
+    ----------
+    kind
+        source that reveals all attributes together
+    name
+        name of the source, different from all others
+    presence
+        probability that the source contains a person
+    price
+        price of the source, paid once
+    """
+
+    kind: Literal["everything"]
+    name: str = "everything"
+    presence: Share = 1.0
+    price: Price = 0.0
 
     def source(self, people: _People) -> Source:
         """Return what the source reveals about people."""
@@ -51,36 +63,57 @@ class EverythingSource(Section):
 
 
 class GroupSection(Section):
-    """A group of attributes that are revealed together."""
+    """A group of attributes that are revealed together.
 
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that are revealed together")
-    probability: Share = Field(
-        default=1.0, description="probability that the group is revealed for a person in the source"
-    )
+    Attributes
+    ----------
+    attributes
+        attributes that are revealed together
+    probability
+        probability that the group is revealed for a person in the source
+    """
+
+    attributes: tuple[str, ...] = Field(min_length=1)
+    probability: Share = 1.0
 
 
 class ProfileSection(Section):
-    """The attributes that a source reveals about one type of people."""
+    """The attributes that a source reveals about one type of people.
 
-    when: dict[str, Members] = Field(
-        default={},
-        description='values, or ranges such as `"18..64"`, of people with this profile, by attribute; default: '
-        "all people",
-    )
-    presence: Share = Field(default=1.0, description="probability that the source contains a person")
-    price: Price = Field(default=0.0, description="price of the source for people with this profile, paid once")
-    groups: tuple[GroupSection, ...] = Field(default=(), description="groups of attributes, which do not overlap")
+    Attributes
+    ----------
+    when
+        values, or ranges such as `"18..64"`, of people with this profile, by attribute; default: all people
+    presence
+        probability that the source contains a person
+    price
+        price of the source for people with this profile, paid once
+    groups
+        groups of attributes, which do not overlap
+    """
+
+    when: dict[str, Members] = Field(default={})
+    presence: Share = 1.0
+    price: Price = 0.0
+    groups: tuple[GroupSection, ...] = ()
 
 
 class GroupsSource(Section):
-    """A source that is described by groups of attributes."""
+    """A source that is described by groups of attributes.
 
-    kind: Literal["groups"] = Field(description="source described by groups of attributes")
-    name: str = Field(min_length=1, description="name of the source, different from all others")
-    profile: tuple[ProfileSection, ...] = Field(
-        min_length=1,
-        description="revealed attributes by type of person; the first profile that fits a person applies",
-    )
+    Attributes
+    ----------
+    kind
+        source described by groups of attributes
+    name
+        name of the source, different from all others
+    profile
+        revealed attributes by type of person; the first profile that fits a person applies
+    """
+
+    kind: Literal["groups"]
+    name: str = Field(min_length=1)
+    profile: tuple[ProfileSection, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _all_reached(self) -> GroupsSource:
@@ -118,16 +151,30 @@ class GroupsSource(Section):
 
 
 class VoterListsSource(Section):
-    """The voter lists of the states: a source about registered adults."""
+    """The voter lists of the states: a source about registered adults.
 
-    kind: Literal["voter-lists"] = Field(description="voter lists of the states")
-    name: str = Field(default="voter lists", description="name of the source, different from all others")
-    attributes: ListedAttributes = Field(description="attributes of the records that the lists may have")
-    state: str | None = Field(default=None, description="state of all people, in place of `attributes.state`")
-    reference_year: int | None = Field(default=None, description="year of the lists; needed with a year of birth")
-    overrides: dict[str, ProfileOverrides] = Field(
-        default={}, description="values that replace facts of a state's list, by state"
-    )
+    Attributes
+    ----------
+    kind
+        voter lists of the states
+    name
+        name of the source, different from all others
+    attributes
+        attributes of the records that the lists may have
+    state
+        state of all people, in place of `attributes.state`
+    reference_year
+        year of the lists; needed with a year of birth
+    overrides
+        values that replace facts of a state's list, by state
+    """
+
+    kind: Literal["voter-lists"]
+    name: str = "voter lists"
+    attributes: ListedAttributes
+    state: str | None = None
+    reference_year: int | None = None
+    overrides: dict[str, ProfileOverrides] = Field(default={})
 
     @model_validator(mode="after")
     def _one_state(self) -> VoterListsSource:
@@ -167,18 +214,36 @@ class VoterListsSource(Section):
 
 
 class SocialMediaSource(Section):
-    """A social-media source, described by a recipe of kind ``social-media``."""
+    """A social-media source, described by a recipe of kind ``social-media``.
 
-    kind: Literal["social-media"] = Field(description="source that reveals attributes through social media")
-    name: str = Field(default="social media", description="name of the source, different from all others")
-    recipe: str = Field(description='social-media recipe (name or file), such as `"twitter-attributes"`')
-    attributes: dict[str, str] = Field(
-        default={}, description="attribute of the records, by attribute of the recipe; default: the same name"
-    )
-    age: str | None = Field(default=None, description="attribute with the age, for figures by age")
-    year_of_birth: str | None = Field(default=None, description="attribute with the year of birth, in place of `age`")
-    reference_year: int | None = Field(default=None, description="year of the figures; needed with a year of birth")
-    price: Price = Field(default=0.0, description="price of the source, paid once")
+    Attributes
+    ----------
+    kind
+        source that reveals attributes through social media
+    name
+        name of the source, different from all others
+    recipe
+        social-media recipe (name or file), such as `"twitter-attributes"`
+    attributes
+        attribute of the records, by attribute of the recipe; default: the same name
+    age
+        attribute with the age, for figures by age
+    year_of_birth
+        attribute with the year of birth, in place of `age`
+    reference_year
+        year of the figures; needed with a year of birth
+    price
+        price of the source, paid once
+    """
+
+    kind: Literal["social-media"]
+    name: str = "social media"
+    recipe: str
+    attributes: dict[str, str] = Field(default={})
+    age: str | None = None
+    year_of_birth: str | None = None
+    reference_year: int | None = None
+    price: Price = 0.0
 
     @model_validator(mode="after")
     def _one_age(self) -> SocialMediaSource:
@@ -222,11 +287,15 @@ SourceSection = Annotated[
 
 
 class KnowledgeRecipe(RecipeHead):
-    """A list of knowledge sources, used together."""
+    """A list of knowledge sources, used together.
 
-    sources: tuple[SourceSection, ...] = Field(
-        min_length=1, description="sources of knowledge; an attribute is known if at least one source reveals it"
-    )
+    Attributes
+    ----------
+    sources
+        sources of knowledge; an attribute is known if at least one source reveals it
+    """
+
+    sources: tuple[SourceSection, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _check_distinct_names(self) -> KnowledgeRecipe:
