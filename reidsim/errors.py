@@ -42,6 +42,17 @@ class InputError(ValueError):
         Description of valid values.
     hint : str, optional
         Suggestion, such as the nearest valid name.
+
+    See Also
+    --------
+    Scenario.check : examine a scenario without a run.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.run("wan2016")
+    Traceback (most recent call last):
+    reidsim.errors.InputError: ...
     """
 
     def __init__(

@@ -85,6 +85,21 @@ class Action:
         state.
     allowed : function, optional
         Returns whether the action can be taken, given variables of the present state. Default: always.
+
+    See Also
+    --------
+    FactoredMDP : the process that consists of actions.
+
+    References
+    ----------
+    Xia et al. 2015, Process-Driven Data Privacy, CIKM. https://doi.org/10.1145/2806416.2806580
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> search = reidsim.Action({"found": {True: 0.25, False: 0.75}}, reward=-10)
+    >>> search.reward
+    -10
     """
 
     changes: Mapping[str, Term] = field(default_factory=dict)
@@ -118,6 +133,31 @@ class FactoredMDP:
     InputError
         If the discount or horizon is out of range, there are no actions, a domain is empty or repeats a value, or a
         name or an initial value is unknown. Functions are checked when they are first called.
+
+    See Also
+    --------
+    Action : an action of the process.
+    FactoredMDPAdversary : adversary who plans by such a process.
+
+    References
+    ----------
+    Xia et al. 2015, Process-Driven Data Privacy, CIKM. https://doi.org/10.1145/2806416.2806580
+
+    Examples
+    --------
+    A search that succeeds with probability 1/4 and costs 10; a person who is found is worth 100. The process ends after
+    two actions, so that the second one must find the person's reward:
+
+    >>> import reidsim
+    >>> process = reidsim.FactoredMDP(
+    ...     {"found": [False, True]},
+    ...     {"stop": reidsim.Action(), "search": reidsim.Action({"found": {True: 0.25, False: 0.75}}, reward=-10)},
+    ...     rewards=[lambda found: 100 if found else 0],
+    ...     horizon=2,
+    ...     discount=1.0,
+    ... )
+    >>> process.solve().value
+    15.0
     """
 
     def __init__(
@@ -699,6 +739,29 @@ class FactoredMDPAdversary:
         Actions that act against one person each; their expected number is reported.
     method : {"backward-induction", "linear-program", "two-level"}
         Solution method; see `FactoredMDP.solve`.
+
+    See Also
+    --------
+    FactoredMDP : the process of a group size.
+
+    References
+    ----------
+    Xia et al. 2015, Process-Driven Data Privacy, CIKM. https://doi.org/10.1145/2806416.2806580
+
+    Examples
+    --------
+    An adversary who can call one of the people in the group, at a cost of 10:
+
+    >>> import numpy, reidsim
+    >>> from reidsim.adversaries.response import Linkage
+    >>> def attack(people):
+    ...     right = 1 / max(people, 1)
+    ...     call = reidsim.Action({"found": {True: right, False: 1 - right}}, reward=[-10, lambda: 60 * right])
+    ...     return reidsim.FactoredMDP({"found": [False, True]}, {"stop": reidsim.Action(), "call": call}, horizon=1)
+    >>> adversary = reidsim.FactoredMDPAdversary(attack, success=lambda found: found, exploit="call", gain=60)
+    >>> sizes = numpy.array([1, 3, 20])
+    >>> adversary.respond(Linkage(sizes, sizes)).attacks.tolist()
+    [True, True, False]
     """
 
     decides_on = frozenset({"believed_group_sizes"})

@@ -214,6 +214,20 @@ class Response:
     plan, used : ndarray of int64, optional
         Position in the linkage of the plan that a multi-stage attack uses, and its inference stages as bits: the sum of
         2**k over its stages k.
+
+    See Also
+    --------
+    Choice : the publisher's decision.
+
+    Examples
+    --------
+    An adversary of one's own returns a response; here, to two records, of which the first is attacked:
+
+    >>> import numpy, reidsim
+    >>> success, attacks = numpy.array([0.5, 0.1]), numpy.array([True, False])
+    >>> reply = reidsim.Response(attacks, success, success, numpy.array([20.0, 0.0]), numpy.array([1.0, 0.0]))
+    >>> reply.reidentified.tolist()
+    [0.5, 0.0]
     """
 
     attacks: NDArray[np.bool_]

@@ -461,6 +461,20 @@ class RunResult(Result):
         Columns of `runs` that `summary` averages; default: all measures.
     held : object
         Owner of the result's temporary files, referenced so that they exist as long as the result.
+
+    See Also
+    --------
+    Scenario.run : run a scenario.
+    report : write a report of the result.
+    share : write the records that a policy releases.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55] * 20, "sex": ["F", "F", "M", "M"] * 20})
+    >>> result = reidsim.new(patients).run()
+    >>> result.summary["risk"].round(2).to_dict()
+    {'no-protection': 0.05, 'basic': 0.05, 'no-attack': 0.0}
     """
 
     name: str

@@ -173,15 +173,20 @@ def new(
     InputError
         If the data, a column, an amount or the name cannot be used, or no column looks like a quasi-identifier.
 
+    See Also
+    --------
+    describe_file : disclosure risk of a file.
+    Scenario : description of a study.
+
     Examples
     --------
     >>> import pandas, reidsim
-    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55] * 20, "sex": ["F", "F", "M", "M"] * 20})
     >>> draft = reidsim.new(patients)
     >>> draft
-    DraftedScenario('records': 4 records, age, sex)
-    >>> draft.run().summary["publisher_payoff"].idxmax()
-    'basic'
+    DraftedScenario('records': 80 records, age, sex)
+    >>> draft.run().summary["publisher_payoff"].round(2).to_dict()
+    {'no-protection': 1185.0, 'basic': 1185.0, 'no-attack': 0.0}
     """
     require_plain(name, "new: argument 'name'")
     place = TemporaryDirectory(prefix=_FOLDER)

@@ -46,6 +46,18 @@ def intervals(
     ------
     InputError
         If a width is not a whole number of 2 or more.
+
+    See Also
+    --------
+    prefix : generalize codes to prefixes.
+    groups : generalize categories to listed groups.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.intervals(5, 10).widths
+    (5, 10)
     """
     content = {"rule": "intervals", "widths": widths, "start": start, "absorb_remainder": absorb_remainder}
     return validated(Intervals, content | _shared(suppress, costless_levels), "intervals")
@@ -66,6 +78,18 @@ def prefix(
         Whether the last level is full suppression (``*``).
     costless_levels : sequence of int
         Levels, counted from 1, at which generalization adds no loss.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    groups : generalize categories to listed groups.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.prefix(3, 1).digits
+    (3, 1)
     """
     content = {"rule": "prefix", "digits": digits, "pool": pool}
     return validated(Prefix, content | _shared(suppress, costless_levels), "prefix")
@@ -82,12 +106,37 @@ def groups(*levels: Sequence[Sequence[str]], suppress: bool = True, costless_lev
         Whether the last level is full suppression (``*``).
     costless_levels : sequence of int
         Levels, counted from 1, at which generalization adds no loss.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    prefix : generalize codes to prefixes.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.groups([["nurse", "doctor"], ["baker", "cook"]], suppress=True).groups
+    ((('nurse', 'doctor'), ('baker', 'cook')),)
     """
     return validated(Groups, {"rule": "groups", "groups": levels} | _shared(suppress, costless_levels), "groups")
 
 
 def suppress() -> Suppress:
-    """Keep or suppress a value, without levels in between."""
+    """Keep or suppress a value, without levels in between.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    prefix : generalize codes to prefixes.
+    groups : generalize categories to listed groups.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.suppress().rule
+    'suppress'
+    """
     return Suppress(rule="suppress")
 
 

@@ -38,6 +38,10 @@ def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheor
     InputError
         If the table cannot be used, or every decision follows the payoff; the message names the file and the row.
 
+    See Also
+    --------
+    run : run a scenario with the fitted precision.
+
     Examples
     --------
     >>> import pandas, reidsim

@@ -72,6 +72,10 @@ def report(
     InputError
         If the folder contains no results, or the file exists or cannot be written.
 
+    See Also
+    --------
+    share : write the records that a policy releases.
+
     Examples
     --------
     >>> import pandas, reidsim
@@ -141,13 +145,17 @@ def share(
         If a column identifies people, kept columns single out too many people, the risk is above the maximum, or the
         result is not from single records.
 
+    See Also
+    --------
+    report : write a report of a result.
+
     Examples
     --------
     >>> import pandas, reidsim
-    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
-    >>> shared = reidsim.new(patients).run().share("no-attack")
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55] * 20, "sex": ["F", "F", "M", "M"] * 20})
+    >>> shared = reidsim.share(reidsim.new(patients).run(), "basic")
     >>> len(shared), shared.attrs["sidecar"]["audit"]["smallest_class"]
-    (4, 4)
+    (80, 20)
     """
     with TemporaryDirectory() as place:
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"

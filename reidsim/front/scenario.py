@@ -83,6 +83,11 @@ class Scenario(load.Scenario[ScenarioHead]):
     included, and the contents of their files are equal. `load` reads a scenario, and `from_frames` builds one from
     tables in memory.
 
+    See Also
+    --------
+    new : draft a scenario from records.
+    run : run a scenario file.
+
     Examples
     --------
     >>> import pandas, reidsim
@@ -581,11 +586,17 @@ def run(
     InputError
         If the scenario or a file it names cannot be used.
 
+    See Also
+    --------
+    run_batch : run points and replications.
+    Scenario.run : the same for a scenario in memory.
+
     Examples
     --------
     >>> import reidsim
-    >>> result = reidsim.run("wan2015", overrides={"economics.loss": 600})  # doctest: +SKIP
-    >>> result.summary["publisher_payoff"]  # doctest: +SKIP
+    >>> result = reidsim.run("wan2015", overrides={"economics.loss": 600})
+    >>> result.summary["publisher_payoff"].round(2).to_dict()
+    {'safe-harbor': 849.27, 'basic': 1191.42, 'sh-friendly': 849.97, 'no-attack': 1147.3}
     """
     return Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code).run(progress=progress)
 
@@ -608,12 +619,18 @@ def run_batch(
     folder, **options
         As in `Scenario.batch`.
 
+    See Also
+    --------
+    run : run a scenario once.
+    Scenario.batch : the same for a scenario in memory.
+
     Examples
     --------
     >>> import reidsim
     >>> sweep = {"sweep.values": {"economics.loss": [100, 300, 600]}}
-    >>> result = reidsim.run_batch("wan2015", overrides=sweep, executor="processes", folder="out")  # doctest: +SKIP
-    >>> result.statistics  # doctest: +SKIP
+    >>> result = reidsim.run_batch("wan2015", overrides=sweep)
+    >>> result.runs.groupby("economics.loss")["publisher_payoff"].max().round(2).to_dict()
+    {100: 1198.29, 300: 1195.21, 600: 1191.42}
     """
     return Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code).batch(folder, **options)
 
@@ -635,12 +652,16 @@ def cross_play(
     **options
         As in `Scenario.cross_play`.
 
+    See Also
+    --------
+    run : run a scenario.
+    Scenario.cross_play : the same for a scenario in memory.
+
     Examples
     --------
     >>> import reidsim
-    >>> reidsim.cross_play("wan2015").matrix("regret")  # doctest: +SKIP
-    >>> prices = {"sweep.values": {"economics.loss": [100, 300, 600]}}
-    >>> reidsim.cross_play("wan2015", overrides=prices, folder="played").worst_cases  # doctest: +SKIP
+    >>> reidsim.cross_play("wan2015").matrix("regret").loc["no-attack vs one-shot"].round(2).to_dict()
+    {'one-shot': 25.72, 'fmdp': 5.26, 'always': 26.86, 'never': 30.51, 'random': 28.19}
     """
     loaded = Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
     return loaded.cross_play(**options)
@@ -662,6 +683,25 @@ def stress(
         As in `run`. The scenario has a section ``stress``, ``uncertainty`` or both.
     **options
         As in `Scenario.stress`.
+
+    See Also
+    --------
+    Scenario.stress : the same for a scenario in memory.
+    run_batch : run points and replications.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> scenario = reidsim.Scenario.from_frames(
+    ...     pandas.DataFrame({"age": [30, 34, 52]}),
+    ...     hierarchies={"age": reidsim.intervals(5)},
+    ...     economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 40},
+    ... )
+    >>> file = scenario.to_toml("patients.toml")
+    >>> loss = {"distribution": "uniform", "low": 100, "high": 600}
+    >>> uncertain = {"uncertainty.parameters": {"economics.loss": loss}, "uncertainty.samples": 16}
+    >>> reidsim.stress("patients.toml", overrides=uncertain)  # doctest: +ELLIPSIS
+    StressResult(...)
     """
     return Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code).stress(**options)
 

@@ -367,6 +367,18 @@ class Choice:
         Number of strategies whose payoff was computed.
     exact : bool
         Whether the choice is proved optimal.
+
+    See Also
+    --------
+    RunResult : the outcome of the choices of all policies.
+
+    Examples
+    --------
+    A policy of one's own returns a choice:
+
+    >>> import numpy, reidsim
+    >>> reidsim.Choice(numpy.array([0, 3, -1]), "rule", numpy.ones(3, dtype=int), exact=False).strategies.tolist()
+    [0, 3, -1]
     """
 
     strategies: Strategies

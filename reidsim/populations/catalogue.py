@@ -96,6 +96,16 @@ def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: in
     ------
     InputError
         If the recipe or one of its files cannot be used.
+
+    See Also
+    --------
+    populate : write the population of a recipe.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.load_population("tennessee-2010", counts="expected").total
+    6346105.0
     """
     made = make(recipe, counts=counts, seed=seed)
     if isinstance(made, Population):
@@ -338,6 +348,17 @@ def populate(
     InputError
         If the recipe cannot be used or has no expected counts, the file or its ``.truth.parquet`` exists, or a file
         cannot be written.
+
+    See Also
+    --------
+    load_population : the population of a recipe, in memory.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> written = reidsim.populate("tennessee-2010", "tennessee.parquet", counts="expected")
+    >>> reidsim.load_population("tennessee.parquet").total
+    6346105.0
     """
     output = Path(output)
     if output.suffix != ".parquet":

@@ -53,6 +53,19 @@ class Population:
     ------
     InputError
         If the population is empty, or a count is negative.
+
+    See Also
+    --------
+    load_population : the population of a recipe.
+
+    Examples
+    --------
+    >>> import numpy, reidsim
+    >>> from reidsim import Attribute, Domain
+    >>> domain = Domain((Attribute("age", ("0-64", "65+")), Attribute("sex", ("F", "M"))))
+    >>> cells = numpy.array([[0, 0], [0, 1], [1, 0]], dtype="int32")
+    >>> reidsim.Population(domain, cells, numpy.array([40, 38, 12])).total
+    90.0
     """
 
     domain: Domain

@@ -35,6 +35,19 @@ class Hierarchy:
     ------
     InputError
         If a level splits a group of the level below it, or a costless level is not between 1 and the last level.
+
+    See Also
+    --------
+    intervals : hierarchy rule for whole numbers.
+    groups : hierarchy rule for categories.
+    prefix : hierarchy rule for codes.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> job = reidsim.Attribute("job", ("baker", "cook", "nurse"))
+    >>> reidsim.Hierarchy.from_labels(job, [["food", "food", "health"], ["*", "*", "*"]]).n_groups
+    (3, 2, 1)
     """
 
     attribute: Attribute

@@ -181,6 +181,17 @@ def describe_file(
     InputError
         If the file cannot be read, lacks a column, its counts are not whole numbers or are sampling weights, a weight
         is below 1, or the population is smaller than the file.
+
+    See Also
+    --------
+    new : draft a scenario from a file.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> pandas.DataFrame({"age": [30, 30, 52], "sex": ["F", "F", "M"]}).to_csv("patients.csv", index=False)
+    >>> reidsim.describe_file("patients.csv").records
+    3
     """
     source = Path(path)
     if source.suffix == ".toml":

@@ -86,6 +86,18 @@ def plot(result: Result) -> Figure:
     ------
     InputError
         If there is nothing to draw.
+
+    See Also
+    --------
+    RunResult : result of a run.
+
+    Examples
+    --------
+    >>> import pandas, reidsim
+    >>> patients = pandas.DataFrame({"age": [30, 34, 52, 55], "sex": ["F", "F", "M", "M"]})
+    >>> figure = reidsim.plot(reidsim.new(patients).run())
+    >>> len(figure.axes) > 0
+    True
     """
     payoffs = {"policy", PUBLISHER_PAYOFF.column}
     run = result if isinstance(result, RunResult) and payoffs <= set(result.runs.columns) else None

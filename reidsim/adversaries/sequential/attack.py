@@ -50,6 +50,22 @@ class SequentialAttack:
     ------
     InputError
         If a value is out of its range, or the penalty timing or solver is unknown.
+
+    See Also
+    --------
+    plan_known : plan for known group sizes.
+    plan_unknown : plan for a belief about group sizes.
+
+    References
+    ----------
+    Xia et al. 2015, Process-Driven Data Privacy, CIKM. https://doi.org/10.1145/2806416.2806580
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> attack = reidsim.SequentialAttack(gain=300, access_cost=20, exploit_cost=10)
+    >>> reidsim.plan_known(attack, [1, 5, 50]).accesses.tolist()
+    [True, True, False]
     """
 
     gain: float

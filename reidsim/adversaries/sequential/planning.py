@@ -76,6 +76,20 @@ class BinomialBelief:
         n, number of people in the registry.
     match_probability : ndarray of float64
         P(r[QI]): share of the population with the record's values.
+
+    See Also
+    --------
+    plan_unknown : plan with this belief.
+
+    References
+    ----------
+    Xia et al. 2015, Process-Driven Data Privacy, CIKM. https://doi.org/10.1145/2806416.2806580
+
+    Examples
+    --------
+    >>> import numpy, reidsim
+    >>> reidsim.BinomialBelief(registry_size=1000, match_probability=numpy.array([0.001, 0.02]))
+    BinomialBelief(registry_size=1000, match_probability=array([0.001, 0.02 ]))
     """
 
     registry_size: int
@@ -120,6 +134,22 @@ def plan_known(
     ------
     InputError
         If a group size is not a whole number of 0 or more, or group sizes are too large for the solver.
+
+    See Also
+    --------
+    plan_unknown : plan before the group size is known.
+    SequentialAttack : parameters of the attack.
+
+    References
+    ----------
+    Xia et al. 2015, Process-Driven Data Privacy, CIKM. https://doi.org/10.1145/2806416.2806580
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> attack = reidsim.SequentialAttack(gain=300, access_cost=20, exploit_cost=10)
+    >>> reidsim.plan_known(attack, [1, 5, 50]).value.round(2).tolist()
+    [190.6, 137.83, 0.0]
     """
     sizes = checked_group_sizes(group_sizes)
     if signal is not None:
@@ -201,6 +231,23 @@ def plan_unknown(
     Returns
     -------
     Plan
+
+    See Also
+    --------
+    plan_known : plan for known group sizes.
+    SequentialAttack : parameters of the attack.
+
+    References
+    ----------
+    Xia et al. 2015, Process-Driven Data Privacy, CIKM. https://doi.org/10.1145/2806416.2806580
+
+    Examples
+    --------
+    >>> import numpy, reidsim
+    >>> attack = reidsim.SequentialAttack(gain=300, access_cost=20, exploit_cost=10)
+    >>> belief = reidsim.BinomialBelief(registry_size=1000, match_probability=numpy.array([0.001, 0.02]))
+    >>> reidsim.plan_unknown(attack, numpy.array([1, 20]), belief).value.round(2).tolist()
+    [107.93, 29.6]
     """
     sizes = checked_group_sizes(group_sizes)
     if attack.solver == "backward-induction":
