@@ -264,12 +264,12 @@ class ReleasedFile:
             # Sample risk has no estimate of the people in an arbitrary set of values.
             section = each.scenario.adversary
             if not each.own.links_with_everybody or section.risk == "sample" or section.gains_from != "identity":
-                told, row = "rows of the scenario's hierarchies", int((~self.is_of_hierarchies).argmax())
+                supported, row = "rows of the scenario's hierarchies", int((~self.is_of_hierarchies).argmax())
                 found = f"row {row + 1} of the released file"
                 if study.persons is not None:
-                    told, found = "files in which each record is a person", "release.person"
+                    supported, found = "files in which each record is a person", "release.person"
                 raise InputError(
-                    f"this adversary is supported only for {told}",
+                    f"this adversary is supported only for {supported}",
                     where="adversary" if name is None else f"adversaries.{name}",
                     found=found,
                     expected='gains_from = "identity", without knowledge, stages, registry and sample risk',

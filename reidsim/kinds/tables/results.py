@@ -210,14 +210,14 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
                 f"population {population.name!r}; a {unit[0]} without a match counts as the only such person"
             )
         return
-    told = {
+    lines = {
         f"{outside} of {study.n_records} records have values that no person in population "
         f"{each.linked_population.name!r} has; each counts as the only such person": None
         for each in study.each.values()
         # A registry may be incomplete, so that a record without a match there is no error.
         if each.own.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
     }
-    yield from told
+    yield from lines
 
 
 def search_deviation(

@@ -360,12 +360,12 @@ class PublisherSection(PoliciesSection):
         require_distinct("column given twice", columns, where="sensitive")
         require_among("not a sensitive column", self.sensitive_hierarchies, columns, where="sensitive_hierarchies")
         policies = [policy_named(name) for name in self.policies]
-        told, own = limits.describe(), [each for each in policies if each.of_unit]
+        described, own = limits.describe(), [each for each in policies if each.of_unit]
         unmet = [each.name for each in policies if limits and not each.meets_attribute_limits]
         constrained = [each.name for each in own if each.forbids_attacks or each.within_safe_harbor]
-        constrained += [told] * bool(limits and own)
+        constrained += [described] * bool(limits and own)
         budgeted, ignores = self.nodes is not None or self.seconds is not None, "does not support limits on sensitive"
-        expected, found = f"other policies, or no limits ({told})", next(iter(unmet), None)
+        expected, found = f"other policies, or no limits ({described})", next(iter(unmet), None)
         self.refuse_if(unmet, f"the policy {ignores} columns", "policies", expected, found=found)
         unlimited, expected = self.search == "anytime" and not budgeted, "key nodes, seconds or both"
         self.refuse_if(unlimited, "the anytime search needs a budget", "search", expected, found=None)
@@ -373,7 +373,7 @@ class PublisherSection(PoliciesSection):
         self.refuse_if(idle, "a budget needs the anytime search", "search", "anytime")
         by_record, expected = self.unit == "record", "backward-induction or branch-and-bound"
         iceberg = by_record and self.solver == "iceberg" and limits and own
-        self.refuse_if(iceberg, f"solver iceberg {ignores} columns", "solver", expected, found=told)
+        self.refuse_if(iceberg, f"solver iceberg {ignores} columns", "solver", expected, found=described)
         greedy = by_record and self.solver == "lattice-search"
         expected = "backward-induction, branch-and-bound or iceberg"
         problem, found = "solver lattice-search does not support constraints of policies", next(iter(constrained), None)

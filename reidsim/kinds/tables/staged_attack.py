@@ -91,11 +91,11 @@ def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedA
     if not columns:
         return study, _staged(recipe, path, lattice, pd.DataFrame(index=range(lattice.n_records)))
     try:
-        told = columns_of_release(study.loaded, columns)[1]
+        truth = columns_of_release(study.loaded, columns)[1]
     except InputError as error:
         hint = f"add the true values of the attribute to the records, because {path} infers the attribute"
         raise error.but(hint=hint) from None
-    values = [pd.factorize(told[name])[0].astype(np.int64) for name in told]
+    values = [pd.factorize(truth[name])[0].astype(np.int64) for name in truth]
     groups = RowGroups([cell_of_record.astype(np.int64), *values], len(cell_of_record)).group_of_row
     first = np.unique(groups, return_index=True)[1]
     if len(first) == lattice.n_records:
@@ -103,7 +103,7 @@ def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedA
         first = np.unique(cell_of_record, return_index=True)[1]
     else:
         study = _on_finer_cells(study, cell_of_record[first], groups.astype(np.intp))
-    return study, _staged(recipe, path, study.lattice, told.iloc[first].reset_index(drop=True))
+    return study, _staged(recipe, path, study.lattice, truth.iloc[first].reset_index(drop=True))
 
 
 def _on_finer_cells(study: TablesStudy, old: NDArray[np.intp], cell_of_record: NDArray[np.intp]) -> TablesStudy:
@@ -116,12 +116,12 @@ def _on_finer_cells(study: TablesStudy, old: NDArray[np.intp], cell_of_record: N
     return study.of_rows(rows, lattice=lattice, cell_of_record=cell_of_record, persons=persons, dataset=dataset)
 
 
-def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> StagedAttack:
+def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, truth: pd.DataFrame) -> StagedAttack:
     with locating(path):
         stages = tuple(stage_of(section, path.parent) for section in recipe.stages)
         attack = MultistageAttack(stages, 0.0, 0.0, recipe.confidence_threshold)
         attack.check_attributes(lattice.domain.names)
-        world = _world(recipe, path.parent, lattice, told)
+        world = _world(recipe, path.parent, lattice, truth)
         on = attack.identify.on
         registry = world.resource(attack.identify.resource)
         groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
@@ -131,7 +131,7 @@ def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, to
         return StagedAttack(attack, LatticeAttackLinker(attack, world, lattice))
 
 
-def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> MultistageWorld:
+def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, truth: pd.DataFrame) -> MultistageWorld:
     tables = {name: _resource(name, recipe, folder) for name in recipe.resources}
     targets: dict[str, Integers] = {}
     columns: dict[str, dict[str, Integers]] = {name: {} for name in tables}
@@ -143,11 +143,11 @@ def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, t
             if name in table.frame:
                 labels = hierarchy.attribute.labels
                 columns[resource][name] = _alleles(table, name) if is_locus else _codes(table, name, labels)
-    for name in map(str, told.columns):
+    for name in map(str, truth.columns):
         holding = {resource: table for resource, table in tables.items() if name in table.frame}
-        values = pd.concat([told[name], *(table.frame[name] for table in holding.values())])
+        values = pd.concat([truth[name], *(table.frame[name] for table in holding.values())])
         known = pd.Index(natural_categories(values[values != ""]))
-        targets[name] = _codes(_Labels("the records", told), name, known)
+        targets[name] = _codes(_Labels("the records", truth), name, known)
         for resource, table in holding.items():
             columns[resource][name] = _codes(table, name, known)
     resources = {
