@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.adversary import agreeing, suppressible
 from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
-from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Codes
 from reidsim.populations.drawn_lists import PeopleList
@@ -71,11 +70,6 @@ class DrawnListsLinker:
     guessed : bool
         Whether only the coverage of the lists is known, not their members. An attempt then succeeds with the
         probability that the adversary believes in.
-
-    Raises
-    ------
-    InputError
-        If the lists are about other records, or no list is held.
     """
 
     # The lists do not contain the whole population.
@@ -84,12 +78,6 @@ class DrawnListsLinker:
     def __init__(
         self, lattice: GeneralizationLattice, drawn: DrawnLists, held: Sequence[str], *, guessed: bool = False
     ) -> None:
-        if len(drawn.person) != lattice.n_records or not held:
-            raise InputError(
-                "drawn lists of another number of records, or no list given",
-                found=len(drawn.person),
-                expected=str(lattice.n_records),
-            )
         self._lattice, self._guessed = lattice, guessed
         self._suppressing = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._lists = [_ListOfRecords(self._suppressing, drawn.lists[name], drawn.own(name)) for name in held]
@@ -97,18 +85,13 @@ class DrawnListsLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Link all records, or only `rows`, released with `strategy`; see `Linker`."""
         levels = self._lattice.levels(strategy)
-        first, *others = self._lists
-        sizes, among = first.candidates(levels, rows)
-        coverage = np.full(len(sizes), first.coverage)
-        believed = first.believed(sizes)
-        for other in others:
-            counts, there = other.candidates(levels, rows)
-            hoped = other.believed(counts)
-            better = hoped > believed
-            believed, sizes = np.where(better, hoped, believed), np.where(better, counts, sizes)
-            among, coverage = np.where(better, there, among), np.where(better, other.coverage, coverage)
+        sizes, among = map(np.stack, zip(*(each.candidates(levels, rows) for each in self._lists), strict=True))
+        coverage = np.array([each.coverage for each in self._lists])
+        believed = np.where(sizes > 0, coverage[:, None] / np.maximum(sizes, 1), 0.0)
+        best = believed.argmax(axis=0)
+        sizes, among, believed = (np.take_along_axis(each, best[None], axis=0)[0] for each in (sizes, among, believed))
         success = np.where(among, 1.0 / np.maximum(sizes, 1), 0.0)
-        candidates = ListedCandidates(sizes, coverage)
+        candidates = ListedCandidates(sizes, coverage[best])
         linked = Linkage(one_over(success), one_over(believed), by_chance=True, candidates=candidates, among=among)
         return linked.as_believed() if self._guessed else linked
 
@@ -124,7 +107,13 @@ class _ListOfRecords:
         self.coverage = listed.coverage
         self._lattice, self._own = lattice, own
         self._said: Codes = np.where((own >= 0)[:, None], codes[own], UNKNOWN)
-        self._parts = list(_by_missing(lattice, codes, listed.name))
+        # Each pattern of missing values with the group sizes of its list rows.
+        patterns, number = np.unique(codes == UNKNOWN, axis=0, return_inverse=True)
+        self._parts = []
+        for pattern, lacking in enumerate(patterns):
+            known = np.where(lacking, 0, codes[number.ravel() == pattern]).astype(np.int32)
+            people = Population.from_records(lattice.domain, known, name=listed.name)
+            self._parts.append((lacking, GroupSizes(people, lattice, holds_records=False)))
 
     def candidates(self, levels: Sequence[int], rows: Rows | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the number of matching people and whether the record's person is one.
@@ -141,18 +130,3 @@ class _ListOfRecords:
         chosen = slice(None) if rows is None else rows
         among = agreeing(self._lattice, levels, self._lattice.codes[chosen], self._said[chosen])
         return sizes, among & (self._own[chosen] >= 0)
-
-    def believed(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the believed success probability, given the number of matching people."""
-        return np.where(sizes > 0, self.coverage / np.maximum(sizes, 1), 0.0)
-
-
-def _by_missing(
-    lattice: GeneralizationLattice, codes: Codes, name: str
-) -> Iterator[tuple[NDArray[np.bool_], GroupSizes]]:
-    """Yield each pattern of missing values with the group sizes of its list rows."""
-    patterns, number = np.unique(codes == UNKNOWN, axis=0, return_inverse=True)
-    for pattern, lacking in enumerate(patterns):
-        known = np.where(lacking, 0, codes[number.ravel() == pattern]).astype(np.int32)
-        people = Population.from_records(lattice.domain, known, name=name)
-        yield lacking, GroupSizes(people, lattice, holds_records=False)

@@ -94,14 +94,9 @@ class Source:
     price: float = 0.0
 
     @property
-    def used(self) -> NDArray[np.intp]:
-        """Positions of the profiles that apply to at least one person."""
-        return np.unique(self.profile_of_person)
-
-    @property
     def total_price(self) -> float:
         """Price of the source for all kinds of people present, in currency units."""
-        return self.price + fsum(self.profiles[profile].price for profile in self.used.tolist())
+        return self.price + fsum(self.profiles[used].price for used in np.unique(self.profile_of_person).tolist())
 
     @property
     def presence(self) -> Floats:

@@ -153,13 +153,9 @@ def plan_known(
     """
     sizes = checked_group_sizes(group_sizes)
     if signal is not None:
-        values = unconfirmed_values(attack, signal, int(sizes.max(initial=0)))
-    else:
-        values = _values(attack, sizes)
-    if signal is not None or attack.solver == "backward-induction":
-        worth = attack.discount * value_after_access(attack, values, sizes) - attack.access_cost
-    else:
-        worth = attack_programs(attack).known_access(sizes)
+        return _plan(attack, unconfirmed_values(attack, signal, int(sizes.max(initial=0))), sizes, None, accesses)
+    values = _values(attack, sizes)
+    worth = None if attack.solver == "backward-induction" else attack_programs(attack).known_access(sizes)
     return _plan(attack, values, sizes, worth, accesses)
 
 
@@ -354,17 +350,19 @@ def _plan(
     attack: SequentialAttack,
     values: ExploitValues,
     sizes: Sizes,
-    expected: Floats,
+    expected: Floats | None,
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
     """Return a plan with access where `accesses` is true.
 
-    `expected` is the believed payoff of access; without `accesses`, the adversary accesses where it is positive. The
-    arrays have equal shape.
+    `expected` is the believed payoff of access, by default the true one; without `accesses`, the adversary accesses
+    where it is positive. The arrays have equal shape.
     """
     at = np.where(sizes <= values.largest, sizes, 0)
     reidentified = attack.prior * values.exploits_if_missing[at] / np.maximum(sizes, 1)
     linked = value_after_access(attack, values, sizes)
+    accessed = attack.discount * linked - attack.access_cost
+    expected = accessed if expected is None else expected
     pays = expected > attack.indifference
     accesses = pays if accesses is None else accesses
     links = accesses & (linked > 0)
@@ -373,7 +371,7 @@ def _plan(
         accesses=accesses,
         reidentified=np.where(links, reidentified, 0.0),
         exploits=np.where(links, values.expected_exploits[at], 0.0),
-        true_payoff=np.where(accesses, attack.discount * linked - attack.access_cost, 0.0),
+        true_payoff=np.where(accesses, accessed, 0.0),
         worth=expected,
         pays=pays,
     )

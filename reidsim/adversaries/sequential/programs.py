@@ -7,12 +7,13 @@ larger sizes. Backward induction gives the same plans faster.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from reidsim.adversaries.factored_mdp import Action, FactoredMDP, Solution, State
 from reidsim.adversaries.sequential.attack import SequentialAttack
@@ -191,9 +192,7 @@ class AttackPrograms:
         It is the expected payoff net of the cost of access, which can be below 0.
         """
         within = sizes if self._cut is None else np.minimum(sizes, self._cut)
-        distinct, position = np.unique(within, return_inverse=True)
-        keys = distinct.tolist()
-        return self._solve(keys, [{size: 1.0} for size in keys])[position].reshape(sizes.shape)
+        return self._solve(within, lambda size: size, lambda size: {size: 1.0})
 
     def unknown_access(self, belief: BinomialBelief) -> Floats:
         """Return the value of access for binomial group sizes (Eq. 6).
@@ -201,9 +200,7 @@ class AttackPrograms:
         The result has the shape of the belief's probabilities. It is net of the cost of access and can be below 0.
         """
         n, share = belief.registry_size, np.asarray(belief.match_probability, dtype=np.float64)
-        distinct, position = np.unique(share, return_inverse=True)
-        beliefs = [self._belief(n, p) for p in distinct.tolist()]
-        return self._solve([(n, p) for p in distinct.tolist()], beliefs)[position].reshape(share.shape)
+        return self._solve(share, lambda p: (n, p), lambda p: self._belief(n, p))
 
     def _belief(self, n: int, p: float) -> Belief:
         """Return a binomial distribution of group sizes.
@@ -218,23 +215,26 @@ class AttackPrograms:
         belief = {int(k): float(w) for k, w in zip(sizes, weights, strict=True) if w > _NEGLIGIBLE}
         return belief if self._cut is None else belief | {self._cut: max(0.0, 1.0 - sum(belief.values()))}
 
-    def _solve(self, keys: Sequence[Hashable], beliefs: Sequence[Belief]) -> Floats:
-        """Return the value of access under each belief; one program solves all new ones."""
-        new = [at for at, key in enumerate(keys) if key not in self._access]
+    def _solve(self, items: NDArray[Any], key: Callable[[Any], Hashable], belief: Callable[[Any], Belief]) -> Floats:
+        """Return the value of access for each item, same shape; one program solves all new ones.
+
+        Each item has a key in the cache and a belief about group sizes.
+        """
+        distinct, position = np.unique(items, return_inverse=True)
+        new = [item for item in distinct.tolist() if key(item) not in self._access]
         if new:
-            fresh = [beliefs[at] for at in new]
-            sizes = {size for belief in fresh for size in belief}
+            beliefs = [belief(item) for item in new]
+            sizes = {size for each in beliefs for size in each}
             known = self._linked.keys() & sizes if self._attack.solver == "two-level" else set()
             self._count(sizes - known)
-            starts = [initial_state(number) for number in range(len(fresh))]
+            starts = [initial_state(number) for number in range(len(new))]
             values = {linked_state(size): self._linked[size][0] for size in known}
             # If all clusters are solved already, a single program remains.
             method = self._attack.solver if sizes - known else "linear-program"
-            solution = attack_process(self._attack, fresh).solve(method, starts=starts, known=values)
+            solution = attack_process(self._attack, beliefs).solve(method, starts=starts, known=values)
             self._record(sorted(sizes - self._linked.keys()), solution)
-            for at, start in zip(new, starts, strict=True):
-                self._access[keys[at]] = solution.action_value(ACCESS, start)
-        return np.array([self._access[key] for key in keys])
+            self._access |= {key(item): solution.action_value(ACCESS, at) for item, at in zip(new, starts, strict=True)}
+        return np.array([self._access[key(item)] for item in distinct.tolist()])[position].reshape(items.shape)
 
     def _record(self, sizes: list[int], solution: Solution) -> None:
         """Cache the values of linked groups under an optimal policy."""
