@@ -13,7 +13,7 @@ import pytest
 
 import reidsim
 from reidsim import file_sizes, memory
-from reidsim.engine.batch.rerun import rerun_one
+from reidsim.engine.batch.runner import rerun_one
 from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
 from reidsim.engine.switch.run import switch_loaded

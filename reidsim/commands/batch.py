@@ -90,7 +90,7 @@ def rerun(
     Example: reidsim rerun results/wan2021-001 --run 0/17 -o results/run-17
     """
     with waiting(f"reading {folder}") as progress:
-        from reidsim.engine.batch.rerun import rerun_one
+        from reidsim.engine.batch.runner import rerun_one
         from reidsim.engine.results import require_free
         from reidsim.reports.illustration import illustrate
         from reidsim.reports.summary_table import summary_tables

@@ -25,8 +25,7 @@ from reidsim.agents.measures import (
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
 from reidsim.core.measures import columns_of
-from reidsim.engine.distributions import distributions_of_rounds, quantiles_of_people
-from reidsim.engine.results import run_table
+from reidsim.engine.results import distributions_of_rounds, quantiles_of_people, run_table
 from reidsim.errors import listed
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY

@@ -11,7 +11,6 @@ import pandas as pd
 
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import Result, begun, make_manifest, release_file_facts, sha256_of
-from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
 from reidsim.random_streams import nested_stream
@@ -113,26 +112,11 @@ def score_loaded(
     first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
     summary = pd.concat([first, policies[[column for column in policies if column in own]]])
     left = left_out_of_rounds(loaded.scenario)
-    facts = {
-        "score": {"file": path.name, "sha256": sha256_of(path), "key": key},
-        **kind.facts(study),
-        **release_file_facts(loaded),
-    }
+    about = {"file": path.name, "sha256": sha256_of(path), "key": key}
+    facts = {"score": about, **kind.facts(study), **release_file_facts(loaded)}
     manifest = make_manifest(loaded, clock.laps, facts)
     measures = measures_among(kind.measures_of(manifest["content"]), summary.columns)
-    each = _outcomes(released, counted_units(manifest["content"])[0])
+    columns = ("attacked", "success_probability", "publisher_payoff", "adversary_payoff", "utility")
+    unit = {counted_units(manifest["content"])[0]: np.arange(len(released.strategies)), "shared": ~released.withheld}
+    each = pd.DataFrame({**unit, **{column: getattr(released, column) for column in columns}})
     return ScoreResult(loaded.name, path.name, summary, each, measures, manifest, (*left, *told))
-
-
-def _outcomes(released: Equilibrium, unit: str) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            unit: np.arange(len(released.strategies)),
-            "shared": ~released.withheld,
-            "attacked": released.attacked,
-            "success_probability": released.success_probability,
-            "publisher_payoff": released.publisher_payoff,
-            "adversary_payoff": released.adversary_payoff,
-            "utility": released.utility,
-        }
-    )

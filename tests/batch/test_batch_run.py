@@ -17,8 +17,7 @@ from tiers import cases
 import reidsim
 from reidsim.engine.batch.design import at_point, design_of, sweep_points
 from reidsim.engine.batch.folder import finish, only_writer, read_runs
-from reidsim.engine.batch.rerun import rerun_one
-from reidsim.engine.batch.runner import point_tables
+from reidsim.engine.batch.runner import point_tables, rerun_one
 from reidsim.engine.batch.tasks import RunOutcome
 from reidsim.engine.results import sha256_of
 from reidsim.engine.run import describe, run_batch_loaded

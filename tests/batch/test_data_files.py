@@ -16,8 +16,7 @@ from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import Design, at_point, design_of
 from reidsim.engine.batch.executors import SerialExecutor
-from reidsim.engine.batch.rerun import rerun_one
-from reidsim.engine.batch.runner import point_tables
+from reidsim.engine.batch.runner import point_tables, rerun_one
 from reidsim.engine.batch.tasks import attempt
 from reidsim.engine.run import describe, run_batch_loaded
 from reidsim.errors import InputError

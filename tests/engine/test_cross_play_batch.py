@@ -15,7 +15,7 @@ import reidsim
 from reidsim.cli import app
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.folder import read_runs
-from reidsim.engine.batch.rerun import rerun_one
+from reidsim.engine.batch.runner import rerun_one
 from reidsim.engine.cross_play.equilibria import worst_cases_table
 from reidsim.errors import InputError
 from reidsim.front.scenario import cross_play

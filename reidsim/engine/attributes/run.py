@@ -105,26 +105,19 @@ def attributes_loaded(
         found = [averages(outcomes[policy], weights) for policy in columns.policies]
         return np.array([each[measure] for each in found for measure in columns_of(ATTRIBUTE_MEASURES)])
 
-    if exact:
-        shapley = exact_shares(value, n)
-    else:
-        shapley = sampled_shares(value, n, orders, random_stream(loaded.scenario.seed, "attributes"))
-    rows = []
-    for place, attribute in enumerate(names):
-        valued = [value(members) for members in (everything, everything & ~(1 << place), 1 << place, 0)]
-        shares = (*valued, shapley.shares[place], shapley.standard_errors[place])
-        for number, (policy, measure) in enumerate(
-            (policy, measure) for policy in columns.policies for measure in columns_of(ATTRIBUTE_MEASURES)
-        ):
-            rows.append((policy, attribute, measure, *(float(each[number]) for each in shares)))
+    stream = random_stream(loaded.scenario.seed, "attributes")
+    shapley = exact_shares(value, n) if exact else sampled_shares(value, n, orders, stream)
+    rows, measures = [], columns_of(ATTRIBUTE_MEASURES)
+    for first, policy in enumerate(columns.policies):
+        for place, attribute in enumerate(names):
+            valued = [value(members) for members in (everything, everything & ~(1 << place), 1 << place, 0)]
+            shares = (*valued, shapley.shares[place], shapley.standard_errors[place])
+            for number, measure in enumerate(measures, start=first * len(measures)):
+                rows.append((policy, attribute, measure, *(float(each[number]) for each in shares)))
     table = pd.DataFrame(rows, columns=list(ATTRIBUTE_COLUMNS))
-    order = {policy: place for place, policy in enumerate(columns.policies)}
-    table = table.sort_values("policy", key=lambda policy: policy.map(order), kind="stable").reset_index(drop=True)
     clock.lap("play")
     facts = {"attributes": {"exact": exact, "orders": None if exact else orders, "played": played}, **kind.facts(study)}
-    left = (
-        ("section agents is ignored: only one round is evaluated",)
-        if getattr(loaded.scenario, "agents", None) is not None
-        else ()
-    )
-    return AttributesResult(loaded.name, table, make_manifest(loaded, clock.laps, facts), (*left, *columns.warnings))
+    warnings = columns.warnings
+    if getattr(loaded.scenario, "agents", None) is not None:
+        warnings = ("section agents is ignored: only one round is evaluated", *warnings)
+    return AttributesResult(loaded.name, table, make_manifest(loaded, clock.laps, facts), warnings)

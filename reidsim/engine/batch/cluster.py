@@ -148,7 +148,11 @@ class DaskExecutor:
         """Yield a client of an existing scheduler."""
         distributed, address = _distributed(), str(self._scheduler)
         try:
-            _require_listener(address)
+            # A dask client without a scheduler prints errors when it is deleted, so look for a listener first.
+            comm = importlib.import_module("distributed.comm")
+            if comm.parse_address(address)[0] in ("tcp", "tls"):
+                host = comm.get_address_host_port(address, strict=True)
+                socket.create_connection(host, timeout=_CONNECT_SECONDS).close()
             client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             problem = f"the dask scheduler cannot be reached: {error}".splitlines()[0]
@@ -274,18 +278,6 @@ class _Sent:
         future = self._client.submit(_do, self._work, chunk, pure=False)
         self.chunks[future] = chunk
         return future
-
-
-def _require_listener(address: str) -> None:
-    """Raise an error if no scheduler listens at an address.
-
-    A dask client without a scheduler prints errors when it is deleted, so none is created in this case.
-    """
-    comm = importlib.import_module("distributed.comm")
-    protocol, _ = comm.parse_address(address)
-    if protocol in ("tcp", "tls"):
-        host, port = comm.get_address_host_port(address, strict=True)
-        socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
 
 
 def _cores(client: Any) -> int:

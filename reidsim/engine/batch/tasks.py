@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
-from reidsim.engine.distributions import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
+from reidsim.engine.results import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import locating
 from reidsim.games.equilibrium import Equilibrium
@@ -279,13 +279,10 @@ def _run_any(loaded: Scenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
     if "knowledge" in runs:
         # An assessment has several releases per run, identified by size and sample number.
         runs = runs.rename(columns={"replication": "sample"})
-    rounds = {name: analysis[name] for name in ROUND_TABLES if name in analysis}
-    tables = {"runs": runs, "distributions": distributions_of_result(result), **rounds}
-    return {
-        name: columns_of_table(table.drop(columns=[column for column in _IDENTITY if column in table]))
-        for name, table in tables.items()
-        if len(table)
-    }, result.warnings
+    tables = {"runs": runs, "distributions": distributions_of_result(result)}
+    tables |= {name: analysis[name] for name in ROUND_TABLES if name in analysis}
+    plain = {name: table.drop(columns=[*_IDENTITY], errors="ignore") for name, table in tables.items() if len(table)}
+    return {name: columns_of_table(table) for name, table in plain.items()}, result.warnings
 
 
 def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Any]:
@@ -306,9 +303,8 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
     for table in measures:
         runs |= columns_of_table(table if table.index.equals(policies) else table.reindex(policies))
     by_record = quantiles_of_records({policy: each.expand(rows) for policy, each in equilibria.items()})
-    distributions = [*by_record, *quantiles_of_people(found)]
-    names = ("policy", "measure", *LEVELS)
-    return {"runs": runs, "distributions": {name: [row[name] for row in distributions] for name in names}}
+    distributions = pd.DataFrame([*by_record, *quantiles_of_people(found)], columns=["policy", "measure", *LEVELS])
+    return {"runs": runs, "distributions": columns_of_table(distributions)}
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
@@ -316,10 +312,8 @@ def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
 
     Missing text becomes None, missing numbers stay NaN.
     """
-    plain = {}
-    for name, column in table.items():
-        plain[str(name)] = column.tolist()
-        if not pd.api.types.is_numeric_dtype(column.dtype):
-            missing = column.isna().tolist()
-            plain[str(name)] = [None if no else value for value, no in zip(plain[str(name)], missing, strict=True)]
-    return plain
+    numbers = set(table.select_dtypes(["number", "bool"]).columns)
+    return {
+        str(name): column.tolist() if name in numbers else column.astype(object).where(column.notna(), None).tolist()
+        for name, column in table.items()
+    }

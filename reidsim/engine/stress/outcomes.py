@@ -23,7 +23,7 @@ from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import point_tables
 from reidsim.engine.batch.tasks import RunTask, ScenarioWork, Tables, run_tables
 from reidsim.engine.cross_play.run import CrossPlayOptions, Table, table_of
-from reidsim.engine.distributions import LEVELS
+from reidsim.engine.results import LEVELS
 from reidsim.engine.stress.planning import Planning, believed_values, planned_amounts
 from reidsim.errors import InputError, listed, locating, not_among, require_among
 from reidsim.games.cross_play import Opponent

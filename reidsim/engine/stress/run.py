@@ -16,8 +16,7 @@ from reidsim.engine.batch.design import Design, check_points, draw_points, sweep
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.folder import INCOMPLETE
 from reidsim.engine.batch.tasks import COMPLETE
-from reidsim.engine.distributions import LEVELS
-from reidsim.engine.results import Clock, Result, make_manifest
+from reidsim.engine.results import LEVELS, Clock, Result, make_manifest
 from reidsim.engine.stress import analyses
 from reidsim.engine.stress.analyses import PAYOFF, numbers_or_text
 from reidsim.engine.stress.outcomes import (
