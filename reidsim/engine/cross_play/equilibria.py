@@ -6,8 +6,6 @@ over all random draws, because neither player knows the draw. Each point of a sw
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -22,6 +20,8 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
 # Nash equilibria that are best and worst for the defender.
 MAXIMIN, MINIMAX_REGRET, BEST, WORST = "maximin", "minimax-regret", "nash-best", "nash-worst"
 CONCEPTS = (MAXIMIN, MINIMAX_REGRET, BEST, WORST)
+_EQUILIBRIA = ("concept", "publisher_payoff", "adversary_payoff", "value", "exploitability")
+_MIXTURES = ("concept", "player", "strategy", "plans_against", "probability")
 
 
 def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:
@@ -80,54 +80,34 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
     }
     first = wide[PUBLISHER_PAYOFF.column]
     known = np.isfinite(first.to_numpy()).all(axis=1)
-    gone = [
-        f"left out of equilibria, because payoffs against some adversaries are missing: {name}"
-        for name, _ in first.index[~known]
-    ]
+    reason = "left out of equilibria, because payoffs against some adversaries are missing"
+    gone = [f"{reason}: {name}" for name, _ in first.index[~known]]
     if not known.any():
         return {}, gone
     rows, adversaries = first.index[known], first.columns.tolist()
     payoff, adversary_payoff, regret = (table.to_numpy()[known] for table in wide.values())
     value = zero_sum(payoff)
-    found: dict[str, tuple[Mixtures, float]] = {
-        MAXIMIN: (value, value.row_payoff),
-        MINIMAX_REGRET: (least := zero_sum(-regret), -least.row_payoff),
-    }
+    found: dict[str, Mixtures] = {MAXIMIN: value, MINIMAX_REGRET: zero_sum(-regret)}
     for concept, which in ((BEST, "best"), (WORST, "worst")):
         try:
-            solved = equilibrium(payoff, adversary_payoff, for_rows=which)  # type: ignore[arg-type]
+            found[concept] = equilibrium(payoff, adversary_payoff, for_rows=which)  # type: ignore[arg-type]
         except InputError as error:
             gone.append(f"{concept}: {error}")
-        else:
-            found[concept] = (solved, solved.row_payoff)
     against = {MAXIMIN: (payoff, -payoff), MINIMAX_REGRET: (-regret, regret)}
     equilibria, mixtures = [], []
-    for concept, (mixed, worth) in found.items():
+    for concept, mixed in found.items():
         games = against.get(concept, (payoff, adversary_payoff))
-        equilibria.append(
-            {
-                "concept": concept,
-                "publisher_payoff": float(mixed.rows @ payoff @ mixed.columns),
-                "adversary_payoff": float(mixed.rows @ adversary_payoff @ mixed.columns),
-                "value": worth,
-                "exploitability": exploitability(*games, mixed),
-            }
-        )
-        mixtures += _strategies(concept, "defender", rows.tolist(), mixed.rows)
-        mixtures += _strategies(concept, "adversary", [(name, "") for name in adversaries], mixed.columns)
+        payoffs = (float(mixed.rows @ each @ mixed.columns) for each in (payoff, adversary_payoff))
+        worth = -mixed.row_payoff if concept == MINIMAX_REGRET else mixed.row_payoff
+        equilibria.append((concept, *payoffs, worth, exploitability(*games, mixed)))
+        players = [("defender", *each) for each in rows] + [("adversary", name, "") for name in adversaries]
+        probabilities = zip(players, (*mixed.rows.tolist(), *mixed.columns.tolist()), strict=True)
+        mixtures += [(concept, *who, probability) for who, probability in probabilities if probability > 0]
     return {
-        "equilibria": pd.DataFrame(equilibria),
-        "mixtures": pd.DataFrame(mixtures),
+        "equilibria": pd.DataFrame(equilibria, columns=list(_EQUILIBRIA)),
+        "mixtures": pd.DataFrame(mixtures, columns=list(_MIXTURES)),
         "exploitability": _pure(rows, adversaries, payoff, adversary_payoff, value.row_payoff),
     }, gone
-
-
-def _strategies(concept: str, player: str, names: list[tuple[str, str]], mixture: Floats) -> list[dict[str, Any]]:
-    return [
-        {"concept": concept, "player": player, "strategy": name, "plans_against": against, "probability": probability}
-        for (name, against), probability in zip(names, mixture.tolist(), strict=True)
-        if probability > 0
-    ]
 
 
 def _pure(
@@ -206,15 +186,9 @@ def _cells(found: Measured) -> list[str]:
 
     Each name consists of an adversary and the swept values.
     """
-    adversaries = found.groups["adversary"].drop_duplicates()
-    points = [
-        ", ".join(f"{key} = {_shown(value)}" for key, value in row.items()) for row in found.swept.to_dict("records")
-    ]
-    return [f"{name}, {point}" if point else str(name) for point in points for name in adversaries]
-
-
-def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    shown = found.swept.map(lambda value: f"{value:g}" if isinstance(value, float) else str(value))
+    points = [[f"{key} = {value}" for key, value in row.items()] for row in shown.to_dict("records")]
+    return [", ".join((str(name), *point)) for point in points for name in found.groups["adversary"].drop_duplicates()]
 
 
 def _by_cell(found: Measured, measure: str) -> Floats:

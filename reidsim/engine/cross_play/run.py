@@ -156,12 +156,11 @@ class CrossPlayResult(Result):
 
     def __repr__(self) -> str:
         runs = "" if self.design is None else f", {counted(self.design.n_runs, 'run')}"
-        if self.runs.empty:
-            return f"CrossPlayResult({self.name!r}: every run failed{runs})"
-        return (
-            f"CrossPlayResult({self.name!r}: {counted(self.runs['defender'].nunique(), 'defender')}, "
-            f"{counted(self.runs['adversary'].nunique(), 'adversary', 'adversaries')}{runs})"
-        )
+        players = "every run failed"
+        if len(self.runs):
+            adversaries = counted(self.runs["adversary"].nunique(), "adversary", "adversaries")
+            players = f"{counted(self.runs['defender'].nunique(), 'defender')}, {adversaries}"
+        return f"CrossPlayResult({self.name!r}: {players}{runs})"
 
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
         """Return the tables of the results folder, by name, without empty ones.
@@ -219,15 +218,9 @@ class Table:
             If best replies are requested, but no policy plans, or no policy can plan against several adversaries.
         """
         scenario, opponents = self.study.scenario, self.opponents
-        weights = self.study.world(self.draw).weights
-        play = cross_play(
-            opponents.opponents,
-            self.defenders,
-            own=opponents.own,
-            ideas=opponents.ideas,
-            weights=weights,
-            progress=lambda done, total: report("playing", done, total),
-        )
+        players, own, weights = opponents.opponents, opponents.own, self.study.world(self.draw).weights
+        progress = partial(report, "playing")
+        play = cross_play(players, self.defenders, own=own, ideas=opponents.ideas, weights=weights, progress=progress)
         # Settings of rounds have no effect in a single game, except on equipped adversaries.
         rounds = () if are_equipped(scenario) else left_out_of_rounds(scenario)
         tables, left_out = {"runs": play.table}, (*rounds, *opponents.left_out, *play.left_out)
@@ -235,20 +228,17 @@ class Table:
             return tables, left_out
         oracle = next((defender for defender in self.defenders if defender.plans), None)
         if oracle is None:
-            raise InputError(
-                "no policy plans against the adversary",
-                where="double_oracle",
-                expected="a policy that responds to the adversary",
-            )
+            problem, expected = "no policy plans against the adversary", "a policy that responds to the adversary"
+            raise InputError(problem, where="double_oracle", expected=expected)
         replies = double_oracle(
             play,
-            opponents.opponents,
+            players,
             oracle,
-            own=opponents.own,
+            own=own,
             game=options.double_oracle,
             tolerance=options.tolerance,
             weights=weights,
-            progress=lambda done, total: report("adding best replies", done, total),
+            progress=partial(report, "adding best replies"),
         )
         tables |= {"double_oracle": replies.iterations, "double_oracle_mixtures": replies.mixtures}
         return tables, (*left_out, *replies.left_out)
@@ -318,9 +308,8 @@ def has_several_plays(scenario: ScenarioHead) -> bool:
     It is a batch if the scenario has several replications, a sweep, or uncertain parameters other than the choice among
     named adversaries: in cross-play, all of these play.
     """
-    drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
-        (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()
-    )
+    named = {WHO_COMES} if who_may_come(scenario.uncertainty) else set()
+    drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > named
     return scenario.replications > 1 or scenario.sweep is not None or drawn
 
 

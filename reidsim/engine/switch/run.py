@@ -218,7 +218,7 @@ def switch_loaded(
             f"switches are located only to within {_HALVED * (end - begin):.3g}, and pairs of switches closer than "
             f"{(end - begin) / (TRIED - 1):.3g} may be missed: {reason}"
         )
-    for at, until, _ in table.loc[table["policy"] == "", ["low", "high", "policy"]].itertuples(index=False):
+    for at, until in table.loc[table["policy"] == "", ["low", "high"]].itertuples(index=False):
         warnings.append(f"the best policy between {at:g} and {until:g} was not determined after {MOST_VALUES:,} values")
     manifest = make_manifest(loaded, clock.laps, facts)
     return SwitchResult(loaded.name, key, amounts.own, link_gain, table, switches, lines, manifest, tuple(warnings))
