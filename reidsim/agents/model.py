@@ -12,7 +12,7 @@ from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
 from reidsim.agents.adversary import Adversary
-from reidsim.agents.attack import AttackPlan, no_plan
+from reidsim.agents.attack import no_plan
 from reidsim.agents.measures import (
     DISTINCT,
     PARTICIPATION,
@@ -23,7 +23,7 @@ from reidsim.agents.measures import (
     weighted_quantiles,
 )
 from reidsim.agents.memory import Memory
-from reidsim.agents.outcomes import RoundOutcome, cases_of_round, outcome_of_round, subject_draws, survive
+from reidsim.agents.outcomes import Attacks, RoundOutcome, subject_draws
 from reidsim.agents.phases import PHASES
 from reidsim.agents.profile import ParticipationRule, Setting
 from reidsim.agents.publisher import Publisher
@@ -117,6 +117,7 @@ class ReidentificationModel(mesa.Model):
         self.adversaries = [Adversary(self, profile) for profile in setting.profiles]
         self.participants = self._count_participants()
         self.outcome: RoundOutcome | None = None
+        self._attacks: Attacks | None = None
         self.measures: dict[str, float] = {}
         self.reidentified: list[Reidentified] = []
         self.by_record: list[dict[str, Floats]] = []
@@ -188,9 +189,11 @@ class ReidentificationModel(mesa.Model):
 
     def resolve(self) -> None:
         """Run the resolve phase: compute or draw the outcomes of the attacks."""
-        self.outcome = outcome_of_round(
-            self.setting, self._plans, self._acting, self.exposed, self.is_out, self.round_number
-        )
+        # Plans of absent adversaries are needed only for the publisher's belief update.
+        plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
+        acting = np.array([adversary.acts for adversary in self.adversaries])
+        self._attacks = Attacks(self.setting, plans, acting, self.exposed, self.is_out, self.round_number)
+        self.outcome = self._attacks.outcome()
         for adversary, outcome in zip(self.adversaries, self.outcome.by_adversary, strict=True):
             adversary.outcome = outcome
 
@@ -213,11 +216,6 @@ class ReidentificationModel(mesa.Model):
         """Return the latest round's outcome per released record of each cell."""
         assert self._last is not None  # noqa: S101 # asked for after a round
         return self._last
-
-    @property
-    def _acting(self) -> Floats:
-        """Probability that each adversary is present; 0 or 1 if presence is drawn."""
-        return np.array([adversary.acts for adversary in self.adversaries])
 
     def _payoff_of_records(self) -> Floats:
         """Return the total expected payoff of all adversaries from a record, (n_cells,).
@@ -245,14 +243,6 @@ class ReidentificationModel(mesa.Model):
         """Whether each subject's record is exposed, shape (n_subjects,); see `exposed`."""
         known, taking_part = self.setting.known, self.columns.participates
         return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
-
-    @property
-    def _plans(self) -> list[AttackPlan]:
-        """Plans of all adversaries.
-
-        Plans of absent adversaries are needed only for the publisher's belief update.
-        """
-        return [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
 
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is present; 0 or 1 if drawn."""
@@ -310,14 +300,13 @@ class ReidentificationModel(mesa.Model):
         self._take_part(learn_and_decide(rule, self.columns, outcome.risk, rate, drawn))
 
     def _measure_round(self) -> None:
-        outcome, choice = self.outcome, self.publisher.choice
-        assert outcome is not None and choice is not None  # noqa: S101, PT018 # resolved before
+        outcome, choice, attacks = self.outcome, self.publisher.choice, self._attacks
+        assert outcome is not None and choice is not None and attacks is not None  # noqa: S101, PT018 # resolved before
         setting, n, participants = self.setting, self.setting.n_subjects, self.participants
         last = self._last = equilibrium_of(setting, choice, outcome, self._payoff_of_records())
         # Given the adversaries present, if presence is drawn.
-        cases = cases_of_round(setting, self._plans, self._acting, self.exposed, last.utility)
         draws = functools.partial(setting.stream, "reidentified", round_number=self.round_number)
-        self.reidentified.append(reidentified(n, cases, draws))
+        self.reidentified.append(reidentified(n, attacks.cases(last.utility), draws))
         self.by_record.append(
             {
                 PUBLISHER_PAYOFF.column: last.publisher_payoff,
@@ -331,7 +320,7 @@ class ReidentificationModel(mesa.Model):
         if outcome.breached is not None:
             self._never_reidentified[outcome.breached] = 0.0
         else:
-            survive(setting, self._plans, outcome, self.exposed, self.is_out, self._never_reidentified)
+            attacks.survive(outcome, self._never_reidentified)
         new = self.is_out & (outcome.attacked > 0)[self.columns.cell] & ~self._was_exposed
         self._was_exposed |= new
         total = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import fsum
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Presence
 from reidsim.agents.attack import AttackPlan
-from reidsim.agents.profile import AdversaryProfile, Meeting, Setting
+from reidsim.agents.profile import Meeting, Setting
 from reidsim.games.attempts import Case, Tries
 from reidsim.portable_math import dot
 
@@ -100,19 +101,9 @@ def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
     return np.asarray(1.0 - np.prod(1.0 - acting[:, None] * probability, axis=0))
 
 
-def outcome_of_round(
-    setting: Setting,
-    plans: Sequence[AttackPlan],
-    acting: Floats,
-    exposed: Counts,
-    is_out: Bools,
-    round_number: int,
-) -> RoundOutcome:
-    """Compute the expected outcome of a round, or draw it.
-
-    If outcomes are drawn, each subject has one uniform random number per adversary and decision. The number does not
-    depend on the other participants or on the release. An exploit succeeds if the number is below the success
-    probability.
+@dataclass(frozen=True, eq=False)
+class Attacks:
+    """The planned attacks of a round, from which its outcome follows.
 
     Parameters
     ----------
@@ -123,90 +114,143 @@ def outcome_of_round(
     acting : ndarray of float64, shape (n_types,)
         Probability that each adversary is present; 0 or 1 if presence is drawn.
     exposed : ndarray of int64, shape (n_cells,)
-        Number of exposed records of each cell; see `Setting.exposed`.
+        Number of exposed records of each cell: released now, or earlier and remembered; see `Setting.exposed`.
     is_out : ndarray of bool, shape (n_subjects,)
         Whether each subject's record is exposed.
     round_number : int
         Number of the round, from 1.
     """
-    shares, success = target_shares(plans, exposed), np.stack([plan.replies.success for plan in plans])
-    attacked, risk, exposure = (together(setting.meeting, acting, each) for each in (shares, shares * success, success))
-    if setting.mode == "expectation":
-        outcomes = [
-            AdversaryOutcome(
-                plan.targets,
-                plan.targets * plan.replies.success,
-                dot(plan.targets, plan.replies.exploits),
-                dot(plan.targets, plan.replies.payoff) - plan.spent,
-            )
-            for plan in plans
-        ]
-        return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, exposed * risk, exposed * attacked)
 
-    def per_cell(subjects: Bools) -> Floats:
-        return np.bincount(setting.cell_of_subject[subjects], minlength=setting.n_cells).astype(np.float64)
+    setting: Setting
+    plans: Sequence[AttackPlan]
+    acting: Floats
+    exposed: Counts
+    is_out: Bools
+    round_number: int = 1
 
-    attacked_by_any, breached = (np.zeros(setting.n_subjects, dtype=np.bool_) for _ in range(2))
-    outcomes = []
-    for number, (profile, plan) in enumerate(zip(setting.profiles, plans, strict=True)):
-        if not acting[number]:
-            outcomes.append(AdversaryOutcome(np.zeros(setting.n_cells), np.zeros(setting.n_cells), 0.0, 0.0))
-            continue
-        by_one = _targets_drawn(setting, profile, plan, shares[number], is_out, round_number)
-        draws, replies = subject_draws(setting, "exploits", profile.name, round_number), plan.replies
-        hit = by_one & (draws < replies.success[setting.cell_of_subject])
-        attempts, successes = per_cell(by_one), per_cell(hit)
-        # The drawn gain replaces the expected gain.
-        lucky = float(successes.sum()) - dot(attempts, replies.success)
-        payoff = dot(attempts, replies.payoff) - plan.spent + profile.gain * lucky
-        outcomes.append(AdversaryOutcome(attempts, successes, dot(attempts, replies.exploits), payoff, by_one))
-        attacked_by_any |= by_one
-        breached |= hit
-    found, records = per_cell(breached), per_cell(attacked_by_any)
-    return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, found, records, breached)
+    @cached_property
+    def shares(self) -> Floats:
+        """Attacked share of each cell for each plan, shape (n_types, n_cells)."""
+        return target_shares(self.plans, self.exposed)
 
+    @cached_property
+    def success(self) -> Floats:
+        """Success probability of an attack of each plan, shape (n_types, n_cells)."""
+        return np.stack([plan.replies.success for plan in self.plans])
 
-def survive(
-    setting: Setting,
-    plans: Sequence[AttackPlan],
-    outcome: RoundOutcome,
-    exposed: Counts,
-    is_out: Bools,
-    never: Floats,
-) -> None:
-    """Update each subject's probability of never being re-identified, in place.
+    def outcome(self) -> RoundOutcome:
+        """Compute the expected outcome of the round, or draw it.
 
-    Multiplies it by the probability that the subject is not re-identified in this round, for expected outcomes. If a
-    budget covers only a part of a cell, the first subjects of the cell are attacked, as in `outcome_of_round`.
+        If outcomes are drawn, each subject has one uniform random number per adversary and decision. The number does
+        not depend on the other participants or on the release. An exploit succeeds if the number is below the success
+        probability.
+        """
+        setting, plans, acting, shares = self.setting, self.plans, self.acting, self.shares
+        attacked, risk, exposure = (
+            together(setting.meeting, acting, each) for each in (shares, shares * self.success, self.success)
+        )
+        if setting.mode == "expectation":
+            outcomes = [
+                AdversaryOutcome(
+                    plan.targets,
+                    plan.targets * plan.replies.success,
+                    dot(plan.targets, plan.replies.exploits),
+                    dot(plan.targets, plan.replies.payoff) - plan.spent,
+                )
+                for plan in plans
+            ]
+            found, records = self.exposed * risk, self.exposed * attacked
+            return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, found, records)
 
-    Parameters
-    ----------
-    setting : Setting
-        Fixed parameters of the model.
-    plans : sequence of AttackPlan
-        One plan for each adversary type.
-    outcome : RoundOutcome
-        Expected outcome of these plans.
-    exposed : ndarray of int64, shape (n_cells,)
-        Number of exposed records of each cell: released now, or earlier and remembered.
-    is_out : ndarray of bool, shape (n_subjects,)
-        Whether each subject's record is exposed.
-    never : ndarray of float64, shape (n_subjects,)
-        Probability that each subject was never re-identified; changed in place.
-    """
-    cells, shares = setting.cell_of_subject, target_shares(plans, exposed)
-    in_part = np.stack(
-        [(share > 0.0) & (share < 1.0) & ~_is_by_chance(plan) for share, plan in zip(shares, plans, strict=True)]
-    )
-    subjects = np.flatnonzero(is_out & np.asarray(in_part.any(axis=0))[cells])
-    subjects = subjects[np.argsort(cells[subjects], kind="stable")]
-    before, of = never[subjects], cells[subjects]
-    never *= 1.0 - is_out * outcome.risk[cells]
-    rank = np.arange(len(of)) - np.searchsorted(of, of)
-    targets = np.stack([plan.targets for plan in plans])[:, of]
-    success = np.stack([plan.replies.success for plan in plans])[:, of]
-    own = np.where(in_part[:, of], np.clip(targets - rank, 0.0, 1.0), shares[:, of])
-    never[subjects] = before * (1.0 - together(setting.meeting, outcome.acting, own * success))
+        def per_cell(subjects: Bools) -> Floats:
+            return np.bincount(setting.cell_of_subject[subjects], minlength=setting.n_cells).astype(np.float64)
+
+        attacked_by_any, breached = (np.zeros(setting.n_subjects, dtype=np.bool_) for _ in range(2))
+        outcomes = []
+        for number, (profile, plan) in enumerate(zip(setting.profiles, plans, strict=True)):
+            if not acting[number]:
+                outcomes.append(AdversaryOutcome(np.zeros(setting.n_cells), np.zeros(setting.n_cells), 0.0, 0.0))
+                continue
+            by_one, replies = self._targets_drawn(number), plan.replies
+            draws = subject_draws(setting, "exploits", profile.name, self.round_number)
+            hit = by_one & (draws < replies.success[setting.cell_of_subject])
+            attempts, successes = per_cell(by_one), per_cell(hit)
+            # The drawn gain replaces the expected gain.
+            lucky = float(successes.sum()) - dot(attempts, replies.success)
+            payoff = dot(attempts, replies.payoff) - plan.spent + profile.gain * lucky
+            outcomes.append(AdversaryOutcome(attempts, successes, dot(attempts, replies.exploits), payoff, by_one))
+            attacked_by_any |= by_one
+            breached |= hit
+        found, records = per_cell(breached), per_cell(attacked_by_any)
+        return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, found, records, breached)
+
+    def survive(self, outcome: RoundOutcome, never: Floats) -> None:
+        """Update each subject's probability of never being re-identified, in place.
+
+        Multiplies `never`, shape (n_subjects,), by the probability that the subject is not re-identified in this round,
+        for expected outcomes. If a budget covers only a part of a cell, the first subjects of the cell are attacked, as
+        in `outcome`.
+        """
+        cells, shares = self.setting.cell_of_subject, self.shares
+        by_chance = np.stack([_is_by_chance(plan) for plan in self.plans])
+        in_part = (shares > 0.0) & (shares < 1.0) & ~by_chance
+        subjects = np.flatnonzero(self.is_out & np.asarray(in_part.any(axis=0))[cells])
+        subjects = subjects[np.argsort(cells[subjects], kind="stable")]
+        before, of = never[subjects], cells[subjects]
+        never *= 1.0 - self.is_out * outcome.risk[cells]
+        rank = np.arange(len(of)) - np.searchsorted(of, of)
+        targets = np.stack([plan.targets for plan in self.plans])[:, of]
+        own = np.where(in_part[:, of], np.clip(targets - rank, 0.0, 1.0), shares[:, of])
+        never[subjects] = before * (1.0 - together(self.setting.meeting, self.acting, own * self.success[:, of]))
+
+    def _targets_drawn(self, number: int) -> Bools:
+        """Return which subjects an adversary attacks, shape (n_subjects,).
+
+        If its budget covers only a part of a cell, the adversary attacks the first subjects of the cell. An adversary
+        who draws its targets attacks a random sample of the subjects with profitable records. If the adversary attacks
+        with a frequency below 1, it attacks each subject independently, with probability equal to the attacked share of
+        the cell.
+        """
+        setting, plan, shares, is_out = self.setting, self.plans[number], self.shares[number], self.is_out
+        cells, partly = setting.cell_of_subject, (shares > 0.0) & (shares < 1.0)
+        attacked: Bools = is_out & (shares >= 1.0)[cells]
+        by_chance = partly & _is_by_chance(plan)
+        if by_chance.any():
+            draws = subject_draws(setting, "attacks", setting.profiles[number].name, self.round_number)
+            if plan.drawn and np.min(plan.replies.frequency) >= 1.0:
+                wanted = np.flatnonzero(is_out & by_chance[cells])
+                attacked[wanted[np.argsort(draws[wanted])[: round(float(plan.targets.sum()))]]] = True
+            else:
+                attacked |= is_out & by_chance[cells] & (draws < shares[cells])
+        for cell in np.flatnonzero(partly & ~by_chance).tolist():
+            subjects = np.flatnonzero(is_out & (cells == cell))
+            attacked[subjects[: round(plan.targets[cell])]] = True
+        return attacked
+
+    def cases(self, utility: Floats) -> Iterator[Case]:
+        """Yield the outcome distribution of the round for each set of adversaries present.
+
+        If a budget covers only some of a cell's records, a fixed number of them is attacked. If the budgets of two
+        present adversaries each cover a part of the same cell, the two parts overlap at random. Each record is then
+        treated as attacked independently, with probability equal to the attacked share of the cell: the expected number
+        is the same, and its spread is no smaller. Randomly drawn targets are also treated as attacked independently.
+
+        `utility` is the utility of the released record of each cell, shape (n_cells,); 0 if it is withheld.
+        """
+        setting, shares = self.setting, self.shares
+        kept = dot(self.exposed, setting.benefit * utility)
+        for probability, coming in Presence(tuple(self.acting.tolist()), setting.meeting == "one-of").cases():
+            who = list(coming)
+            there = [self.plans[number] for number in who]
+            gains = [setting.profiles[number].gain for number in who]
+            hits = [_hits(*each, self.exposed) for each in zip(there, shares[who], gains, strict=True)]
+            earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
+            if len(there) == 1 and ((shares[who] == 0.0) | (shares[who] == 1.0)).all():
+                # Each record is attacked at most once, so each success is one re-identified person.
+                people = Tries(hits[0].chance, hits[0].numbers, setting.loss)
+            else:
+                people = _people(setting, there, shares[who], self.success[who], self.exposed)
+            yield Case(probability, people, _together(hits), kept, earned)
 
 
 def _is_by_chance(plan: AttackPlan) -> Bools:
@@ -239,76 +283,6 @@ def target_shares(plans: Sequence[AttackPlan], participants: Counts) -> Floats:
     targets = np.stack([plan.targets for plan in plans])
     # Division of floats by floats takes half the time of division by integers.
     return np.divide(targets, participants.astype(np.float64), out=np.zeros_like(targets), where=participants > 0)
-
-
-def _targets_drawn(
-    setting: Setting,
-    profile: AdversaryProfile,
-    plan: AttackPlan,
-    shares: Floats,
-    participates: Bools,
-    round_number: int,
-) -> Bools:
-    """Return which subjects an adversary attacks, shape (n_subjects,).
-
-    If its budget covers only a part of a cell, the adversary attacks the first subjects of the cell. An adversary who
-    draws its targets attacks a random sample of the subjects with profitable records. If the adversary attacks with a
-    frequency below 1, it attacks each subject independently, with probability equal to the attacked share of the cell.
-    """
-    cells, partly = setting.cell_of_subject, (shares > 0.0) & (shares < 1.0)
-    attacked = participates & (shares >= 1.0)[cells]
-    by_chance = partly & _is_by_chance(plan)
-    if by_chance.any():
-        draws = subject_draws(setting, "attacks", profile.name, round_number)
-        if plan.drawn and np.min(plan.replies.frequency) >= 1.0:
-            wanted = np.flatnonzero(participates & by_chance[cells])
-            attacked[wanted[np.argsort(draws[wanted])[: round(float(plan.targets.sum()))]]] = True
-        else:
-            attacked |= participates & by_chance[cells] & (draws < shares[cells])
-    for cell in np.flatnonzero(partly & ~by_chance).tolist():
-        subjects = np.flatnonzero(participates & (cells == cell))
-        attacked[subjects[: round(plan.targets[cell])]] = True
-    return attacked
-
-
-def cases_of_round(
-    setting: Setting, plans: Sequence[AttackPlan], acting: Floats, participants: Counts, utility: Floats
-) -> Iterator[Case]:
-    """Yield the outcome distribution of a round for each set of adversaries present.
-
-    If a budget covers only some of a cell's records, a fixed number of them is attacked. If the budgets of two present
-    adversaries each cover a part of the same cell, the two parts overlap at random. Each record is then treated as
-    attacked independently, with probability equal to the attacked share of the cell: the expected number is the same,
-    and its spread is no smaller. Randomly drawn targets are also treated as attacked independently.
-
-    Parameters
-    ----------
-    setting : Setting
-        Fixed parameters of the model.
-    plans : sequence of AttackPlan
-        One plan for each adversary type.
-    acting : ndarray of float64, shape (n_types,)
-        Probability that each adversary is present.
-    participants : ndarray of int64, shape (n_cells,)
-        Number of exposed records of each cell; see `Setting.exposed`.
-    utility : ndarray of float64, shape (n_cells,)
-        Utility of the released record of each cell; 0 if it is withheld.
-    """
-    shares = target_shares(plans, participants)
-    success = np.stack([plan.replies.success for plan in plans])
-    kept = dot(participants, setting.benefit * utility)
-    for probability, coming in Presence(tuple(acting.tolist()), setting.meeting == "one-of").cases():
-        who = list(coming)
-        there = [plans[number] for number in who]
-        gains = [setting.profiles[number].gain for number in who]
-        hits = [_hits(*each, participants) for each in zip(there, shares[who], gains, strict=True)]
-        earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
-        if len(there) == 1 and ((shares[who] == 0.0) | (shares[who] == 1.0)).all():
-            # Each record is attacked at most once, so each success is one re-identified person.
-            people = Tries(hits[0].chance, hits[0].numbers, setting.loss)
-        else:
-            people = _people(setting, there, shares[who], success[who], participants)
-        yield Case(probability, people, _together(hits), kept, earned)
 
 
 def _people(

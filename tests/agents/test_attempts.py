@@ -9,7 +9,7 @@ import pytest
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.agents.attack import AttackPlan, Replies
 from reidsim.agents.model import ReidentificationModel
-from reidsim.agents.outcomes import cases_of_round
+from reidsim.agents.outcomes import Attacks
 from reidsim.agents.profile import Equipment
 from reidsim.games.reidentified import reidentified
 
@@ -97,7 +97,8 @@ def test_records_that_a_budget_leaves_over_are_not_attacked(town, profile_of_sma
             Replies.nothing(n), attacks=here > 0, success=np.full(n, 0.5), frequency=np.full(n, frequency)
         )
         plan = AttackPlan(frozenset(), 0.0, replies, here)
-        cases = cases_of_round(setting, [plan], np.ones(1), participants, np.ones(n))
+        everybody = np.ones(setting.n_subjects, dtype=bool)
+        cases = Attacks(setting, [plan], np.ones(1), participants, everybody).cases(np.ones(n))
         return reidentified(3, cases, lambda: np.random.default_rng(0)).people
 
     assert found(2).masses.tolist() == pytest.approx([0.25, 0.5, 0.25])
