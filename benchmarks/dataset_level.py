@@ -83,7 +83,9 @@ def against_types(study: TablesStudy, game: FullDomainGame, number: int) -> AnyA
         AdversaryType(f"{each}", 1 / number, linker, OneShotAdversary(gain * (1 - 0.1 * each), COST + each))
         for each in range(number)
     ]
-    return AnyAdversaryGame.of(game, TypesGame(study.lattice, types, np.full(n, BENEFIT), loss), by_size=True)
+    return AnyAdversaryGame.from_record_game(
+        game, TypesGame(study.lattice, types, np.full(n, BENEFIT), loss), by_size=True
+    )
 
 
 def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int = 3) -> list[dict[str, object]]:

@@ -72,7 +72,7 @@ def whole_table(scenario: str, precision: float, repeats: int) -> None:
     game = study.node_game(study.scenario.planned_risk, study.prices)
     truth = study.truth
     erring = replace(truth, adversary=ErringAdversary(truth.adversary, precision))
-    general = AnyAdversaryGame.of(game, erring)
+    general = AnyAdversaryGame.from_record_game(game, erring)
     search(general)
     enumerating, every = best_time(lambda: search(general, prune=False), 1)
     seconds = {}

@@ -57,7 +57,7 @@ class PeopleLattice(GeneralizationLattice):
     row_sets: RowSets = field(kw_only=True)
     benefit_of_cell: Floats | None = field(default=None, kw_only=True)
 
-    def of(self, rows: slice) -> PeopleLattice:
+    def among(self, rows: slice) -> PeopleLattice:
         """Return the lattice of a slice of consecutive row sets.
 
         It reuses the information losses of this lattice.

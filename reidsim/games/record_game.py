@@ -166,7 +166,7 @@ class FixedLinkage:
     released: Rows | None = None
 
     @classmethod
-    def of(cls, sizes: Counts) -> FixedLinkage:
+    def from_sizes(cls, sizes: Counts) -> FixedLinkage:
         """Return the linkage with a group size (n_records,) for each record."""
         return cls(Linkage(sizes, sizes))
 

@@ -169,15 +169,15 @@ class SampledPeople(Population):
             records = Population.from_records(domain, codes, name=name)
             return cls(domain, people.cells, people.counts, name=name, records=records.counts)
         first, cell = distinct_rows(list(codes.T), len(codes))
-        sampled, set_of_person = RowSets.of(cell, person)
+        sampled, set_of_person = RowSets.from_rows(cell, person)
         of_person = weights[np.unique(person, return_index=True)[1]]
         row_sets = replace(sampled, people=np.bincount(set_of_person, of_person))
         return cls._of_sets(domain, codes[first], name, sampled, row_sets)
 
     @classmethod
     def _of_sets(cls, domain: Domain, codes: Codes, name: str, sampled: RowSets, row_sets: RowSets) -> SampledPeople:
-        people = PeopleOfRows.of(domain, codes, row_sets, name=name)
-        records = PeopleOfRows.of(domain, codes, sampled, name=name)
+        people = PeopleOfRows.from_codes(domain, codes, row_sets, name=name)
+        records = PeopleOfRows.from_codes(domain, codes, sampled, name=name)
         return cls(
             domain,
             people.cells,
@@ -206,7 +206,7 @@ class SampledPeople(Population):
     def sample(self) -> Population:
         """The sampled records (or people with several records) only, without weights."""
         if self.sampled is not None:
-            return PeopleOfRows.of(self.domain, self.cells, self.sampled, name=self.name)
+            return PeopleOfRows.from_codes(self.domain, self.cells, self.sampled, name=self.name)
         return Population(self.domain, self.cells, self.records, name=self.name)
 
 

@@ -50,7 +50,7 @@ class RowSets:
     people: NDArray[Any]
 
     @classmethod
-    def of(cls, cell_of_record: Positions, person_of_record: Positions) -> tuple[RowSets, Positions]:
+    def from_rows(cls, cell_of_record: Positions, person_of_record: Positions) -> tuple[RowSets, Positions]:
         """Group the rows of each person into row sets.
 
         Parameters
@@ -212,7 +212,7 @@ class PeopleOfRows(Population):
     row_sets: RowSets = field(kw_only=True, compare=False)
 
     @classmethod
-    def of(cls, domain: Domain, codes: Codes, row_sets: RowSets, *, name: str = "population") -> PeopleOfRows:
+    def from_codes(cls, domain: Domain, codes: Codes, row_sets: RowSets, *, name: str = "population") -> PeopleOfRows:
         """Count people by the codes of their rows' cells.
 
         Parameters
@@ -237,7 +237,7 @@ class PeopleOfRows(Population):
         if tuple(names) == self.domain.names:
             return self
         columns = [self.domain.position(name) for name in names]
-        return PeopleOfRows.of(self.domain.select(names), self.cells[:, columns], self.row_sets, name=self.name)
+        return PeopleOfRows.from_codes(self.domain.select(names), self.cells[:, columns], self.row_sets, name=self.name)
 
 
 def distinct_people(population: Population) -> RowSets | None:

@@ -47,7 +47,9 @@ class SensitiveAttribute:
     levels: Integers
 
     @classmethod
-    def of(cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None) -> SensitiveAttribute:
+    def from_codes(
+        cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None
+    ) -> SensitiveAttribute:
         """Return the column, given its hierarchy's groups (n_levels, n_values), if any.
 
         A top level with a single group is dropped. Without a hierarchy, all values are equally far apart.
@@ -118,7 +120,7 @@ class GroupValues:
     distance: Callable[[], Floats]
 
     @classmethod
-    def of(
+    def from_counts(
         cls, group: Integers, value: Integers, count: Integers, n_groups: int, overall: Floats, levels: Integers
     ) -> GroupValues:
         """Count the values of groups.
@@ -234,7 +236,7 @@ class SensitiveGroups:
         of_cell = classes_at(self._cells, node)
         n_groups = int(of_cell.max(initial=-1)) + 1
         values = [
-            GroupValues.of(of_cell[cell], value, rows, n_groups, overall, levels)
+            GroupValues.from_counts(of_cell[cell], value, rows, n_groups, overall, levels)
             for cell, value, rows, overall, levels in self._columns
         ]
         return of_cell, n_groups, values

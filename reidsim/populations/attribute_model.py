@@ -241,7 +241,9 @@ def _given(
         where, otherwise = f"grouped.{name}", "a grouping in section [groupings] of the recipe"
         require_among("no such grouping", (grouping,), groupings, where=where, otherwise=otherwise)
     return [
-        GroupedAttribute.of(by_name[name], groupings[section.grouped[name]] if name in section.grouped else None)
+        GroupedAttribute.from_groups(
+            by_name[name], groupings[section.grouped[name]] if name in section.grouped else None
+        )
         for name in section.given
     ]
 

@@ -144,7 +144,7 @@ def as_individuals(made: Made) -> Individuals:
     For an external resource, one row per record.
     """
     if isinstance(made, Population):
-        return Individuals.of(made)
+        return Individuals.from_population(made)
     if isinstance(made, Genealogy):
         return genealogy_individuals(made)
     return made.records if isinstance(made, ExternalResource) else made

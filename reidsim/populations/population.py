@@ -229,7 +229,7 @@ class Individuals:
         return f"Individuals({self.name!r}: {len(self.codes):,} people, {self.domain})"
 
     @classmethod
-    def of(cls, population: Population) -> Individuals:
+    def from_population(cls, population: Population) -> Individuals:
         """Return one row per person of a population counted by cell.
 
         Rows are in the order of its cells.

@@ -67,7 +67,7 @@ class Making:
     def people(self, recipe: str) -> Individuals:
         """Return the population of another recipe, one row per person."""
         made = self._other(recipe, False)
-        return Individuals.of(made) if isinstance(made, Population) else made
+        return Individuals.from_population(made) if isinstance(made, Population) else made
 
     def _other(self, recipe: str, expected: bool) -> Population | Individuals:
         assert self.other is not None  # noqa: S101 # given for a recipe that names another one

@@ -47,7 +47,7 @@ class GroupedAttribute:
     codes: NDArray[np.int32]
 
     @classmethod
-    def of(cls, attribute: Attribute, groups: Mapping[str, Sequence[str]] | None = None) -> GroupedAttribute:
+    def from_groups(cls, attribute: Attribute, groups: Mapping[str, Sequence[str]] | None = None) -> GroupedAttribute:
         """Return an attribute grouped by `group_codes`.
 
         Without `groups`, each value is its own group.

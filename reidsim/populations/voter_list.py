@@ -286,7 +286,9 @@ def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, f
     shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
     refuse_rows(shares > 1, "share out of range", source=path, column=coverage.share, found=frame[coverage.share])
     require_among("not an attribute of coverage.columns", coverage.groups, coverage.columns, where="coverage.groups")
-    grouped = [GroupedAttribute.of(population.domain[name], coverage.groups.get(name)) for name in coverage.columns]
+    grouped = [
+        GroupedAttribute.from_groups(population.domain[name], coverage.groups.get(name)) for name in coverage.columns
+    ]
     combinations = Combinations(grouped)
     rows = combinations.of_labels([frame[column] for column in coverage.columns.values()], len(frame))
     # Rows for groups without people in the population are skipped.

@@ -18,7 +18,7 @@ from reidsim.tables import require_columns
 
 def records_of(table: Population) -> pd.DataFrame:
     """Return one row of labels per person of a table of counts, in cell order."""
-    return Individuals.of(table).to_frame().astype("str")
+    return Individuals.from_population(table).to_frame().astype("str")
 
 
 def select_columns(

@@ -284,7 +284,7 @@ def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDAr
 def _by_people(codes: pd.DataFrame, of_record: NDArray[np.intp]) -> tuple[GroupFrequencies, KAnonymityProfile]:
     """Return groups counted in people, and each person's smallest group."""
     groups = codes.groupby(list(codes), sort=False)
-    row_sets, set_of_person = RowSets.of(np.asarray(groups.ngroup(), dtype=np.int64), of_record)
+    row_sets, set_of_person = RowSets.from_rows(np.asarray(groups.ngroup(), dtype=np.int64), of_record)
     sizes = row_sets.in_classes(np.arange(groups.ngroups), groups.ngroups)
     smallest = np.minimum.reduceat(sizes[row_sets.cells], row_sets.start[:-1])
     return GroupFrequencies.from_group_sizes(sizes), KAnonymityProfile.of_records(smallest[set_of_person])

@@ -106,7 +106,7 @@ class BeliefsSection(Section):
     gain: Annotated[Money | None, _WEIGHED_GAIN] = None
     cost: Annotated[Money | None, _WEIGHED_COST] = None
 
-    def of(self, truth: EconomicsSection) -> EconomicsSection:
+    def believed_economics(self, truth: EconomicsSection) -> EconomicsSection:
         """Return the believed payoff parameters, given the true ones.
 
         A parameter without a belief has its true value. In particular, a believed loss does not change the believed
@@ -249,4 +249,4 @@ def economics_of(scenario: ScenarioHead) -> tuple[EconomicsSection, EconomicsSec
     """
     economics: EconomicsSection = getattr(scenario, "economics")  # noqa: B009 - only some kinds have it
     beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
-    return economics, economics if beliefs is None else beliefs.of(economics)
+    return economics, economics if beliefs is None else beliefs.believed_economics(economics)

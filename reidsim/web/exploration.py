@@ -89,7 +89,7 @@ class Explored:
         InputError
             If the records cannot be released.
         """
-        return releases_of(StoredRun.of(self.result))
+        return releases_of(StoredRun.from_result(self.result))
 
     @property
     def rounds(self) -> pd.DataFrame | None:
@@ -104,7 +104,7 @@ def read_back_html(shown: Explored) -> str:
     cannot be released, the HTML shows the problem instead. It is empty if the records do not come from a file, or the
     result has no policies.
     """
-    run = StoredRun.of(shown.result)
+    run = StoredRun.from_result(shown.result)
     context: dict[str, Any] = {"problem": "", "releases": None, "unit": run.units[0], "kind": ""}
     try:
         releases = shown.releases

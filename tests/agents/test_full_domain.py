@@ -156,8 +156,10 @@ def played_by(small, game, types, together="one-of"):
         for number, (weight, gain, cost) in enumerate(types)
     ]
     if len(each) == 1:
-        return AnyAdversaryGame.of(game, RecordGame(game.lattice, linker, each[0].adversary, benefit, loss))
-    return AnyAdversaryGame.of(game, TypesGame(game.lattice, each, benefit, loss, together))
+        return AnyAdversaryGame.from_record_game(
+            game, RecordGame(game.lattice, linker, each[0].adversary, benefit, loss)
+        )
+    return AnyAdversaryGame.from_record_game(game, TypesGame(game.lattice, each, benefit, loss, together))
 
 
 @given(variants(datasets()))
@@ -241,12 +243,12 @@ def test_adversaries_within_others_attack_when_indifferent_in_the_no_attack_game
         "budget": RecordGame(game.lattice, *within, benefit, loss),
         "types within types": TypesGame(game.lattice, [AdversaryType("all", 1.0, *both)], benefit, loss),
     }[wrap]
-    alone = AnyAdversaryGame.of(game, RecordGame(game.lattice, linker, one_shot, benefit, loss))
+    alone = AnyAdversaryGame.from_record_game(game, RecordGame(game.lattice, linker, one_shot, benefit, loss))
     assert not alone.kept_at(0).any()
-    assert not AnyAdversaryGame.of(game, played).kept_at(0).any()
+    assert not AnyAdversaryGame.from_record_game(game, played).kept_at(0).any()
     # In other games the adversary does not attack when indifferent.
     other = game_of(replace(small, no_attack=False))
-    replies = AnyAdversaryGame.of(other, played).record_game.outcome(0).response
+    replies = AnyAdversaryGame.from_record_game(other, played).record_game.outcome(0).response
     assert replies.attacks.tolist() == [False, False, True]
 
 

@@ -90,9 +90,9 @@ def test_distances_are_those_of_the_cheapest_transport(rows, hierarchical):
         if hierarchical
         else None
     )
-    attribute = SensitiveAttribute.of("disease", code, levels)
+    attribute = SensitiveAttribute.from_codes("disease", code, levels)
     overall = np.bincount(code, minlength=attribute.levels.shape[1]) / len(code)
-    found = GroupValues.of(group, code, np.ones(len(rows), np.int64), 4, overall, attribute.levels)
+    found = GroupValues.from_counts(group, code, np.ones(len(rows), np.int64), 4, overall, attribute.levels)
     everybody = [row[1] for row in rows]
     for number in set(group.tolist()):
         values = [row[1] for row in rows if row[0] == number]

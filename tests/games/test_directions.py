@@ -92,7 +92,7 @@ def game_of_people(plain):
     owner = np.repeat(np.arange(len(plain.records)), [len(record) for record in plain.records])
     cells, cell_of_row = np.unique(space.codes, axis=0, return_inverse=True)
     lattice = GeneralizationLattice(space.hierarchies, cells)
-    released = ReleasedPeople.of(lattice, cell_of_row.ravel(), owner, None)
+    released = ReleasedPeople.from_lattice(lattice, cell_of_row.ravel(), owner, None)
     people = released.split(released.set_of_person)
     by_row = people.linker(PopulationLinker(GroupSizes(released.counted("people"), lattice)))
     money = np.array([plain.gain, plain.cost])

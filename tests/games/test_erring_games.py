@@ -130,7 +130,7 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
         suppressing = np.maximum(payoffs, 0.0).sum(axis=1)
         released = np.ones(n, dtype=np.int64)
         prices = Prices(game.benefit[0], game.loss[0], 0.0, 0.0)
-        whole = AnyAdversaryGame.of(FullDomainGame(game.space, released, prices), game)
+        whole = AnyAdversaryGame.from_record_game(FullDomainGame(game.space, released, prices), game)
         for prune in (True, False):
             assert search(whole, prune=prune).payout[0] == pytest.approx(suppressing.max())
         assert anytime_search(whole, nodes=10 * size).payout[0] == pytest.approx(suppressing.max())
@@ -144,7 +144,7 @@ def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
     prices = Prices(game.benefit[0], game.loss[0], 0.0, 0.0)
     released = np.ones(game.n_records, dtype=np.int64)
     table = FullDomainGame(game.space, released, prices, no_attack=True, safe_class="at-least")
-    whole = AnyAdversaryGame.of(table, game)
+    whole = AnyAdversaryGame.from_record_game(table, game)
     best = -1.0
     for strategy in range(game.space.size):
         outcome = game.outcome(strategy)

@@ -39,7 +39,7 @@ def test_many_people_of_few_cells_are_told_apart():
     person = np.sort(rng.integers(0, 400, 1_200))
     person = np.unique(person, return_inverse=True)[1]
     cells = rng.integers(0, 3, len(person))
-    row_sets, of_person = RowSets.of(cells, person)
+    row_sets, of_person = RowSets.from_rows(cells, person)
     bags = [tuple(sorted(cells[person == p].tolist())) for p in range(int(person.max()) + 1)]
     assert row_sets.n_sets == len(set(bags)) == len(set(zip(bags, of_person.tolist(), strict=True)))
     assert row_sets.people.sum() == len(bags)
@@ -50,8 +50,8 @@ def test_people_are_counted_once_in_every_margin():
     domain = Domain(tuple(Attribute(name, ("0", "1", "2")) for name in ("a", "b", "c")))
     codes = rng.integers(0, 3, (40, 3)).astype(np.int32)
     person = np.unique(rng.integers(0, 15, 40), return_inverse=True)[1]
-    row_sets, _ = RowSets.of(np.arange(40), person)
-    people = PeopleOfRows.of(domain, codes, row_sets, name="patients")
+    row_sets, _ = RowSets.from_rows(np.arange(40), person)
+    people = PeopleOfRows.from_codes(domain, codes, row_sets, name="patients")
     assert people.total == int(person.max()) + 1
     assert people.marginal(("a", "b", "c")) is people
     for names in (("b",), ("c", "a")):
@@ -71,7 +71,7 @@ def test_people_are_counted_once_in_every_class_however_often_classes_are_merged
         n = int(rng.integers(1, 60))
         person = np.unique(rng.integers(0, 12, n), return_inverse=True)[1]
         cells = rng.integers(0, 30, n)
-        row_sets, _ = RowSets.of(cells, person)
+        row_sets, _ = RowSets.from_rows(cells, person)
         n_classes, classes = 12, rng.integers(0, 12, 30)
         classed = row_sets.classed(classes, n_classes)
         while True:

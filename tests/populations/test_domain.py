@@ -152,8 +152,10 @@ def test_groups_that_cannot_be(groups: dict[str, list[str]], message: str) -> No
 
 
 def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None:
-    ages = GroupedAttribute.of(AGES, {"old": ["65.."], "young": ["..17"], "adult": ["otherwise"], "ancient": ["150.."]})
-    combinations = Combinations([GroupedAttribute.of(STATES), ages])
+    ages = GroupedAttribute.from_groups(
+        AGES, {"old": ["65.."], "young": ["..17"], "adult": ["otherwise"], "ancient": ["150.."]}
+    )
+    combinations = Combinations([GroupedAttribute.from_groups(STATES), ages])
     codes = [np.array([0, 2, 1, 2]), np.array([70, 3, 30, 99])]
     rows = combinations.of_codes(codes, 4)
     assert rows.tolist() == [0 * 4 + 0, 2 * 4 + 1, 1 * 4 + 2, 2 * 4 + 0]
@@ -169,4 +171,6 @@ def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None
 def test_too_many_combinations() -> None:
     wide = Attribute("zip", tuple(map(str, range(4000))))
     with pytest.raises(InputError, match="zip, code: too many combinations of values; found 16000000"):
-        Combinations([GroupedAttribute.of(wide), GroupedAttribute.of(Attribute("code", wide.categories))])
+        Combinations(
+            [GroupedAttribute.from_groups(wide), GroupedAttribute.from_groups(Attribute("code", wide.categories))]
+        )

@@ -70,7 +70,7 @@ def individuals(people):
 @given(people=rows)
 def test_counting_individuals_and_listing_the_counted_are_inverse(people):
     counted = individuals(people).population()
-    listed = Individuals.of(counted)
+    listed = Individuals.from_population(counted)
     assert sorted(map(tuple, listed.codes.tolist())) == sorted(people)
     assert counted.name == "town"
 
@@ -100,6 +100,6 @@ def test_a_population_of_nobody_is_refused():
 def test_expected_counts_and_too_many_people_are_not_listed():
     cell = np.zeros((1, 2), dtype=np.int32)
     with pytest.raises(InputError, match="expected whole numbers of people"):
-        Individuals.of(Population(DOMAIN, cell, np.array([1.5])))
+        Individuals.from_population(Population(DOMAIN, cell, np.array([1.5])))
     with pytest.raises(InputError, match="too many people for one row per person: about 8,000 TB are needed"):
-        Individuals.of(Population(DOMAIN, cell, np.array([10**15])))
+        Individuals.from_population(Population(DOMAIN, cell, np.array([10**15])))

@@ -64,7 +64,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
     assert least.resources["registry"].holds == "anyone"
     assert least.resources["registry"].missing_alleles is None
     assert least.figures.search_path is None
-    assert least.beliefs.of(least.economics) == least.economics.model_copy(update={"gain": 1.0})
+    assert least.beliefs.believed_economics(least.economics) == least.economics.model_copy(update={"gain": 1.0})
 
 
 # Rules.

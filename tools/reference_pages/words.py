@@ -34,7 +34,7 @@ class _Bounds:
     pattern: str | None = None
 
     @classmethod
-    def of(cls, metadata: Iterable[Any]) -> _Bounds:
+    def from_metadata(cls, metadata: Iterable[Any]) -> _Bounds:
         """Collect bounds from the metadata of a type: constraints, or fields with constraints."""
         found: dict[str, Any] = {}
         for item in metadata:
@@ -113,7 +113,7 @@ def _kind(annotation: Any, metadata: Iterable[Any], link: Link, *, many: bool = 
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _kind(arguments[0], [*metadata, *arguments[1:]], link, many=many)
-    bounds = _Bounds.of(metadata)
+    bounds = _Bounds.from_metadata(metadata)
     length = "" if many else _length(bounds)
     if origin in (Union, UnionType):
         return _choice(annotation, metadata, link, many=many)

@@ -158,7 +158,7 @@ def assess(
             )
             raise InputError(problem, where="expectation.method", found="monte-carlo", expected=expected)
         _require_alike(rows, person, by_position)
-        row_sets, _ = RowSets.of(record_of, person)
+        row_sets, _ = RowSets.from_rows(record_of, person)
     used = {position: by_position[position] for position in relevant if position in by_position}
     elements = make_elements(persons[first], None if released is None else rows[record], counts, used, row_sets)
     if isinstance(uniqueness, KnownPopulation):

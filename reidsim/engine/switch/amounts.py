@@ -245,7 +245,7 @@ class BreakEven:
         """The lowest and the highest loss at which the game was solved."""
         return min(self.payoffs), max(self.payoffs)
 
-    def of(self, policy: str) -> tuple[BestAt, ...]:
+    def for_policy(self, policy: str) -> tuple[BestAt, ...]:
         """Return the ranges of losses in which a policy is the best."""
         return tuple(each for each in self.best if each.policy == policy)
 

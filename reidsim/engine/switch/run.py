@@ -372,14 +372,14 @@ class Cells(NamedTuple):
     sizes: range = range(0)
     at: Callable[[int], float] = float
 
-    def of(self, cell: int) -> tuple[float, float]:
+    def range_of_cell(self, cell: int) -> tuple[float, float]:
         """Return the lower and upper end of a cell; cells are numbered from 0 to the number of sizes."""
         low = self.low if cell == 0 else self.at(self.sizes[cell - 1])
         return low, self.high if cell == len(self.sizes) else self.at(self.sizes[cell])
 
     def inside(self, cell: int) -> tuple[float, float]:
         """Return two values just inside the lower and upper end of a cell."""
-        low, high = self.of(cell)
+        low, high = self.range_of_cell(cell)
         margin = min(max(_INSIDE * (high - low), _BESIDE * high), (high - low) / 4)
         return low + margin, high - margin
 
@@ -463,7 +463,7 @@ class Envelope:
         Every payoff is monotone across these cells, so that its values at `left` (just inside the first cell) and
         `right` (just inside the last cell) bound it in between. Only `policies` can be the best here.
         """
-        low, high = cells.of(first)[0], cells.of(last)[1]
+        low, high = cells.range_of_cell(first)[0], cells.range_of_cell(last)[1]
         bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}
         floor = max(least for least, _ in bounds.values())
         open_ = [name for name in policies if bounds[name][1] >= floor - SAME * self._scale]
@@ -490,7 +490,9 @@ class Envelope:
         """
         on_right, on_left = self._amounts.paid_at(left, right.amount), self._amounts.paid_at(right, left.amount)
         curves = {
-            name: _Curve.of(name, left.payoffs[name], on_right[name], on_left[name], right.payoffs[name], self._scale)
+            name: _Curve.through(
+                name, left.payoffs[name], on_right[name], on_left[name], right.payoffs[name], self._scale
+            )
             for name in policies
         }
         open_ = [
@@ -556,7 +558,7 @@ class _Curve(NamedTuple):
     gap: float
 
     @classmethod
-    def of(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
+    def through(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
         """Return the curve whose tangents reach given values at the other end.
 
         The tangent at 0 has the value `on_right` at 1, the tangent at 1 has the value `on_left` at 0. `scale` is the

@@ -98,7 +98,7 @@ def best_release(
     ------
     InputError
         If there are too many records or payoff parameters, see `by_rows_of`, or sensitive values, see
-        `PersonLimits.of`.
+        `PersonLimits.fitting_values`.
     """
     constraint = constraint or Constraint()
     limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
@@ -422,7 +422,7 @@ class _Search:
         """
         release = self._release(strategies)
         if self._limits is not None:
-            harm = harm._replace(values=self._limits.of(release.strategies), value_weight=value_weight)
+            harm = harm._replace(values=self._limits.fitting_values(release.strategies), value_weight=value_weight)
         return release, harm, margins_of(release, harm), self._work(release)
 
     def _need(self, release: Release, harm: Harm, margins: Margins) -> Need:

@@ -81,7 +81,7 @@ class DirectedLinker:
             sizes: Floats = np.maximum(fitting, 1).astype(np.float64)
             self._limit(sizes, strategies)
             whole = np.array_equal(sizes, np.rint(sizes))
-            self._last = key, FixedLinkage.of(sizes.astype(np.int64) if whole else sizes)
+            self._last = key, FixedLinkage.from_sizes(sizes.astype(np.int64) if whole else sizes)
         return self._last[1]
 
     def weighted(self, strategies: Strategies) -> Floats:

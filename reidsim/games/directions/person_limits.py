@@ -94,7 +94,7 @@ class PersonLimits:
     admissible: AdmissibleGroups
     rows: FittingRows
 
-    def of(self, strategies: Strategies) -> FittingValues:
+    def fitting_values(self, strategies: Strategies) -> FittingValues:
         """Return the sensitive values of the rows that fit each cell.
 
         Strategies have shape (n_records,); -1 marks a withheld record.
@@ -145,7 +145,9 @@ class PersonLimits:
         """Withhold records until the limits hold for every released person."""
         strategies = strategies.copy()
         while True:
-            exceeding = (_excess_of_cells(self.of(strategies))[self.rows.cell_of_entry] > 0) & (strategies != WITHHELD)
+            exceeding = (_excess_of_cells(self.fitting_values(strategies))[self.rows.cell_of_entry] > 0) & (
+                strategies != WITHHELD
+            )
             if not exceeding.any():
                 return strategies
             strategies[exceeding] = WITHHELD

@@ -62,7 +62,7 @@ class AnyAdversaryGame(FullDomainGame):
     admissible: AdmissibleGroups | None = None
 
     @classmethod
-    def of(
+    def from_record_game(
         cls,
         game: FullDomainGame,
         record_game: RecordGame,

@@ -68,7 +68,7 @@ def explore(
     search = _Search(game, nodes, seconds)
     solution = search.run()
     evaluated = [game.lattice.index(levels) for levels in search.outcomes]
-    return solution, NodeOutcomes.of(game, evaluated, list(search.outcomes.values()))
+    return solution, NodeOutcomes.from_outcomes(game, evaluated, list(search.outcomes.values()))
 
 
 class _BudgetSpentError(Exception):

@@ -187,7 +187,7 @@ class FullDomainGame:
     @cached_property
     def terms(self) -> Terms:
         """Payoff parameters, with the ratios that decide whether records are kept."""
-        return Terms.of(self.prices, self.no_attack, self.safe_class == "above")
+        return Terms.from_prices(self.prices, self.no_attack, self.safe_class == "above")
 
     @property
     def followed(self) -> Followed:

@@ -122,7 +122,7 @@ class Terms(NamedTuple):
     keeps_worthless: bool
 
     @classmethod
-    def of(cls, prices: Prices, no_attack: bool, strict: bool) -> Terms:
+    def from_prices(cls, prices: Prices, no_attack: bool, strict: bool) -> Terms:
         """Return the terms with the decision ratios; `no_attack` for the No-Attack game.
 
         In a strict No-Attack game, a group size of exactly ``G / C`` is not safe.

@@ -165,7 +165,7 @@ class NodeOutcomes:
     feasible: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, game: FullDomainGame, nodes: Sequence[int], outcomes: Sequence[Floats]) -> NodeOutcomes:
+    def from_outcomes(cls, game: FullDomainGame, nodes: Sequence[int], outcomes: Sequence[Floats]) -> NodeOutcomes:
         """Collect the outcomes of distinct nodes, which may be in any order.
 
         Each outcome has shape (4,), see `FullDomainGame.outcomes`.
@@ -227,4 +227,4 @@ def every_node(game: FullDomainGame) -> NodeOutcomes:
     if game.prices.n_points > 1:
         game = replace(game, prices=game.prices.point(0))
     found = {visit.node: game.outcomes(visit.node, visit.table, visit.followed)[0] for visit in game.walk()}
-    return NodeOutcomes.of(game, list(found), list(found.values()))
+    return NodeOutcomes.from_outcomes(game, list(found), list(found.values()))

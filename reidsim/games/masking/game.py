@@ -132,7 +132,7 @@ class GameArrays(NamedTuple):
     n_bits: int
 
     @classmethod
-    def of(cls, space: MaskingSpace, benefit: float | Floats, loss: float | Floats, n_bits: int) -> GameArrays:
+    def from_space(cls, space: MaskingSpace, benefit: float | Floats, loss: float | Floats, n_bits: int) -> GameArrays:
         """Return the arrays of a game; for `benefit` and `loss` see `MaskingGame`."""
         n, n_linked, n_forms = space.n_records, len(space.attributes) - n_bits, space.size >> n_bits
         levels = space.levels(np.arange(n_forms) << n_bits)[:, :n_linked]
@@ -308,7 +308,7 @@ class MaskingGame:
     @cached_property
     def arrays(self) -> GameArrays:
         """The subjects' arrays for compiled solvers; see `attack_arrays` for the attack's."""
-        return GameArrays.of(self.space, self.benefit, self.loss, count_bits(self.attack, self.space))
+        return GameArrays.from_space(self.space, self.benefit, self.loss, count_bits(self.attack, self.space))
 
     def evaluate(self, choice: Choice) -> Equilibrium:
         """Return the outcome of chosen strategies, with this game as the true game."""

@@ -246,7 +246,7 @@ class Opponents:
         rows = np.arange(n) if shared is None else shared.cells.copy()
         past = np.full(n, WITHHELD, dtype=np.int64) if shared is None else shared.past.copy()
         rules = Rules(rows, past, together == "one-of", no_attack, False)
-        arrays = GameArrays.of(space, game.benefit, game.loss, n_bits)
+        arrays = GameArrays.from_space(space, game.benefit, game.loss, n_bits)
         threads = [_of_thread(alike, thread) for thread in range(n_threads(n))]
         return cls(threads, _stacked(tabled, len(sizes)), rules, arrays)
 

@@ -133,7 +133,7 @@ class Families:
         joined, proved = np.zeros(len(self), dtype=np.bool_), True
         for people in self.families():
             if len(people) <= self.largest:
-                _, welfare = self.of(people).profiles()
+                _, welfare = self.among(people).profiles()
                 joined[people] = profile(int(welfare.argmax()), len(people))
             else:
                 proved = False
@@ -149,7 +149,7 @@ class Families:
         order = np.argsort(label, kind="stable")
         return [part for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if len(part)]
 
-    def of(self, people: Ints) -> Families:
+    def among(self, people: Ints) -> Families:
         """Return the game restricted to `people`, a family independent of all others."""
         kept = np.concatenate([np.arange(self.starts[each], self.starts[each + 1]) for each in people.tolist()])
         lengths = (self.starts[1:] - self.starts[:-1])[people]

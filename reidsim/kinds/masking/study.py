@@ -127,7 +127,7 @@ class MaskingStudy(Study[MaskingScenario]):
                 truth = belief = study._game(worlds[name], space, scenario.economics)
                 study._check_search_path(truth)
                 if scenario.beliefs != MaskingBeliefsSection():
-                    belief = study._game(believed[name], space, scenario.beliefs.of(scenario.economics))
+                    belief = study._game(believed[name], space, scenario.beliefs.believed_economics(scenario.economics))
             games[name] = truth, belief
         return games
 

@@ -127,7 +127,7 @@ def _of_families(
 def _small_families(game: Families) -> Iterator[tuple[int, int, int, int]]:
     small = [people for people in game.families() if 2 <= len(people) <= game.largest]
     for number, people in enumerate(small[:_MOST_FAMILIES]):
-        equilibria, _ = game.of(people).profiles()
+        equilibria, _ = game.among(people).profiles()
         joined = [int(profile(found, len(people)).sum()) for found in np.flatnonzero(equilibria).tolist()]
         for size, count in zip(*np.unique(joined, return_counts=True), strict=True):
             yield number, len(people), int(size), int(count)

@@ -73,7 +73,7 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         unit = ("record", "records")
         if records.person is not None:
             by_benefit = amounts[first, _BENEFIT] if "benefit" in records.prices else None
-            persons = ReleasedPeople.of(lattice, cell_of_record, records.person, by_benefit)
+            persons = ReleasedPeople.from_lattice(lattice, cell_of_record, records.person, by_benefit)
             dataset, unit = persons.counted(dataset.name), ("person of the release", "people of the release")
             kinds, kind = _kinds(persons.amounts_of_sets(amounts[first], _BENEFIT))
             household = household if household is None else household[np.unique(records.person, return_index=True)[1]]
@@ -220,7 +220,7 @@ def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnL
     assert population is not None  # noqa: S101 # asked for where there are lists
     assert scenario.population is not None  # noqa: S101
     with locating(where="population.counts"):
-        world = Individuals.of(population)
+        world = Individuals.from_population(population)
     values = {name: world.column(name).astype(np.int64) for name in world.domain.names}
     labels = {attribute.name: attribute.categories for attribute in world.domain.attributes}
     sections = {name: scenario.resources[name] for name in scenario.lists}
@@ -243,7 +243,7 @@ def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnL
 def _persons(population: Population, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw a person for each record from the people of its cell, shape (n_records,).
 
-    People are numbered in the order of the population's cells, as in `Individuals.of`; -1 means no person.
+    People are numbered in the order of the population's cells, as in `Individuals.from_population`; -1 means no person.
     """
     counts = population.counts.astype(np.int64)
     ends = np.cumsum(counts)

@@ -92,7 +92,7 @@ def found_by(outcome: PolicyOutcome) -> TablesChoice:
     """
     choice = outcome.choice
     assert choice is not None  # noqa: S101 - outcomes of `play` have a choice
-    return choice if isinstance(choice, TablesChoice) else TablesChoice.of(choice)
+    return choice if isinstance(choice, TablesChoice) else TablesChoice.from_choice(choice)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -211,7 +211,7 @@ class RecordLevel(SolvedPolicy):
         withheld = payoff_of_withholding(own)
         strategies = np.where(payoff > withheld + own.tie(), choice.strategies, WITHHELD)
         payout = dot(np.where(strategies == WITHHELD, withheld, payoff), played.released)
-        return replace(TablesChoice.of(choice, planned_payout=payout), strategies=strategies)
+        return replace(TablesChoice.from_choice(choice, planned_payout=payout), strategies=strategies)
 
 
 @POLICIES.register("record-level-no-attack")
@@ -313,7 +313,7 @@ class LocalRecodingPolicy(SolvedPolicy):
             raise self._without_sizes()
         nodes = choice.nodes if isinstance(choice, TablesChoice) else ()
         sizes = sizes_in_rounds(study.node_game("prosecutor", study.prices), nodes, choice.strategies)
-        return replace(played, linker=FixedLinkage.of(sizes))
+        return replace(played, linker=FixedLinkage.from_sizes(sizes))
 
     def _without_sizes(self) -> InputError:
         return InputError(f"needs {SIZES_AMONG_LEFT}, which the adversary's linkage does not provide", where=self.name)
@@ -471,7 +471,7 @@ class KAnonymityPolicy(SolvedPolicy):
         node = int(choice.strategies.max(initial=WITHHELD))
         if not of_table or node == WITHHELD:
             return choice
-        return TablesChoice.of(choice, nodes=(node,), classes=everywhere(study, node))
+        return TablesChoice.from_choice(choice, nodes=(node,), classes=everywhere(study, node))
 
 
 @POLICIES.register("independent")

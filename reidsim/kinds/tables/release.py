@@ -413,7 +413,7 @@ def sensitive_attributes(
         text = frame[name].astype("str").str.strip()
         section, where = publisher.sensitive_hierarchies.get(name), f"publisher.sensitive_hierarchies.{name}"
         if section is None:
-            columns.append(SensitiveAttribute.of(name, pd.factorize(text, sort=True)[0].astype(np.int64)))
+            columns.append(SensitiveAttribute.from_codes(name, pd.factorize(text, sort=True)[0].astype(np.int64)))
             continue
         rows = rows_of(name, section) if isinstance(section, Table) else None
         attribute = Attribute(name, natural_categories(text) if rows is None else tuple(row[0] for row in rows))
@@ -426,7 +426,9 @@ def sensitive_attributes(
             found=text,
             expected=f"a value of {where}",
         )
-        columns.append(SensitiveAttribute.of(name, codes, hierarchy_of(attribute, section, Path(), where, rows).groups))
+        columns.append(
+            SensitiveAttribute.from_codes(name, codes, hierarchy_of(attribute, section, Path(), where, rows).groups)
+        )
     return tuple(columns)
 
 
@@ -528,7 +530,7 @@ class ReleasedPeople:
     linkers: dict[int, PeopleLinker] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
+    def from_lattice(
         cls, lattice: GeneralizationLattice, cell_of_record: Keys, of_record: Keys, benefit_of_cell: Floats | None
     ) -> ReleasedPeople:
         """Group the records by person; see `PeopleLattice`.
@@ -542,7 +544,7 @@ class ReleasedPeople:
         benefit_of_cell : ndarray of float64, shape (n_cells,), or None
             Benefit of a record in each cell, in currency units; None if it is the same for all records.
         """
-        row_sets, set_of_person = RowSets.of(cell_of_record, of_record)
+        row_sets, set_of_person = RowSets.from_rows(cell_of_record, of_record)
         space = PeopleLattice(
             lattice.hierarchies,
             lattice.codes,
@@ -601,7 +603,7 @@ class ReleasedPeople:
 
     def counted(self, name: str) -> PeopleOfRows:
         """Return the people as a population; a person counts once in each group."""
-        return PeopleOfRows.of(self.space.domain, self.space.codes, self.row_sets, name=name)
+        return PeopleOfRows.from_codes(self.space.domain, self.space.codes, self.row_sets, name=name)
 
     def on_cells(
         self, lattice: GeneralizationLattice, cell_of_record: Keys, old_cell: NDArray[np.integer]
@@ -618,7 +620,7 @@ class ReleasedPeople:
             The old cell of each finer cell.
         """
         benefit = self.space.benefit_of_cell
-        finer = ReleasedPeople.of(
+        finer = ReleasedPeople.from_lattice(
             lattice, cell_of_record, self.of_record, None if benefit is None else benefit[old_cell]
         )
         return finer, self.set_of_person[finer.of_sets]

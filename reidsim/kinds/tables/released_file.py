@@ -277,7 +277,7 @@ class ReleasedFile:
         names, sizes = study.lattice.domain.names, dict[Risk, Floats]()
         for risk in sorted(study.scenario.risks):
             sizes[risk] = np.maximum(people_fitting(self.study.people(risk), names, self.sets, rows), 1)
-        game = study.game_on(space, lambda each: FixedLinkage.of(sizes[each.scenario.adversary.risk]))
+        game = study.game_on(space, lambda each: FixedLinkage.from_sizes(sizes[each.scenario.adversary.risk]))
         none = np.zeros(space.n_records, dtype=np.int64)
         return evaluate(game, Choice(none, "given", none, exact=False))
 

@@ -87,7 +87,9 @@ def _equip(study: TablesStudy, section: WeightedSection, agents: AgentsSection, 
             linker = by_resources(holds, risk, guessed)
         else:
             linker = study.own_linker(risk, guessed=guessed)
-        adversary = _planner(study, section, agents, scenario.beliefs.of(economics) if believed else economics)
+        adversary = _planner(
+            study, section, agents, scenario.beliefs.believed_economics(economics) if believed else economics
+        )
         return Equipment(*study.of_people(linker_of(section, linker, expected_accuracy), adversary))
 
     return equip
@@ -219,7 +221,8 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             check_has_resource(section, where)
             _check_of_one_sort(study, section, where)
             both = [
-                (each, _planner(own, section, agents, each)) for each in (economics, own.scenario.beliefs.of(economics))
+                (each, _planner(own, section, agents, each))
+                for each in (economics, own.scenario.beliefs.believed_economics(economics))
             ]
             check_accuracy(section, both[0][1], where)
             equip = _equip(own, section, agents, economics)

@@ -67,7 +67,7 @@ class TablesChoice(Choice):
     listed: NodeOutcomes | None = None
 
     @classmethod
-    def of(cls, choice: Choice, **details: Any) -> TablesChoice:
+    def from_choice(cls, choice: Choice, **details: Any) -> TablesChoice:
         """Return a choice with details of its search."""
         return cls(choice.strategies, choice.solver, choice.evaluated, choice.exact, **details)
 
@@ -203,7 +203,9 @@ def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainG
         if own is not None:
             return planned_game(study, policy, risk, own)
     given = planned_game(study, policy, risk, prices)
-    return AnyAdversaryGame.of(given, game, by_size=_replies_by_size(study, game, risk), admissible=study.admissible)
+    return AnyAdversaryGame.from_record_game(
+        given, game, by_size=_replies_by_size(study, game, risk), admissible=study.admissible
+    )
 
 
 def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:

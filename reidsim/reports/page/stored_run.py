@@ -51,7 +51,7 @@ class StoredRun:
     figures: Mapping[str, Path] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, result: RunResult) -> StoredRun:
+    def from_result(cls, result: RunResult) -> StoredRun:
         """Wrap a result in memory as a stored run without files."""
         return cls(Path(result.name), result.manifest, result.stored_tables())
 

@@ -372,7 +372,7 @@ def _inference(
     for counts, place in ((of_row, form), (of_person, cell[shared.own])):
         pairs = counts.tocoo()
         group, value = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
-        values = GroupValues.of(group, value, pairs.data, counts.shape[0], overall, attribute.levels)
+        values = GroupValues.from_counts(group, value, pairs.data, counts.shape[0], overall, attribute.levels)
         groups.append((values, place))
     return Inference(
         attribute.name,

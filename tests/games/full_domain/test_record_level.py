@@ -100,7 +100,9 @@ def test_attacks_made_now_and_then_count_as_often_as_they_are_made():
         GroupSizes(Population.from_records(game.lattice.domain, game.lattice.codes), game.lattice)
     )
     random = RandomAttacks(np.full(4, 5.0), np.full(4, 1.0), rate=0.5)
-    played = AnyAdversaryGame.of(game, RecordGame(game.lattice, linker, random, np.full(4, 10.0), np.full(4, 4.0)))
+    played = AnyAdversaryGame.from_record_game(
+        game, RecordGame(game.lattice, linker, random, np.full(4, 10.0), np.full(4, 4.0))
+    )
     found = every_node(played)
     assert found.payout.tolist() == [32.0, 0.0]
     assert found.attacked.tolist() == [2, 0]
@@ -128,8 +130,8 @@ def test_types_who_reply_to_sizes_of_classes_are_searched_by_classes(small, amou
     n = game.lattice.n_records
     benefit, loss = (np.full(n, float(array[0, 0])) for array in (game.prices.benefit, game.prices.loss))
     record_game = TypesGame(game.lattice, types, benefit, loss, together)
-    one_by_one = AnyAdversaryGame.of(game, record_game)
-    by_class = AnyAdversaryGame.of(game, record_game, by_size=True)
+    one_by_one = AnyAdversaryGame.from_record_game(game, record_game)
+    by_class = AnyAdversaryGame.from_record_game(game, record_game, by_size=True)
     assert by_class.outcomes_of_classes
     assert not one_by_one.outcomes_of_classes
     expected, found = every_node(one_by_one), every_node(by_class)
