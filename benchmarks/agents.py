@@ -179,7 +179,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     print(f"  {max(full - own, 0) / n:.0f} (to reach: at most 200); the solver's own {own / n:.0f}")
     model = ReidentificationModel(deciding, "basic").run()
     # Before there are a million agents of the plain model, which collecting garbage would drag through the caches.
-    vectorised = best_time(lambda: model._subjects_learn(model.columns), max(repeats, 9))
+    vectorised = best_time(lambda: model._subjects_learn(RULE), max(repeats, 9))
     least = copying_time(moved_bytes(model), max(repeats, 9))
     begun = time.process_time()
     plain = _PlainModel(n)
