@@ -298,7 +298,7 @@ class FactoredMDP:
                 (True, "backward induction needs a process that never returns to a state", "method", method, needs),
             )
         if method == "backward-induction":
-            values = table.iterated()
+            values = table.induced()
             choices = table.greedy(values)
         else:
             values = table.fixed.copy()
@@ -622,13 +622,23 @@ class _Table:
         n_components, _ = connected_components(self.graph, connection="strong")
         return bool(n_components < len(self.states) or self.graph.diagonal().any())
 
-    def iterated(self) -> Floats:
-        """Return the value of each state by value iteration, which ends if the process never returns to a state."""
-        values, better = np.full(len(self.fixed), np.nan), np.nan_to_num(self.fixed)
-        while not np.array_equal(values, better):
-            values, better = better, better.copy()
-            better[self.state_of[self.first]] = np.maximum.reduceat(self.choice_values(values), self.first)
-        return values
+    def induced(self) -> Floats:
+        """Return the value of each state by backward induction, for a process that never returns to a state."""
+        values, reward, graph = self.fixed.tolist(), self.reward.tolist(), self.graph
+        columns, shares = self.transition.indices.tolist(), self.transition.data.tolist()
+        ends, bounds = (
+            self.transition.indptr.tolist(),
+            np.searchsorted(self.state_of, np.arange(len(values) + 1)).tolist(),
+        )
+        after = np.split(graph.indices, graph.indptr[1:-1])
+        for state in TopologicalSorter({at: each.tolist() for at, each in enumerate(after)}).static_order():
+            worth = [
+                reward[row]
+                + self.discount * sum(shares[at] * values[columns[at]] for at in range(ends[row], ends[row + 1]))
+                for row in range(bounds[state], bounds[state + 1])
+            ]
+            values[state] = max(worth, default=values[state])
+        return np.array(values)
 
     def choice_values(self, values: Floats) -> Floats:
         """Return the value of each choice, given the values of all states."""
