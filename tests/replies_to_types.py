@@ -5,6 +5,13 @@ import numpy as np
 from reidsim.games.adversary_types import averaged
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.equilibrium import evaluate
+from reidsim.games.record_game import RecordGame
+
+
+def against(game, name):
+    """Return the game against one type alone, as if it were certain to be present."""
+    (one,) = (each for each in game.types if each.name == name)
+    return RecordGame(game.space, one.linker, one.adversary, game.benefit, game.loss)
 
 
 class Reply:
@@ -14,7 +21,7 @@ class Reply:
         self.choice = choice
         self.expected = evaluate(truth, choice)
         present = [each.name for each in truth.types if each.weight > 0]
-        against_each = [evaluate(truth.against(name), choice).publisher_payoff for name in present]
+        against_each = [evaluate(against(truth, name), choice).publisher_payoff for name in present]
         self.worst_payoff = np.min(against_each, axis=0)
 
 

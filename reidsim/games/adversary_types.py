@@ -18,7 +18,7 @@ import numpy as np
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.errors import InputError, not_among, require_among, require_distinct
+from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.games.record_game import JointLinker, Linker, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
@@ -308,24 +308,6 @@ class TypesGame(RecordGame):
         assert isinstance(self.adversary, TypesAdversary)  # noqa: S101 # as it was made
         return self.adversary
 
-    def responses(self, strategy: int, rows: Rows | None = None) -> dict[str, Response]:
-        """Return the reply of each type to `strategy` by name, for all records or `rows`."""
-        replies = self._together.responses(self.linker.link(strategy, rows), rows)
-        return {each.name: reply for each, reply in zip(self.types, replies, strict=True)}
-
-    def against(self, name: str) -> RecordGame:
-        """Return the game against one type alone, as if it were certain to be present.
-
-        Raises
-        ------
-        InputError
-            If there is no type of this name.
-        """
-        for each in self.types:
-            if each.name == name:
-                return RecordGame(self.space, each.linker, each.adversary, self.benefit, self.loss)
-        raise not_among("no such adversary type", name, [each.name for each in self.types])
-
     def given(self, strategies: Strategies) -> TypesGame:
         """Return the game with linkage for these strategies; see `RecordGame.given`."""
         joint = {id(each.linker): each.linker for each in self.types if isinstance(each.linker, JointLinker)}
@@ -339,6 +321,11 @@ class TypesGame(RecordGame):
         `together` is the rule of this game, if not given.
         """
         return TypesGame(self.space, types, self.benefit, self.loss, together or self.together)
+
+
+def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:
+    """Return the adversary types of a game; a single adversary is one type."""
+    return game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
 
 
 def check_types(types: Sequence[AdversaryType], together: str) -> None:

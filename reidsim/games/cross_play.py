@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE, declared_information
 from reidsim.core.measures import columns_of
 from reidsim.errors import InputError, not_among, require_among, require_distinct
-from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
+from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, parts_of
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY
@@ -267,15 +267,10 @@ def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: 
     for kind, given in (("adversaries", names), ("defenders", [defender.name for defender in defenders])):
         require_distinct(f"two {kind} have the same name", given)
     for opponent in opponents:
-        _check_information(opponent)
+        for game in (record_game_of(opponent.truth), record_game_of(opponent.planned)):
+            for part in parts_of(game):
+                declared_information(part.adversary)
     return own
-
-
-def _check_information(opponent: Opponent) -> None:
-    for game in (record_game_of(opponent.truth), record_game_of(opponent.planned)):
-        parts = [each.adversary for each in game.types] if isinstance(game, TypesGame) else [game.adversary]
-        for adversary in parts:
-            declared_information(adversary)
 
 
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
@@ -318,12 +313,11 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
     types: dict[tuple[int, int], AdversaryType] = {}
     for called, game in games.items():
         share, several = weights[called], isinstance(game, TypesGame)
-        parts = game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
         if isinstance(game, TypesGame) and game.together != "one-of":
             raise InputError(
                 "adversaries who attack together cannot be one adversary type", where=called, found=game.together
             )
-        for part in parts:
+        for part in parts_of(game):
             key = (id(part.linker), id(part.adversary))
             name = f"{called}: {part.name}" if several else called
             # The same adversary, alone and as part of another, is one type.

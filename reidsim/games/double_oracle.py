@@ -164,7 +164,7 @@ def double_oracle(
         mixture = np.zeros(len(names))
         mixture[columns] = solved.columns
         reply = _reply(plans, playing, oracle, mixture, weights)
-        column_values = solved.rows @ (-plans.payoff if zero else plans.adversary_payoff)[plans.played]
+        column_values = solved.rows @ their_payoff[plans.played]
         column = int(column_values.argmax())
         gains = (
             max(float(plans.payoff[reply] @ mixture) - solved.row_payoff, 0.0),
@@ -233,12 +233,13 @@ def _reply(
 def _mixtures(
     plans: _Plans, adversaries: list[str], solved: Mixtures, played: list[int], columns: list[int]
 ) -> pd.DataFrame:
-    rows: list[dict[str, Any]] = []
-    for row, probability in zip(played, solved.rows.tolist(), strict=True):
-        name, against = plans.names[row]
-        rows.append({"player": "defender", "strategy": name, "plans_against": against, "probability": probability})
-    for column, probability in zip(columns, solved.columns.tolist(), strict=True):
-        name = adversaries[column]
-        rows.append({"player": "adversary", "strategy": name, "plans_against": "", "probability": probability})
-    table = pd.DataFrame(rows)
+    defenders = [plans.names[row] for row in played]
+    table = pd.DataFrame(
+        {
+            "player": ["defender"] * len(played) + ["adversary"] * len(columns),
+            "strategy": [name for name, _ in defenders] + [adversaries[column] for column in columns],
+            "plans_against": [against for _, against in defenders] + [""] * len(columns),
+            "probability": np.concatenate([solved.rows, solved.columns]),
+        }
+    )
     return table[table["probability"] > 0].reset_index(drop=True)

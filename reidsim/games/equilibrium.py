@@ -111,7 +111,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     game = game.given(strategies)
     if isinstance(game.linker, PopulationLinker):
         game = replace(game, linker=game.linker.with_strategies(strategies))
-    publisher, adversary, success, utility = (np.zeros(n) for _ in range(4))
+    publisher, adversary, success, utility = np.zeros((4, n))
     attacked = np.zeros(n, dtype=np.bool_)
     frequency: Floats | None = None
     replies: list[tuple[Response, Rows]] = []

@@ -7,6 +7,7 @@ import pytest
 from contract_worlds import ATTACK, SMALL, SPACES, types_of
 from hypothesis import given
 from hypothesis import strategies as st
+from replies_to_types import against
 from small_games import amounts, small_games
 from tiers import examples
 
@@ -95,12 +96,12 @@ def test_the_expectation_is_the_weighted_mean_over_types(case):
     game = types_game(small, types, weights)
     for strategy in range(game.space.size):
         outcome = game.outcome(strategy)
-        replies = game.responses(strategy)
-        parts = [game.against(each.name).outcome(strategy) for each in game.types]
+        replies = game.adversary.responses(game.linker.link(strategy))
+        parts = [against(game, each.name).outcome(strategy) for each in game.types]
         for payoff, amounts_of in (
             (outcome.publisher_payoff, [part.publisher_payoff for part in parts]),
-            (outcome.response.adversary_payoff, [reply.adversary_payoff for reply in replies.values()]),
-            (outcome.response.exploits, [reply.exploits for reply in replies.values()]),
+            (outcome.response.adversary_payoff, [reply.adversary_payoff for reply in replies]),
+            (outcome.response.exploits, [reply.exploits for reply in replies]),
         ):
             np.testing.assert_allclose(payoff, np.tensordot(weights, amounts_of, 1), atol=1e-9 * small.scale.max())
 
@@ -114,7 +115,7 @@ def test_every_planner_can_be_a_type(space, together):
     rows = np.array([3, 0, 3])
     whole, some = game.outcome(1), game.outcome(1, rows)
     np.testing.assert_array_equal(some.publisher_payoff, whole.publisher_payoff[rows])
-    assert set(game.responses(0)) == set(SPACES[space])
+    assert {each.name for each in game.types} == set(SPACES[space])
 
 
 def test_the_average_type_has_the_mean_gain_and_cost_of_the_heaviest_type_s_planner():

@@ -14,6 +14,7 @@ from tiers import cases, examples
 from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
+from reidsim.games.defenders.defender import OptIn
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.measures import (
@@ -100,9 +101,10 @@ def test_fixed_policies_equal_the_published_code(exact_oracle, scenario):
 
 def test_policies_without_chance_pick_the_published_strategies(exact_oracle):
     game, outputs = exact_oracle
-    rng = np.random.default_rng(0)
-    for scenario, policy in ((0, "no-protection"), (1, "demographics-only"), (4, "opt-in")):
-        assert_equals_published(game, fixed_choice(game, policy, rng), outputs, scenario)
+    rng, linked = np.random.default_rng(0), game.attack.identify.on
+    for scenario, policy in ((0, "no-protection"), (1, "demographics-only")):
+        assert_equals_published(game, fixed_choice(game, policy, rng, linked=linked), outputs, scenario)
+    assert_equals_published(game, OptIn().choose(game), outputs, 4)
 
 
 @pytest.mark.parametrize("solver", EXACT_SOLVERS)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from replies_to_types import against
 from small_games import small_games
 from tiers import examples
 
@@ -144,7 +145,7 @@ def test_a_game_of_types_is_the_mixture_over_who_comes(small, weight, together):
     numbers = np.arange(game.n_records) % 3
     equilibrium = evaluate(played, choice)
     found = reidentified_in(equilibrium, numbers, lambda: np.random.default_rng(0))
-    alone = {name: evaluate(played.against(name), choice) for name in ("own", "rare")}
+    alone = {name: evaluate(against(played, name), choice) for name in ("own", "rare")}
     parts = {name: reidentified_in(each, numbers, lambda: np.random.default_rng(0)) for name, each in alone.items()}
     # The mean does not depend on which adversaries are present.
     assert found.people.mean == pytest.approx(float(equilibrium.risk @ numbers), abs=1e-9)

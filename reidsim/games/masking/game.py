@@ -314,15 +314,8 @@ class MaskingGame:
         """Return the outcome of chosen strategies, with this game as the true game."""
         if not self.is_compiled:
             return evaluate(self.record_game, choice)
-        n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)
-        columns = np.zeros((4, n))
-        attacked = np.zeros(n, dtype=np.bool_)
-        arrays, attack = self.arrays, self.attack_arrays
-
-        def solve(rows: Rows, memory: Memory) -> None:
-            _evaluate(arrays, attack, memory, rows, strategies, columns, attacked)
-
-        in_chunks(n, self.memories, solve)
+        strategies = np.asarray(choice.strategies, dtype=np.int64)
+        columns, attacked, _ = self._replies(strategies)
         withheld = strategies == WITHHELD
         intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
         return Equilibrium(
@@ -352,11 +345,24 @@ class MaskingGame:
         InputError
             If the attack is not a two-stage attack.
         """
-        arrays = self.attack_arrays
-        confidence = np.zeros(self.n_records)
-        surnames = np.full(self.n_records, NO_SURNAME, dtype=np.int64)
-        _infer(arrays, self.memory, np.asarray(strategies, dtype=np.int64), surnames, confidence)
-        return np.where(surnames >= 0, arrays.surname_codes[surnames], NO_SURNAME), confidence
+        columns, _, surnames = self._replies(np.asarray(strategies, dtype=np.int64))
+        return np.where(surnames >= 0, self.attack_arrays.surname_codes[surnames], NO_SURNAME), columns[4]
+
+    def _replies(self, strategies: Strategies) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]:
+        """Return columns (5, n_records), attacked records and inferred surnames.
+
+        The columns are the subject's and the adversary's payoff, the success probability, the utility and the
+        confidence.
+        """
+        n, arrays, attack = self.n_records, self.arrays, self.attack_arrays
+        columns, attacked = np.zeros((5, n)), np.zeros(n, dtype=np.bool_)
+        surnames = np.full(n, NO_SURNAME, dtype=np.int64)
+
+        def solve(rows: Rows, memory: Memory) -> None:
+            _evaluate(arrays, attack, memory, rows, strategies, columns, attacked, surnames)
+
+        in_chunks(n, self.memories, solve)
+        return columns, attacked, surnames
 
     @cached_property
     def memories(self) -> list[Memory]:
@@ -479,6 +485,7 @@ def _evaluate(
     strategies: Strategies,
     columns: Floats,
     attacked: NDArray[np.bool_],
+    surnames: NDArray[np.int64],
 ) -> None:
     for target in rows:
         strategy = strategies[target]
@@ -490,14 +497,5 @@ def _evaluate(
             columns[1, target] = attack.gain[target] * reply.success - reply.price
         columns[2, target] = reply.success
         columns[3, target] = utility_of(game, target, strategy)
-        attacked[target] = reply.attacks
-
-
-@numba.njit(cache=True)
-def _infer(
-    attack: TwoStageArrays, memory: Memory, strategies: Strategies, surnames: NDArray[np.int64], confidence: Floats
-) -> None:
-    for target in range(len(strategies)):
-        if strategies[target] >= 0:
-            reply = reply_to(attack, memory, target, strategies[target])
-            surnames[target], confidence[target] = reply.surname, reply.confidence
+        columns[4, target] = reply.confidence
+        attacked[target], surnames[target] = reply.attacks, reply.surname

@@ -30,7 +30,7 @@ from reidsim.adversaries.multistage.two_stage import (
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.borrowed_arrays import borrowing
-from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
+from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, parts_of
 from reidsim.games.masking.game import GameArrays, MaskingGame, level_counts, n_threads, utility_of
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, linker_with_past
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame
@@ -216,8 +216,7 @@ class Opponents:
         shared, sizes = linker_with_past(game), level_counts(space)
         groups: dict[tuple[object, ...], tuple[MultistageLinker, list[AdversaryType]]] = {}
         tabled: list[tuple[float, _Replies]] = []
-        alone = (AdversaryType("", 1.0, game.linker, game.adversary),)
-        for each in game.types if isinstance(game, TypesGame) else alone:
+        for each in parts_of(game):
             planner = each.adversary.adversary if isinstance(each.adversary, RememberingAdversary) else each.adversary
             if isinstance(planner, NeverAttacks) or each.weight == 0:
                 continue
