@@ -69,7 +69,7 @@ def robust_choices(
     Parameters
     ----------
     games : sequence of RecordGame
-        Game at each parameter point; all games share a strategy space and a linker.
+        Game at each parameter point, one or more; all games share a strategy space and a linker.
     criteria : sequence of str
         Names from `CRITERIA`.
     quantile : float
@@ -88,10 +88,8 @@ def robust_choices(
     Raises
     ------
     InputError
-        If there is no game, the games differ in strategy space or linker, or there are too many strategies.
+        If there are too many strategies.
     """
-    if not games:
-        raise InputError("no parameter points", expected="at least one point")
     first = games[0]
     if first.space.size > _MOST_STRATEGIES:
         raise InputError(
@@ -100,10 +98,6 @@ def robust_choices(
             found=first.space.size,
             expected=f"at most {_MOST_STRATEGIES:,}",
             hint="set criteria = [] to compare policies only",
-        )
-    if any(game.space is not first.space or game.linker is not first.linker for game in games):
-        raise InputError(
-            "the games have different records or populations", expected="the same study at several parameter points"
         )
     n, chunk = first.n_records, max(1, _CHUNK // len(games))
     strategies = {criterion: np.full(n, WITHHELD, dtype=np.int64) for criterion in criteria}

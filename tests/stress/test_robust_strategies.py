@@ -10,7 +10,6 @@ from small_games import amounts, game_of, small_games
 from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.errors import InputError
 from reidsim.games.record_game import Constraint, RecordGame
 from reidsim.games.robust import CRITERIA, robust_choices
 
@@ -141,12 +140,3 @@ def test_records_in_chunks_are_solved_as_all_at_once(monkeypatch):
     for criterion in CRITERIA:
         assert whole[criterion].choice.strategies.tolist() == parts[criterion].choice.strategies.tolist()
         assert whole[criterion].value.tolist() == parts[criterion].value.tolist()
-
-
-def test_points_of_different_studies_are_refused():
-    levels = ((0, 1), (0, 0))
-    small = game_of([levels], [(0,), (1,)], [(0,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
-    with pytest.raises(InputError, match="the same study at several parameter points"):
-        robust_choices([small.game(), small.game()])
-    with pytest.raises(InputError, match="no parameter points"):
-        robust_choices([])
