@@ -6,7 +6,7 @@ Cross-play compares it by default.
 import pytest
 
 from reidsim.agents.profile import Reply
-from reidsim.kinds.masking.policies import cross_play_policies
+from reidsim.kinds.masking.policy import cross_play_policies
 from reidsim.kinds.tables import policy as tables
 from reidsim.kinds.tables.policy import TablesPolicy, policies_of_unit
 from reidsim.scenarios.kind import Kind

@@ -12,7 +12,7 @@ from reidsim.kinds.masking.figures import (
     strategy_map,
     usefulness_and_fairness,
 )
-from reidsim.kinds.masking.policies import POLICIES
+from reidsim.kinds.masking.policy import POLICIES
 
 RUNS = pd.DataFrame(
     {

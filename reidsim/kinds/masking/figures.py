@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from reidsim.figures import style
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
-from reidsim.kinds.masking.policies import POLICIES
+from reidsim.kinds.masking.policy import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels

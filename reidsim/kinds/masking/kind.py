@@ -24,7 +24,8 @@ from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_
 from reidsim.games.masking.searches import greedy_path
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.opponents import masking_adversaries, setting_of
-from reidsim.kinds.masking.policies import POLICIES, check_policies, cross_play_policies, policy_named
+from reidsim.kinds.masking.policies import check_policies
+from reidsim.kinds.masking.policy import POLICIES, cross_play_policies, policy_named
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.memory import require_memory

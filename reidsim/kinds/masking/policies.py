@@ -6,7 +6,7 @@ Compiled searches need one adversary with a two-stage attack; the general solver
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,69 +21,18 @@ from reidsim.games.masking.opponents import without_inference
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
+from reidsim.kinds.masking.policy import POLICIES, WHERE, MaskingPolicy, Solver, policy_named
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
-from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy, k_of
-from reidsim.scenarios.python_objects import OwnPolicy
-from reidsim.scenarios.user_defined import PartName
+from reidsim.scenarios.policy import K_ANONYMITY, Look, k_of
 
 if TYPE_CHECKING:
     from reidsim.kinds.masking.study import MaskingStudy
 
-_WHERE = "subjects.policies"
-Solver = Literal["scenario", "greedy", "anytime"]
 # Solvers for any adversary; the other solvers need one adversary with a two-stage attack.
 GENERAL_SOLVERS = {"best-first": best_first, "backward-induction": masking_backward_induction}
-
-
-class MaskingPolicy(Policy):
-    """A policy of data subjects who mask.
-
-    Attributes
-    ----------
-    search : {"scenario", "greedy", "anytime"}, optional
-        Solver of a policy that compares strategies: the scenario's solver, or a fixed one.
-    takes_best : bool
-        Whether the policy finds, by an exact solver, the best of a set of strategies that does not depend on payoff
-        parameters.
-    masks : bool
-        Whether the policy decides attribute by attribute, so that a map of its strategies is informative.
-    row : int, optional
-        Position among the rows of cross-play; None if cross-play omits the policy.
-    """
-
-    search: ClassVar[Solver | None] = None
-    takes_best: ClassVar[bool] = False
-    masks: ClassVar[bool] = False
-    row: ClassVar[int | None] = 100
-
-    def paid_in(self, study: Any, game: Game, choice: Choice) -> Game:
-        """Return the game that determines the policy's payoffs.
-
-        For policies with `in_another_game`, the adversary makes no inferences.
-        """
-        return without_inference(game) if self.in_another_game else game
-
-
-class OwnMaskingPolicy(OwnPolicy, MaskingPolicy):
-    """A user-defined policy in a masking scenario."""
-
-
-# In the order of figures: baselines before games.
-POLICIES: Policies[MaskingPolicy] = Policies()
-
-
-def policy_named(name: str) -> MaskingPolicy:
-    """Return a policy by name; a name outside the registry is a user-defined policy."""
-    return POLICIES[name] if name in POLICIES else OwnMaskingPolicy(name, _WHERE)
-
-
-def cross_play_policies() -> list[str]:
-    """Return the policies that cross-play compares, in the order of rows."""
-    rows = {name: policy.row for name, policy in POLICIES.items() if policy.row is not None}
-    return sorted(rows, key=rows.__getitem__)
 
 
 class Baseline(MaskingPolicy):
@@ -189,7 +138,7 @@ class SearchPolicy(MaskingPolicy):
             played = without_inference(played)
         if not isinstance(played, MaskingGame):
             if not by_scenario:
-                raise _refused("several adversaries", _WHERE, self.name)
+                raise _refused("several adversaries", WHERE, self.name)
             if solver == "backward-induction":
                 return withholding(played, backward_induction(played, {"": Constraint(no_attack=no_attack)})[""])
             return withholding(played, best_against_several(played, no_attack=no_attack))
@@ -280,7 +229,7 @@ def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     policies, source = [policy_named(name) for name in section.policies], study.loaded.path
     heuristic = [policy.name for policy in policies if policy.search not in (None, "scenario")]
     if several and heuristic:
-        raise _refused("several adversaries", _WHERE, heuristic[0]).located(source)
+        raise _refused("several adversaries", WHERE, heuristic[0]).located(source)
     anonymous = [policy for policy in policies if policy.name.startswith(K_ANONYMITY)]
     most = max((k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
     if most > game.n_records:
@@ -306,6 +255,3 @@ def _refused(against: str, where: str, found: str) -> InputError:
     if where == "subjects.solver":
         expected = f"one of {', '.join(GENERAL_SOLVERS)}"
     return InputError(f"not supported against {against}", where=where, found=found, expected=expected)
-
-
-PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
