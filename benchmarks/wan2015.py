@@ -31,6 +31,7 @@ from reidsim.games.parameter_grid import (
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.solving import constraint_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import GroupSizes
@@ -64,7 +65,7 @@ def four_policies(study: TablesStudy) -> dict[str, object]:
     benefit, loss = (np.full(lattice.n_records, amount) for amount in (prices.benefit, prices.loss))
     game = RecordGame(lattice, linker, one_shot, benefit, loss)
     choices = backward_induction(game, {name: constraint_of(study, name) for name in GAMES})
-    choices["safe-harbor"] = FixedForms("safe-harbor", study.policy("safe-harbor").form(study)).choose(game)
+    choices["safe-harbor"] = FixedForms("safe-harbor", policy_named("safe-harbor").form(study)).choose(game)
     return {name: evaluate(game, choice).expand(cells) for name, choice in choices.items()}
 
 

@@ -112,7 +112,7 @@ def made_kind(part: Any, name: str) -> Any:
     InputError
         If the object is not a kind; the message names the key ``game``.
     """
-    if not (hasattr(part, "schema") and hasattr(part, "build")):
+    if not hasattr(part, "build"):
         raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
     with one_line_errors("cannot be made", name, "game"):
         MADE[name] = part() if isinstance(part, type) else part

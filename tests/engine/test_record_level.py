@@ -25,6 +25,7 @@ from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, record_table
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
@@ -171,4 +172,4 @@ def test_attributes_drawn_from_the_population_agree_with_what_is_known(tmp_path)
 def test_safe_harbor_without_its_section_is_refused(tmp_path):
     study = build_study(Scenario.load(write_scenario(tmp_path, TOWN, policies=["basic"])))
     with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
-        study.policy("safe-harbor").form(study)
+        policy_named("safe-harbor").form(study)

@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.parameter_grid import (
-    Options,
-    ParameterPoints,
-    best_options,
-    fixed_options,
-    undominated_options,
-)
+from reidsim.games.parameter_grid import Options, best_options, fixed_options, undominated_options
 from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
@@ -125,16 +119,16 @@ def _sensitivity(study: TablesStudy) -> dict[str, Computed]:
     basic = undominated_options(study.lattice, study.truth.linker)
     harbor = fixed_options(study.lattice, study.truth.linker, study.safe_harbor_strategies)
 
-    def attacked_less(points: ParameterPoints) -> NDArray[np.bool_]:
-        (mine, _, _), (rule, _, _) = (_averages(study, options, points) for options in (basic, harbor))
+    def attacked_less(**changes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        (mine, _, _), (rule, _, _) = (_averages(study, options, **changes) for options in (basic, harbor))
         return mine <= rule + 1e-9
 
-    benefit_limit = _end_of_run(attacked_less(_points(study, benefit=benefit)), benefit)
-    cost_limit = _end_of_run(~attacked_less(_points(study, cost=cost)), cost)
+    benefit_limit = _end_of_run(attacked_less(benefit=benefit), benefit)
+    cost_limit = _end_of_run(~attacked_less(cost=cost), cost)
     benefits, losses = np.linspace(50, 1500, 30), np.linspace(200, 25_000, 125)
     # One row per benefit, one column per loss.
     rows, columns = np.meshgrid(benefits, losses, indexing="ij")
-    maps = _averages(study, basic, _points(study, benefit=rows.ravel(), loss=columns.ravel()))
+    maps = _averages(study, basic, benefit=rows.ravel(), loss=columns.ravel())
     attacked, intensity = (values.reshape(rows.shape) for values in maps[1:])
     seldom = _end_of_run(np.all(attacked < 0.30, axis=0), losses)
     seldom_benefit = _end_of_run(np.all(attacked < 0.30, axis=1), benefits)
@@ -162,25 +156,23 @@ def _sensitivity_at_cost_8() -> dict[str, Computed]:
 
 
 def _averages(
-    study: TablesStudy, options: Options, points: ParameterPoints
+    study: TablesStudy, options: Options, **changes: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return adversary's payoff, share attacked and generalization intensity at each point, averaged over records."""
+    """Return adversary's payoff, share attacked and generalization intensity at each point, averaged over records.
+
+    The benefit, loss or cost in `changes`, arrays of equal length, replaces the study's; the gain equals the loss.
+    """
+    base = study.scenario.economics
+    amounts = (changes.get(name, getattr(base, name)) for name in ("benefit", "loss", "cost"))
     found = []
-    for point in range(points.n_points):
-        best = best_options(options, points, point)
-        payoff = points.gain[point] * options.success[best] - points.cost[point]
-        attacked = payoff > points.cost[point] * INDIFFERENCE
+    for benefit, loss, cost in zip(*(each.tolist() for each in np.broadcast_arrays(*amounts)), strict=True):
+        best = best_options(options, benefit, loss, loss, cost)
+        payoff = loss * options.success[best] - cost
+        attacked = payoff > cost * INDIFFERENCE
         outcomes = (np.where(attacked, payoff, 0.0), attacked, options.intensity[best])
         found.append([np.average(outcome, weights=study.released) for outcome in outcomes])
     adversary_payoff, share_attacked, intensity = np.transpose(found)
     return adversary_payoff, share_attacked, intensity
-
-
-def _points(study: TablesStudy, **changes: NDArray[np.float64]) -> ParameterPoints:
-    """Return points at which some prices differ from the study's; the gain goes with the loss."""
-    base = study.scenario.economics
-    loss = changes.get("loss", base.loss)
-    return ParameterPoints.broadcast(changes.get("benefit", base.benefit), loss, loss, changes.get("cost", base.cost))
 
 
 def _end_of_run(holds: NDArray[np.bool_], values: NDArray[np.float64]) -> float:
