@@ -41,14 +41,16 @@ def parse_override(text: str) -> tuple[str, object]:
 
 
 def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
-    """Replace values of plain data in place, by key path.
+    """Replace values of nested plain data, in place.
 
-    Missing keys and sections are added. The entries of a list have the keys 0, 1, ...; no entry can be added.
+    The keys of `changes` are key paths such as ``economics.loss``; a list entry is addressed by its position: 0, 1, ...
+    Missing keys and sections are added. List entries can be replaced but not added.
 
     Raises
     ------
     InputError
-        If a key path leads through a value or to a missing entry of a list, or if a value is not valid text.
+        If a key path continues below a value that is neither a section nor a list, or contains a list position that
+        does not exist; or if UTF-8 cannot encode the text of a value.
     """
     for key, value in changes.items():
         if not str(value).isprintable() and not _is_text(str(value)):

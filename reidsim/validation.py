@@ -232,7 +232,10 @@ def json_of(data: object) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a value as a TOML value: numpy scalars as numbers, other objects as text."""
+    """Return a numpy scalar as a Python scalar, and any other object as text.
+
+    This is the argument `default` of `json.dumps`, which calls it only for objects that JSON cannot represent.
+    """
     return value.item() if hasattr(value, "item") else str(value)
 
 

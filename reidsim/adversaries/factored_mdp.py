@@ -379,16 +379,17 @@ class FactoredMDP:
 
 @dataclass(frozen=True)
 class Followed:
-    """Outcome of a policy.
+    """Outcome of following a policy from a start state.
 
     Parameters
     ----------
     value : float
         Expected discounted sum of rewards.
     visits : dict of State to float
-        Expected number of time steps spent in each state: the sum over t of M^t[x_0, x] in Eq. 5.
+        Expected number of time steps spent in each state, without discount. This is the sum over t of M^t[x_0, x] in
+        Xia et al. 2015, Eq. 5, where M holds the transition probabilities under the policy and x_0 is the start state.
     uses : dict of str to float
-        Expected number of times that each action is taken.
+        Expected number of times that each action is taken, without discount.
     """
 
     value: float

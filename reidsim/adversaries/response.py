@@ -298,7 +298,7 @@ def whole_candidates(sizes: Counts) -> NDArray[np.int64]:
 
 
 class Adversary(Protocol):
-    """A planner, which replies to many released records in one call."""
+    """Interface of an adversary that replies to many released records in one call."""
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to linked records.

@@ -6,20 +6,27 @@ be spent on another. The best release therefore cannot be found record by record
 1. Compute the publisher's best reply to the resources that the adversaries hold.
 2. Compute each adversary's plan (purchases and attacks) against that release.
 3. Reply to all plans computed so far, weighted by how often each occurred, and return to step 2. Stop when the new
-   plans are the plans just answered, or after a fixed number of replies.
-4. If an adversary still buys a resource, also compute replies with re-identification losses multiplied by 2, 4 and 8;
-   such a release may make the purchase unprofitable.
+   plans equal all earlier plans, or after a fixed number of replies.
+4. If an adversary still buys a resource, also compute replies to its last plan with re-identification losses multiplied
+   by 2, 4 and 8; such a release may make the purchase unprofitable.
 
-The search returns the release with the highest expected payoff against the plans that it provokes.
+The search evaluates every release against the plans that it provokes, and returns the release with the highest expected
+payoff.
 
-A policy that permits no profitable attack is searched differently. A candidate release must be unattacked with the
-resources held now. With all resources for sale, a record may be worth attacking only up to a bar, in expected payoff
-per currency unit. The search halves an interval to find the highest bar at which no adversary buys. If no release in
-the search is unattacked, all records are withheld.
+For a policy under which no attack may be profitable, the search is different. It only accepts a release that nobody
+attacks after the purchases that the release provokes:
 
-Within a reply, a budget acts as a bar: a record is attacked if its released form promises more payoff per currency unit
-than the last record that the budget reaches, and not attacked if it promises less. One record among many hardly moves
-that bar.
+1. Compute the best release without a profitable attack by adversaries with the resources held now. If it is accepted,
+   return it.
+2. Compute the best release without a profitable attack by adversaries who hold all resources for sale.
+3. Compute releases between these two. Attacks with the resources held now must be unprofitable. Attacks with all
+   resources for sale may be profitable, but their expected payoff per currency unit must not exceed a bar. Bisection
+   finds the highest bar at which no adversary buys.
+4. Return the accepted release with the highest expected payoff. If no release is accepted, withhold all records.
+
+A reply represents a budget by another bar: the expected payoff per currency unit of the last record that the budget
+reaches. A record whose release promises more is attacked, and a record whose release promises less is not. One record
+among many hardly changes this bar.
 """
 
 from __future__ import annotations

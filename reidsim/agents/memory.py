@@ -176,7 +176,28 @@ class Memory:
 
 
 def _with_rows(setting: Setting, of: Setting, cells: Rows, row_of_subject: Rows, participants: Counts) -> Setting:
-    """Return a setting with rows in place of the cells of setting `of`, given each row's cell."""
+    """Return a copy of a setting that has rows in place of cells.
+
+    A row is a part of a cell, for example the subjects of the cell with equal earlier releases.
+
+    Parameters
+    ----------
+    setting : Setting
+        Setting to copy.
+    of : Setting
+        Setting on cells. Its strategy space, `solve` and payoff parameters, split by row, replace those of the copy.
+    cells : ndarray of int, shape (n_rows,)
+        Cell of each row in `of`.
+    row_of_subject : ndarray of int, shape (n_subjects,)
+        Row of each subject in the copy.
+    participants : ndarray of int64, shape (n_rows,)
+        Number of participants of each row.
+
+    Raises
+    ------
+    InputError
+        If `of` cannot be split by row.
+    """
     if of.split is None:
         problem = "equal records have different earlier releases, which this game does not support"
         raise InputError(problem, where="agents.remembers", found=True, expected="false")

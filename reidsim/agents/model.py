@@ -63,7 +63,8 @@ class ReidentificationModel(mesa.Model):
     """Multi-round simulation of one publisher policy.
 
     Each step is a round with five phases: publish, attack, resolve, enforce, learn (`reidsim.agents.phases.PHASES`).
-    With one publisher, one adversary, one round and expected outcomes, the model equals the analytic game.
+    With one publisher, one adversary, one round and expected outcomes, the model equals the analytic game. A cell is a
+    group of identical records; see `Setting`.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class ReidentificationModel(mesa.Model):
     participants : ndarray of int64, shape (n_cells,)
         Number of subjects of each cell who take part in the round.
     shared_in_last_round : ndarray of bool, shape (n_subjects,)
-        Whether each subject took part in the latest round.
+        Whether each subject took part in the most recent round.
     reidentified : list of Reidentified
         Distribution of the number of people re-identified, for each round.
     by_record : list of dict of str to ndarray of float64, shape (n_cells,)

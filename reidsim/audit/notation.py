@@ -125,7 +125,10 @@ class ColumnReader:
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.float64], Positions]:
-        """Numeric values and the years of dates, in ascending order, with their positions."""
+        """Numbers among the values, ascending, and the position of each in `values`.
+
+        A day or month is replaced by its year. Values that are not numbers are left out.
+        """
         years = (_DAY_OR_MONTH.sub(r"\1", value) for value in self.values)
         numbers = {position: _as_number(text) for position, text in enumerate(years)}
         found = {position: number for position, number in numbers.items() if number is not None}

@@ -40,29 +40,34 @@ def revealing_sets(
 ) -> list[tuple[str, ...]]:
     """Return the smallest sets of kept columns that single out too many people.
 
-    Each set has at least one undeclared column. Adding a column never decreases the number of people singled out, so a
-    set is smallest if none of its subsets singles out too many. Sets are tried in order of size. After 2,000 sets,
-    columns are removed from the set of all undeclared columns as long as the remaining columns single out too many
-    people; this finds one set from which no column can be removed.
+    A set always includes the quasi-identifiers; see `people_singled_out`. Sets are tried in order of the number of
+    their kept columns. Once a set singles out too many people, its supersets are not tried, because they single out at
+    least as many. This also applies to a set of declared columns only, which is not returned. The search ends at the
+    first size at which a set with an undeclared column singles out too many people, and returns all such sets of this
+    size.
+
+    After 2,000 sets, another method replaces the search: columns are removed from the set of all undeclared columns,
+    one by one, as long as the remaining columns single out too many people. This gives one set from which no column can
+    be removed, or none if all undeclared columns together do not single out too many people.
 
     Parameters
     ----------
     quasi_identifiers : sequence of ndarray of int, each of shape (n_rows,)
-        Codes of the released values of the quasi-identifiers, which belong to every set.
+        Codes of the released values of the quasi-identifiers.
     kept : mapping of str to ndarray of int, each of shape (n_rows,)
         Codes of the values of each kept column.
     person : ndarray of int, shape (n_rows,)
         Person of each row.
     most : float
-        Largest accepted share of all people singled out by a set, in [0, 1], not counting people singled out by the
-        quasi-identifiers alone.
+        Largest accepted increase in the number of people singled out, compared with the quasi-identifiers alone, as a
+        share of all people, in [0, 1].
     declared : collection of str
         Kept columns that are declared as unknown to outsiders.
 
     Returns
     -------
     list of tuple of str
-        Sets with an undeclared column, all of the same size; empty if there is none.
+        Sets with at least one undeclared column, all of the same size; empty if none was found.
     """
     n_people = len(np.unique(person))
     released = _groups(quasi_identifiers, len(person))

@@ -110,7 +110,11 @@ def _people_by_category(population: Population, attribute: str) -> dict[str, flo
 
 
 def _as_read(profile: ColumnProfile, people: Mapping[str, float]) -> dict[str, float]:
-    """Return the number of people per category, read like the column's values."""
+    """Return the number of people by label of the category.
+
+    The reading of the column's values determines the label of a category. The numbers of people of categories with the
+    same label are added.
+    """
     read: dict[str, float] = {}
     for category, number in people.items():
         label = profile.found.label(category)

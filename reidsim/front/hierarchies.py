@@ -73,11 +73,12 @@ def prefix(
     *digits : int
         Number of characters kept at each level, decreasing.
     pool : sequence of str
-        Prefixes of equal length, whose codes form one group from the level of that length on.
+        Prefixes of equal length. All codes that start with one of these prefixes form a single group at every level
+        that keeps at most as many characters as a prefix has.
     suppress : bool
         Whether the last level is full suppression (``*``).
     costless_levels : sequence of int
-        Levels, counted from 1, at which generalization adds no loss.
+        Levels at which generalization adds no loss; level 1 is the first of `digits`.
 
     See Also
     --------

@@ -127,7 +127,7 @@ class TypesResponse(Response):
 
     @property
     def attack_probability(self) -> Floats:
-        """Probability that the record is attacked by any type."""
+        """Probability that at least one of the types that are present attacks the record."""
         return self.chance
 
     @property

@@ -61,10 +61,10 @@ def robust_choices(
     constraint: Constraint | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[Criterion, RobustChoice]:
-    """Return for each criterion the strategy that it ranks highest for every record.
+    """Return, by criterion, the strategy of each record that ranks highest.
 
-    All strategies are evaluated. Among strategies of equal rank (within the tie tolerance, `RecordGame.tie`), the first
-    in lattice order is chosen, as in all solvers.
+    Each record is decided separately. All strategies are evaluated. Among strategies of equal rank (within the tie
+    tolerance, `RecordGame.tie`), the first in lattice order is chosen, as in all solvers.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ def robust_choices(
     Returns
     -------
     dict of str to RobustChoice
-        Exact choices. A record without any allowed strategy is withheld, with payoff and value 0.
+        Choices that are proved optimal, by criterion. A record without any allowed strategy is withheld, with payoff
+        and value 0.
 
     Raises
     ------

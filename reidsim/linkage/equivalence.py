@@ -303,10 +303,11 @@ def matching_people(
 def keep_groups(
     order: Positions, starts: Integers, asks: Positions, records: Integers, wanted: NDArray[np.bool_]
 ) -> tuple[Positions, Integers]:
-    """Keep only groups that contain at least one wanted person and one record.
+    """Keep only groups with a query for a wanted person and at least one record.
 
-    Elements that are neither records nor queries for a wanted person are dropped. The result is the `order` and
-    `starts` of the kept groups; the arguments are as in `matching_records`.
+    An element is a record, a query for a person, or both. Elements that are neither a record nor a query for a wanted
+    person are dropped. The result is the `order` and `starts` of the kept groups; the arguments are as in
+    `matching_records`.
     """
     kept = np.empty_like(order)
     ends = np.empty(len(starts), dtype=np.int64)

@@ -124,7 +124,10 @@ def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts
 
 
 def _counts(rollup: Rollup) -> Integers:
-    """Return a zero work array for `split`: rows, people and wanted rows per group."""
+    """Return the work array of `split`, filled with zeros, shape (n_groups, 3).
+
+    The columns are the numbers of rows, people and wanted rows. The number of groups is the largest of any level.
+    """
     return np.zeros((int(rollup.n_groups.max(initial=1)), 3), dtype=np.int64)
 
 

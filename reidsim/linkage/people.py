@@ -144,12 +144,15 @@ class RowSets:
     def means(self, amounts: Floats, weights: Floats | None = None) -> Floats:
         """Return the mean amount over the rows of each set, shape (..., n_sets).
 
+        All rows in a cell have the same amount and the same weight.
+
         Parameters
         ----------
         amounts : ndarray of float64, shape (..., n_cells)
-            Amount of each cell.
+            Amount of every row in a cell, by cell.
         weights : ndarray of float64, shape (n_cells,), optional
-            Weight of a row in each cell. Weights are equal if not given, and for a set whose weights sum to 0.
+            Weight of every single row in a cell, by cell. The rows of a set have equal weights if this is not given, or
+            if the weights of the set's rows sum to 0.
         """
         each = self.rows.astype(np.float64)
         if weights is not None:

@@ -67,7 +67,7 @@ class Successes:
 
     @cached_property
     def at_most(self) -> Floats:
-        """Probability of at most each number, shape (n_numbers,)."""
+        """Probability of at most each number in `numbers`, shape (n_numbers,)."""
         return np.minimum(np.cumsum(self.masses), 1.0)
 
     @property

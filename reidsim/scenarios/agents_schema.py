@@ -72,7 +72,9 @@ class LearningSection(Section):
 
 
 class ParticipationSection(Section):
-    """When data subjects participate.
+    """Rule by which data subjects decide, before each round, whether to participate.
+
+    A data subject participates if the reward is at least its harm times the risk that it expects.
 
     Attributes
     ----------

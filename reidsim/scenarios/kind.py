@@ -341,20 +341,21 @@ class Kind(Presentation, ABC):
     def opponents(self, study: Any, options: OpponentOptions, draw: int = 0) -> tuple[Any, Opponents]:
         """Return the study for cross-play and the adversaries that can play in it.
 
-        All games of the adversaries have the rows of the returned study.
+        The returned study may differ from `study`, for example in its cells. Its games and the games of all adversaries
+        have the same rows.
 
         Parameters
         ----------
         study : Study
         options : OpponentOptions
-            Its paths are absolute.
+            Options for adversaries that the scenario does not describe. Paths must be absolute.
         draw : int
-            Number of the study's draw.
+            Number of the study's random draw, from 0; see `Study.world`.
 
         Raises
         ------
         InputError
-            If a requested adversary, or the scenario's own, cannot play.
+            If an adversary requested by the options, or the scenario's own adversary, cannot play.
         """
         from reidsim.scenarios.cross_play_adversaries import opponents_by_planner
 

@@ -50,9 +50,10 @@ class Assessment:
         Probability that a sample unique on the set is a population unique, and the lower and upper end of its interval;
         NaN if the population is known.
     uniqueness : tuple of UniquenessEstimate or None
-        Estimate of each probability; None for sets without an estimate.
+        Estimate behind each column of `chances`; None for sets without an estimate.
     n_cells : int
-        Number of distinct persons, by values and by kind of knowledge.
+        Number of groups of persons with the same kind of knowledge about them and equal values of all attributes that
+        may be known. Each group is assessed once.
     drawn : ndarray of int, shape (n_kinds, n_trials), optional
         Position in `sets` of the set drawn for each kind of person in each trial; None if the risks are exact.
     """

@@ -176,7 +176,8 @@ class KnowledgeSets:
     probability : ndarray of float64, shape (n_kinds, n_sets)
         Probability of each set for each kind of person; each row sums to 1.
     drawn : ndarray of int, shape (n_kinds, n_trials), optional
-        Position in `sets` of each kind's set in each trial, if sets are drawn. Kinds are drawn jointly within a trial.
+        Position in `sets` of each kind's set in each trial, if sets are drawn. All kinds use the same random numbers in
+        a trial; see `draw_sets`.
     """
 
     sets: tuple[tuple[int, ...], ...]

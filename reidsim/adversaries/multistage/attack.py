@@ -233,9 +233,10 @@ class MultistageAttack:
         return Attempt(linkage.plan_success[plan, each], believed, gain, price, plan, used)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`.
+        """Return the reply to each record under the best plan; see `Adversary`.
 
-        A linkage without plans counts as linkage on released attributes only.
+        A plan is a set of inference stages. A linkage that is not a `PlanLinkage` counts as the plan without inference,
+        which links on released attributes only.
         """
         attempt = self.weigh(linkage, rows)
         return attempt.made(attempt.pays)

@@ -125,8 +125,9 @@ def design_of(loaded: Scenario[ScenarioHead]) -> Design:
     Raises
     ------
     InputError
-        If the correlations are not consistent, a key of a one-at-a-time sweep has no value in the scenario, or the
-        uncertain parameters include the choice among named adversaries.
+        If the correlations of the uncertain parameters are not a positive definite matrix or need more samples, if a
+        key of a one-at-a-time sweep has no value in the scenario, or if key ``adversary`` is an uncertain parameter
+        whose values are names of adversaries.
     """
     scenario = loaded.scenario
     if who_may_come(scenario.uncertainty):

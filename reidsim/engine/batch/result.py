@@ -83,7 +83,8 @@ def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, 
 def _typed(values: list[Any]) -> pd.Series[Any]:
     """Return a column with a type that depends only on the types of its values.
 
-    The type is int64, float64 (None becomes NaN), bool or text (None stays missing).
+    If all values are int, the type is int64. Other mixtures of int, float and None give float64, where None becomes
+    NaN. If all values are bool, the type is bool. Any other values become text, where None stays missing.
     """
     types = set(map(type, values))
     if types <= {int, float, type(None)}:

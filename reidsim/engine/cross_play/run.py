@@ -345,7 +345,10 @@ def _once(loaded: Scenario[ScenarioHead], options: CrossPlayOptions, progress: P
 
 
 def _result(options: CrossPlayOptions, ended: Ended) -> CrossPlayResult:
-    """Return the result of a batch of cross-play."""
+    """Return the result of a finished batch of cross-play.
+
+    The equilibria that `options` request are computed from the tables of the batch.
+    """
     tables = ended.tables
     runs = tables["cross_play" if ended.stored else "runs"]
     replies = {name: table for name, table in tables.items() if name.startswith("double_oracle")}

@@ -267,6 +267,8 @@ class Evaluator:
     def economics(self, points: pd.DataFrame) -> list[tuple[EconomicsSection, EconomicsSection]]:
         """Return the true and the believed payoff parameters at every point.
 
+        The believed parameters are used by the decision-maker. Without beliefs, both are equal.
+
         Raises
         ------
         InputError

@@ -70,7 +70,7 @@ class Prices:
 
     @classmethod
     def of_kinds(cls, benefit: ArrayLike, loss: ArrayLike, gain: ArrayLike, cost: ArrayLike) -> Prices:
-        """Return the prices of kinds of records, arrays of shape (n_kinds,), at one point."""
+        """Return the payoff parameters at one point from arrays of shape (n_kinds,)."""
         return cls(*(np.atleast_2d(np.asarray(price, dtype=np.float64)) for price in (benefit, loss, gain, cost)))
 
     @property
@@ -89,11 +89,11 @@ class Prices:
         return self.benefit, self.loss, self.gain, self.cost
 
     def point(self, number: int) -> Prices:
-        """Return the prices at one point, given its number from 0."""
+        """Return the payoff parameters at one point, given the point's number from 0."""
         return self.points(np.array([number]))
 
     def points(self, numbers: NDArray[np.intp]) -> Prices:
-        """Return the prices at some points, given their numbers from 0."""
+        """Return the payoff parameters at some points, given the points' numbers from 0."""
         return Prices(*(array[numbers] for array in self.arrays))
 
 

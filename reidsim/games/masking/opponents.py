@@ -206,9 +206,18 @@ class Opponents:
 
     @classmethod
     def of_several(cls, game: RecordGame, *, no_attack: bool) -> Opponents | None:
-        """Return the adversaries of a record game; None if compiled solvers do not support it.
+        """Return the adversaries of a record game, as arguments of compiled solvers.
 
-        They support a game over a `MaskingSpace` against two-stage attacks and adversaries that link on few attributes.
+        The result is None if compiled solvers do not support the game. They support only games over a `MaskingSpace` in
+        which every adversary makes a compiled two-stage attack (`MultistageLinker.is_compiled`), or uses so few
+        attributes that its replies to all combinations of their levels can be tabulated. They do not support the worst
+        adversary for each record (`TypesGame` with "worst") nor very large strategy spaces.
+
+        Parameters
+        ----------
+        game : RecordGame
+        no_attack : bool
+            Whether only strategies that no adversary attacks are allowed.
         """
         space, together = game.space, game.together if isinstance(game, TypesGame) else "one-of"
         if not isinstance(space, MaskingSpace) or together == "worst":

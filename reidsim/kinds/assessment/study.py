@@ -78,7 +78,10 @@ class Release:
 
     @property
     def true_values(self) -> Codes:
-        """Codes of the persons' values, shape (n_records, n_attributes)."""
+        """Codes of the persons' true values, shape (n_records, n_attributes).
+
+        If the true values are unknown, these are the codes of the released values.
+        """
         return self.codes if self.persons is None else self.persons
 
     def by_person(self, risks: Floats) -> Floats:

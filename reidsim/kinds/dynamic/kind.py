@@ -232,8 +232,9 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
 def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
     """Return the measures over periods, indexed by policy.
 
-    Columns are the mean of PK over periods, the share of periods whose PK is at most the scenario's threshold, and the
-    number of periods in which the generalization differs from the previous period's.
+    PK is the share of a period's records in equivalence classes of fewer than ``publisher.k`` records. The columns are
+    the mean of PK over periods, the share of periods whose PK is at most the scenario's threshold, and the number of
+    periods in which the generalization differs from the previous period's.
     """
     rows, threshold = {}, study.scenario.publisher.threshold
     for policy, found in equilibria.items():

@@ -143,15 +143,19 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
     study : MaskingStudy
     agents : AgentsSection
     policy : str
-        Name of the policy. Some policies face adversaries without inference.
-    replication, draw : int
-        Number of the draw of the tables, and number of the run of all rounds on these tables.
+        Name of the policy. Under a policy with `in_another_game`, adversaries link on released attributes only and
+        infer no attribute.
+    replication : int
+        Number of the draw of the tables, from 0.
+    draw : int
+        Number of the run of all rounds on these tables, from 0.
 
     Raises
     ------
     InputError
-        If an adversary lacks a required resource or names an unknown one, or if adversaries remember earlier releases
-        whose levels are not nested; names the file.
+        If an adversary lacks a required resource or names an unknown one; or if adversaries remember earlier releases
+        and the levels of an attribute are not nested (a group of values splits again at a later level). The message
+        names the scenario file.
     """
     games = study.games_against_each(replication)
     if policy_named(policy).in_another_game:

@@ -58,7 +58,11 @@ class ParticipationStudy(Study[ParticipationScenario]):
 
     @cached_property
     def game(self) -> Families | Crowd:
-        """The joining game: `Crowd` for a random population, otherwise `Families`."""
+        """Game of the people who decide whether to join a genomic database.
+
+        It is `Families` if the relatives of each person are known. Otherwise the population is random, and the game is
+        `Crowd`.
+        """
         scenario = self.scenario
         section, subjects, rng = scenario.matching, scenario.subjects, self.stream(0)
         matching = Matching(section.genome, section.segment, section.segments)

@@ -204,9 +204,11 @@ class TablesKind(TablesResults):
         return study, with_adversaries(others, alone, study.world(draw))
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
-        """Return the policies of cross-play: of the publisher's unit, then the scenario's.
+        """Return the policies that cross-play compares, each once.
 
-        Policies for several releases are left out, and so are policies that need a missing section ``safe_harbor``.
+        The policies for the publisher's unit (`policies_of_unit`) come first, with ``k-anonymity`` once for each k of
+        the scenario. Policies among them that need section ``safe_harbor`` are left out if the scenario has no such
+        section. Other policies that the scenario names follow, except policies for several releases.
         """
         publisher = study.scenario.publisher
         usual = policies_of_unit(publisher.unit)
@@ -286,7 +288,10 @@ class TablesKind(TablesResults):
         path: Path,
         hierarchies: Callable[[], Mapping[str, list[list[str]]]],
     ) -> LimitedColumns | None:
-        """Return the sensitive columns and their limits; None without limits."""
+        """Return the sensitive columns and the limits on their values in each group.
+
+        The result is None if the scenario sets no limits. See `Presentation` for the parameters.
+        """
         publisher = scenario.publisher
         if not publisher.attribute_limits:
             return None

@@ -247,7 +247,7 @@ class FullDomain(SolvedPolicy):
 
 @POLICIES.register("full-domain-no-attack")
 class FullDomainNoAttack(FullDomain):
-    """Best single generalization (node) of the table, attacked records suppressed."""
+    """Node with the highest payoff for the table if attacked records are suppressed."""
 
     label = "Full-domain No-Attack"
     description = "for the table, the generalization with the highest total payoff if attacked records are suppressed"
@@ -462,7 +462,11 @@ class KAnonymityPolicy(SolvedPolicy):
     rows = Rows(record=9, table=14)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the node; for unit "table" also the classes of the decision."""
+        """Return the k-anonymous node with the largest utility, for every record.
+
+        If the publisher's unit is the table, some records may be withheld, and the result is a `TablesChoice` with the
+        node and the equivalence classes at the node, unless all records are withheld.
+        """
         section = study.scenario.publisher
         k, of_table = k_of(self, section.k, "publisher.k"), section.unit == "table"
         limit = section.suppression_limit if of_table else 0.0

@@ -49,9 +49,10 @@ def nearest_neighbour_surnames(
 
 @owning()
 def nearest_neighbour_surname(genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64) -> int:
-    """Return the surname of the nearest man for one target and one set of loci.
+    """Return the surname of the man nearest to a target at a set of loci.
 
-    The surname is -1 if the set is empty.
+    The distance of a man is the sum of absolute differences in repeats over the loci in `shared` (bit j for locus j).
+    Among equally near men, the first is taken. The surname is -1 if `shared` contains no locus.
     """
     if shared == 0:
         return NO_SURNAME

@@ -76,8 +76,8 @@ class Ancestry:
 
     Given a pattern of agreement, the probability ``P(t)`` of a common ancestor t generations ago is proportional to
     ``exp(-t / N_e)`` times ``exp(-2 mu t)`` for each locus that agrees and ``1 - exp(-2 mu t)`` for each that differs,
-    ``t = 0 .. horizon``. A locus missing in either man counts for nothing. Two men who differ at a locus that never
-    mutates do not meet within the horizon: their distance is infinite.
+    ``t = 0 .. horizon``. A locus missing in either man is ignored. The distance of the two men is the mean of t under
+    ``P(t)``. It is infinite if they differ at a locus that never mutates (mu = 0), because no t is possible then.
 
     Parameters
     ----------

@@ -115,9 +115,10 @@ class SlideNegativeBinomial:
         return high if slope(high) >= 0 else float(scipy.optimize.brentq(slope, low, high, xtol=1e-12))
 
     def log_mean_range(self, log_shape: float, floor: float) -> tuple[float, float]:
-        """Return the range of log seen means with a log-likelihood of at least `floor`.
+        """Return the range of log means with a log-likelihood of at least `floor`.
 
-        If there is none, both ends are the best log mean. The range is cut off near the limits of the search.
+        The mean is the seen mean of the class. If no mean reaches `floor`, both ends of the range are the best log
+        mean. The range is cut off near the limits of the search.
         """
         best, shape = self.best_log_mean(log_shape), math.exp(log_shape)
 

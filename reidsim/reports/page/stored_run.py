@@ -40,7 +40,8 @@ class StoredRun:
     manifest : mapping
         Description of the run: scenario, versions, seed and options.
     tables : mapping of str to Path or DataFrame
-        Paths of Parquet files, or folders of Parquet files, by name without suffix; tables of a run in memory.
+        For each table, by name without suffix: the path of a Parquet file or of a folder of Parquet files; for a run in
+        memory, the table itself.
     figures : mapping of str to Path
         Paths of PNG files by name without suffix, in drawing order.
     """

@@ -66,14 +66,16 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def search_deviation(deviations: pd.DataFrame) -> Figure:
-    """Draw the deviation of lattice search from the optimum by parameter (Fig. 12).
+    """Draw the deviation of lattice search from the optimum by parameter.
+
+    This is Fig. 12 of Wan et al. 2015.
 
     Parameters
     ----------
     deviations : DataFrame
         One row per parameter and value, with columns ``parameter``, ``value``, ``publisher_payoff_difference`` (mean
-        absolute difference of the publisher's payoff from the optimum, Eq. 6; money per record) and ``share_optimal``
-        (share of records with the optimal payoff).
+        absolute difference of the publisher's payoff from the optimum, in currency units per record; Eq. 6 of the
+        paper) and ``share_optimal`` (share of records with the optimal payoff).
 
     Returns
     -------
