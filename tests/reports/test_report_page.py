@@ -554,6 +554,7 @@ def without_runs(**facts):
         (put("manifest.json", None), "not a results folder; expected a folder with manifest.json"),
         (lambda folder: tell(folder, content={"title": "another scenario"}), "manifest.json: content: not the mani"),
         (lambda folder: tell(folder, released_people="many"), "manifest.json: released_people: not the manifest of"),
+        (lambda folder: tell(folder, scenario_file=[]), "manifest.json: scenario_file: not the manifest of a run"),
         (put("runs.parquet", b"PAR1 no"), "runs.parquet: cannot be read as a Parquet file"),
         (
             without_runs(state="running"),

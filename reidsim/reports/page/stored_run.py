@@ -27,7 +27,15 @@ from reidsim.validation import read_json
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 # Types of required and of optional manifest keys. Assessments with several release sizes list the numbers of records.
 _REQUIRED = {"scenario": str, "content": dict, "versions": dict}
-_OPTIONAL = {"records": int | list, "released_people": int, "figures": list, "warnings": list, "policies": dict}
+_OPTIONAL = {
+    "records": int | list,
+    "released_people": int,
+    "figures": list,
+    "warnings": list,
+    "policies": dict,
+    "scenario_file": str,
+    "release_file": dict,
+}
 
 
 @dataclass(frozen=True, eq=False)
