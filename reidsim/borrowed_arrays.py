@@ -44,9 +44,9 @@ def _compiled_once(**options: Any) -> Callable[[_Function], _Function]:
 
     def decorator(function: _Function) -> _Function:
         dispatcher = _njit(cache=True, **options)(function)
-        template, general = dispatcher.get_call_template, _unliteral
+        template = dispatcher.get_call_template
         dispatcher.get_call_template = lambda args, kws: template(
-            tuple(map(general, args)), {name: general(each) for name, each in kws.items()}
+            tuple(map(_unliteral, args)), {name: _unliteral(each) for name, each in kws.items()}
         )
         return cast("_Function", dispatcher)
 

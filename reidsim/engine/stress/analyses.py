@@ -217,9 +217,8 @@ def find_boxes(
         return pd.DataFrame([], columns=list(BOX_COLUMNS))
     least = max(1, int(np.ceil(smallest * len(bad))))
     # The seed makes the choice between equally good splits reproducible.
-    structure = DecisionTreeClassifier(max_depth=restrictions, min_samples_leaf=least, random_state=0).fit(
-        points, bad
-    ).tree_  # fmt: skip
+    tree = DecisionTreeClassifier(max_depth=restrictions, min_samples_leaf=least, random_state=0)
+    structure = tree.fit(points, bad).tree_
     found: list[tuple[dict[int, tuple[float, float]], float, float, float]] = []
 
     def descend(node: int, bounds: dict[int, tuple[float, float]]) -> None:

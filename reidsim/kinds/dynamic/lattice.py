@@ -26,7 +26,7 @@ _ROUNDING = 1e-9
 class PeriodLattice(GeneralizationLattice):
     """The generalizations of the tables of cases, and their utility.
 
-    A row stands for the equal cases of one period's table; the rows of a period are contiguous.
+    A row represents all equal cases in the table of one period. Rows of the same period are adjacent.
 
     A released value is a function of the original value, so their mutual information is the entropy of the released
     values. Its normalized form is ``2 H(Y) / (H(X) + H(Y))`` for an attribute's original values X and released values Y
