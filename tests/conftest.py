@@ -125,14 +125,6 @@ def tennessee():
 
 
 @pytest.fixture(scope="session")
-def tennessee_expected():
-    """Return the bundled population with expected counts."""
-    from reidsim.populations.catalogue import load_population
-
-    return load_population("tennessee-2010", counts="expected")
-
-
-@pytest.fixture(scope="session")
 def adult_folder():
     """Return the folder of the real Adult files, or skip the test if it is missing."""
     folder = REPOSITORY.parent / "shared" / "data" / "adult"

@@ -1,9 +1,7 @@
 """Accessible output: colours, NO_COLOR, completion, errors, exit codes."""
 
 import itertools
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,12 +9,9 @@ import numpy as np
 import pytest
 import typer
 from found import at_least
-from rich.console import Console
 
-import reidsim.progress
 from reidsim.cli import app, main
 from reidsim.figures import style
-from reidsim.progress import DelayedProgress
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _COMMANDS = typer.main.get_command(app).commands
@@ -87,41 +82,6 @@ def test_text_of_a_report_stands_out_in_light_in_dark_and_on_paper():
 
 
 # The terminal.
-
-COLOUR = re.compile(r"\x1b\[(?:[\d;]*;)?(?:3[0-8]|4[0-8]|9\d|10\d)(?:;[\d;]*)?m")
-
-
-@pytest.mark.parametrize("no_colour", [False, True])
-def test_no_color_is_respected(monkeypatch, tmp_path, no_colour):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    if no_colour:
-        monkeypatch.setenv("NO_COLOR", "1")
-    clock = iter(range(1000, 2000, 3))
-    monkeypatch.setattr(reidsim.progress, "time", type("Clock", (), {"monotonic": staticmethod(lambda: next(clock))}))
-    with (tmp_path / "page").open("w+", encoding="utf-8") as page:
-        console = Console(file=page, force_terminal=True, width=80, legacy_windows=False)
-        with DelayedProgress(console) as progress:
-            progress("solving", 1, 3)
-            progress("solving", 2, 3)
-        page.seek(0)
-        shown = page.read()
-    assert "solving" in shown
-    assert bool(COLOUR.search(shown)) is not no_colour
-
-
-@pytest.mark.skipif(os.name != "posix", reason="completion is tried for bash")
-def test_commands_are_completed_in_bash(tmp_path):
-    environment = {
-        **os.environ,
-        "_REIDSIM_COMPLETE": "complete_bash",
-        "COMP_WORDS": "reidsim s",
-        "COMP_CWORD": "1",
-    }
-    program = str(Path(sys.executable).parent / "reidsim")
-    done = subprocess.run([program], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
-    shown = {name for name, command in _COMMANDS.items() if not command.hidden}
-    assert set(done.stdout.split()) == set(at_least(4, (name for name in shown if name.startswith("s"))))
 
 
 # Errors.

@@ -52,13 +52,6 @@ def exists(module, name):
     return True
 
 
-def test_a_missing_name_is_noticed_in_a_program_and_in_its_strings():
-    used = names_used('import reidsim\nreidsim.runn\nCODE = "from reidsim.engine.run import rum_loaded"\n')
-    assert [pair for pair in sorted(used) if not exists(*pair)] == [
-        ("reidsim", "runn"), ("reidsim.engine.run", "rum_loaded"),
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_can_be_imported_and_its_names_exist(name, monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))

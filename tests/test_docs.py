@@ -64,18 +64,6 @@ def test_the_readme_counts_what_the_ledger_does() -> None:
     assert counts == re.findall(r"[0-9]+ of [0-9]+(?= printed numbers)", ledger)[:1] != []
 
 
-def test_lines_may_be_left_out_of_an_output_but_not_changed() -> None:
-    printed = "\n".join(["title", "a 1", "b 2", "c 3", "d 4", "verdict"])
-    for said in ("title\n...\nverdict", "title\na 1\n...\nc 3\n...\nverdict", "...\nverdict", "title\n..."):
-        assert lines_of(as_shown(said, printed)) == lines_of(said)
-    # The printed numbers are kept.
-    assert lines_of(as_shown("title\n...\nc 7\n...\nverdict", printed))[2] == "c 3"
-    # Missing lines and an empty gap are detected.
-    for said in ("title\n...\ne 3\n...\nverdict", "title\na 1\n...\nb 2\nc 3\nd 4\nverdict"):
-        assert as_shown(said, printed) == printed
-    assert lines_of(as_shown("other\n...\nverdict", printed))[0] == "title"
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_no_block_is_passed_over(page: str) -> None:
     """Blocks inside lists are not run, so none may look like an executed block."""

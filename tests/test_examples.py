@@ -20,8 +20,3 @@ def test_the_example_of_a_public_name_runs(name, tmp_path, monkeypatch):
     for test in found:
         said = []
         assert runner.run(test, out=said.append).failed == 0, "".join(said)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_public_name_refers_to_others(name):
-    assert "See Also" in inspect.getdoc(getattr(reidsim, name))

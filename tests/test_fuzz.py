@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import pickle
 import sys
 from pathlib import Path
 
@@ -58,34 +57,6 @@ def made(fuzz, tmp_path):
     return tables, broken
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "values", "says"),
-    [
-        ("runs", "publisher_payoff", [5.0, 5.5], "basic: no-attack pays 0.5 more"),
-        ("runs", "publisher_payoff", [5.0, np.inf], "not finite"),
-        ("runs", "share_attacked", [0.5, 0.1], "no-attack: records are attacked"),
-        ("runs", "share_attacked", [1.5, 0.0], "no probabilities"),
-        ("reidentified", "probability", [0.5, 0.4], "do not sum to 1"),
-        ("records", "policy", ["basic", "basic"], None),
-    ],
-)
-def test_tables_that_break_an_invariant_are_noticed(made, table, column, values, says):
-    tables, broken = made
-    assert broken() == []
-    tables[table][column] = values
-    if says is None:
-        tables[table] = pd.concat([tables[table], pd.DataFrame({"policy": ["no-attack"], "publisher_payoff": [4.0]})])
-        says = "records: 1 under one policy and 2"
-    assert says in "; ".join(broken())
-
-
-def test_a_mistaken_publisher_may_be_attacked_and_lose(made):
-    tables, broken = made
-    tables["runs"]["share_attacked"] = [0.5, 0.1]
-    tables["runs"]["publisher_payoff"] = [3.0, 4.0]
-    assert broken({"beliefs": {"cost": 1.0}}) == []
-
-
 @pytest.mark.parametrize("maker", ["_valid", "_of_scenario", "_of_data", "_of_parquet"])
 def test_a_case_is_the_same_each_time(fuzz, tmp_path, maker):
     make = getattr(importlib.import_module("fuzz_cases"), maker)
@@ -118,20 +89,3 @@ def test_each_wrong_ending_is_noticed(fuzz, monkeypatch, tmp_path, body, problem
     limit = 0.5 if "sleep" in body else 60.0
     took, code, said = fuzz._run(tmp_path, ("run",), limit)
     assert fuzz._problem(code, said, took, limit) == problem
-
-
-def test_a_finding_is_printed_before_the_next_case_with_what_repeats_it(fuzz, monkeypatch, capsys):
-    printed = []
-    monkeypatch.setattr(fuzz, "make_case", lambda *given: fuzz.Case("scenario", ("run", "record.toml")))
-
-    def run(folder, arguments, seconds, used=None):
-        printed.append(capsys.readouterr().out)
-        if used is not None:
-            pickle.dump(([], []), used)
-        return 0.1, 0, "payoff nan\n" if folder.name == "case-1" else ""
-
-    monkeypatch.setattr(fuzz, "_run", run)
-    (finding,) = fuzz.fuzz(7, [0, 1, 2], 60)
-    assert printed[-2:] == ["", f"{finding}\n"]
-    assert str(finding).startswith(f"--seed 7 --only 1 ({finding.case.kind}): a number that is none\n  reidsim '")
-    assert str(finding).endswith("\n  payoff nan")

@@ -1,6 +1,5 @@
 """The mutation tester plants faults in copies only and reports detected faults."""
 
-import ast
 import importlib
 import sys
 from pathlib import Path
@@ -48,40 +47,6 @@ def toy(tmp_path):
 
 def _mutants(scripts, source):
     return {fault.applied(source) for fault in scripts["mutation_faults"].faults_of(source)}
-
-
-@pytest.mark.parametrize(
-    ("source", "mutants"),
-    [
-        ("a < b", {"a <= b", "a >= b"}),
-        ("a == b", {"a != b"}),
-        ("a in b", {"a not in b"}),
-        ("x = a + b", {"x = (a - b)"}),
-        ("x = a and b", {"x = (a or b)"}),
-        ("x = not a", {"x = (a)"}),
-        ("x = 3", {"x = 4"}),
-        ("x = a.sum(axis=1)", {"x = a.mean(axis=1)", "x = a.sum(axis=0)"}),
-        ("x = a[b:c]", {"x = a[:c]", "x = a[b:]"}),
-        ("x = b if a else c", {"x = (c if a else b)"}),
-        ("if a:\n    b = c", {"if not (a):\n    b = c"}),
-        ("x[a] = b", {"pass"}),
-        ("x += a", {"pass", "x -= a"}),
-        ("for a in b:\n    break", {"for a in b:\n    continue"}),
-        (
-            "def f(a):\n    if g(a):\n        return a\n    return b",
-            {
-                "def f(a):\n    if not (g(a)):\n        return a\n    return b",
-                "def f(a):\n    if g(a):\n        pass\n    return b",
-            },
-        ),
-        ("é = f('ü') + g", {"é = (f('ü') - g)"}),
-    ],
-)
-def test_each_kind_of_fault_is_one_small_change(scripts, source, mutants):
-    found = _mutants(scripts, source)
-    # A statement that is a bare expression can also be removed.
-    bare = isinstance(ast.parse(source).body[0], ast.Expr)
-    assert found == (mutants | {"pass"} if bare else mutants)
 
 
 @pytest.mark.parametrize(

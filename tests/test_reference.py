@@ -33,11 +33,3 @@ def test_every_section_and_key_of_a_game_has_a_description(game):
 def test_every_option_of_a_command_has_a_description():
     for name, command in typer.main.get_command(app).commands.items():
         assert [parameter.name for parameter in command.params if not parameter.help] == [], name
-
-
-def test_the_tool_replaces_older_pages(tmp_path, monkeypatch):
-    (tmp_path / "reference").mkdir()
-    (tmp_path / "reference" / "commands.md").write_text("old")
-    monkeypatch.setattr("sys.argv", ["reference.py", "-o", str(tmp_path)])
-    reference.main()
-    assert {page.name: page.read_text(encoding="utf-8") for page in (tmp_path / "reference").iterdir()} == PAGES

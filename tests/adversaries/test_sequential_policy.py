@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from sequential_programs.any_belief import plan_distribution
 from sequential_programs.attacks import attacks
 from sequential_programs.paper_attack import paper_of
-from simulated_attacks import exploit_policy
 from tiers import examples
 
 from reidsim.adversaries.response import Linkage
@@ -26,6 +25,31 @@ from reidsim.adversaries.sequential.planning import (
     plan_unknown,
 )
 from reidsim.errors import InputError
+
+def exploit_policy(attack, group_size):
+    """Return ``policy[j, m]``: whether exploit j is made after m paid penalties, by full backward induction."""
+    most = attack.max_penalties if attack.counts_penalties and attack.max_penalties is not None else 0
+    counts = min(most, group_size) + 1
+    detection = attack.detection(group_size)
+    policy = np.zeros((group_size, counts), dtype=np.bool_)
+    worth = np.zeros(counts)
+    paid = np.arange(counts)
+    after = np.minimum(paid + 1, counts - 1)
+    levied = np.ones(counts, dtype=np.bool_) if most == 0 else paid < most
+    for j in range(group_size - 1, -1, -1):
+        hit = 1.0 / (group_size / attack.prior - j)
+        caught = detection[j]
+        continued = np.zeros(counts) if attack.detection_ends_attack else worth[after]
+        going_on = (1.0 - caught) * worth + caught * continued
+        exploit = (
+            -attack.exploit_cost
+            - caught * attack.penalty_due * levied
+            + attack.discount * (hit * attack.gain + (1.0 - hit) * going_on)
+        )
+        policy[j] = exploit > attack.indifference
+        worth = np.where(policy[j], exploit, 0.0)
+    return policy
+
 
 # The decision process.
 
