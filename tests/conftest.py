@@ -18,8 +18,14 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Files with long, independent tests. They start first, each test scheduled separately.
 APART = {"tests/test_docs.py", "tests/batch/test_paper_sweeps.py"}
-# Files with a long total running time. They start next, each on one worker.
-LONG = {"tests/reports/test_reproduction.py"}
+# Files that start next, each on one worker: the first three compile most kernels, which two workers would otherwise
+# compile at the same time, and the last one has a long running time.
+EARLY = [
+    "tests/games/test_directions.py",
+    "tests/games/test_always_shared.py",
+    "tests/games/full_domain/test_search.py",
+    "tests/reports/test_reproduction.py",
+]
 
 DEPRECATIONS = (
     "DeprecationWarning",
@@ -71,9 +77,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         folders[item.path.parent][item.path].append(item)
     turns = [
-        (file_of(file[0].nodeid) not in APART | LONG, at, file)
-        for f in folders.values()
-        for at, file in enumerate(f.values())
+        (turn_of(file_of(file[0].nodeid)), at, file) for f in folders.values() for at, file in enumerate(f.values())
     ]
     turns.sort(key=lambda turn: turn[:2])
     items[:] = [item for _, _, file in turns for item in file]
@@ -96,6 +100,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 def file_of(nodeid):
     return nodeid.partition("::")[0]
+
+
+def turn_of(file):
+    """Return the place of a file in the order of execution; most files have the last place."""
+    return 0 if file in APART else 1 + (EARLY.index(file) if file in EARLY else len(EARLY))
 
 
 @pytest.fixture(scope="session")
@@ -131,6 +140,12 @@ def adult_folder():
     if not (folder / "adult.data").is_file():
         pytest.skip(f"the real Adult files are not in {folder}")
     return folder
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Draw no figures in this process, in tests of other output."""
+    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
 
 
 @pytest.fixture

@@ -23,10 +23,7 @@ RECIPE, PEOPLE = "people/people.toml", "people/people.csv"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
 
 
-@pytest.fixture(autouse=True)
-def _no_figures(monkeypatch):
-    """Draw no figures in this process, because these tests are about other output."""
-    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 @pytest.fixture

@@ -49,10 +49,7 @@ TERMINAL = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TT
 CLEAN = {name: value for name, value in os.environ.items() if name not in TERMINAL}
 
 
-@pytest.fixture(autouse=True)
-def _no_figures(monkeypatch):
-    """Draw no figures in this process, because these tests are about other output."""
-    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 @pytest.fixture

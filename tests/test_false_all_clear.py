@@ -18,11 +18,7 @@ from reidsim.errors import InputError
 sys.path.insert(0, str(Path(__file__).parent / "drafts"))
 from test_people_keys import claims
 
-
-@pytest.fixture(autouse=True)
-def _no_figures(monkeypatch):
-    """Draw no figures, because these tests are about other output."""
-    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def one_error(result):

@@ -5,8 +5,6 @@ import os
 import sys
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "tools"
@@ -32,29 +30,6 @@ def test_at_least_half_of_the_valid_scenarios_run_one_by_one_or_two_at_a_time(fu
     counts = {line.split(": ")[-1]: int(line.split()[0]) for line in ended[0].splitlines()}
     assert sum(counts.values()) == 6
     assert counts["0"] >= 3
-
-
-@pytest.fixture
-def made(fuzz, tmp_path):
-    """Return the results of a record game and a function that checks them."""
-    from fuzz_scenarios import broken_invariants
-
-    runs = pd.DataFrame(
-        {
-            "point": 0, "replication": 0, "policy": ["basic", "no-attack"], "publisher_payoff": [5.0, 4.0],
-            "share_attacked": [0.5, 0.0], "risk_if_attacked": [0.1, np.nan], "state": "complete",
-        }
-    )  # fmt: skip
-    people = pd.DataFrame({"policy": ["basic", "basic"], "people": [0, 1], "probability": 0.5, "at_most": [0.5, 1.0]})
-    records = pd.DataFrame({"policy": ["basic", "no-attack"], "publisher_payoff": [5.0, 4.0]})
-    tables = {"runs": runs, "reidentified": people, "records": records}
-
-    def broken(content=None):
-        for name, table in tables.items():
-            table.to_parquet(tmp_path / f"{name}.parquet")
-        return broken_invariants(content or {}, tmp_path)
-
-    return tables, broken
 
 
 @pytest.mark.parametrize("maker", ["_valid", "_of_scenario", "_of_data", "_of_parquet"])

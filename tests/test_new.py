@@ -31,10 +31,7 @@ from reidsim.validation import validated
 ROWS = 60
 
 
-@pytest.fixture(autouse=True)
-def _no_figures(monkeypatch):
-    """Draw no figures in this process, because these tests are about other output."""
-    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def column(values, name="x"):

@@ -20,11 +20,7 @@ from reidsim.kinds.tables.release import read_release
 from reidsim.reports.shared.file import verify_shared
 from reidsim.scenarios.load import Scenario
 
-
-@pytest.fixture(autouse=True)
-def _no_figures(monkeypatch):
-    """Draw no figures, because these tests are about other output."""
-    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 @pytest.fixture

@@ -34,10 +34,7 @@ sex = {value}
 """
 
 
-@pytest.fixture(autouse=True)
-def _no_figures(monkeypatch):
-    """Draw no figures, because these tests are about other output."""
-    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 @pytest.fixture

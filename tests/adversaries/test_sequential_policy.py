@@ -26,6 +26,7 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.errors import InputError
 
+
 def exploit_policy(attack, group_size):
     """Return ``policy[j, m]``: whether exploit j is made after m paid penalties, by full backward induction."""
     most = attack.max_penalties if attack.counts_penalties and attack.max_penalties is not None else 0

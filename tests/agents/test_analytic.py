@@ -7,7 +7,6 @@ import tempfile
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_scenario import releases, write_scenario
@@ -48,22 +47,3 @@ def test_agents_of_one_round_equal_the_analytic_game(small, solver, beliefs):
         agents = reidsim.run(path, overrides={**beliefs, "agents.rounds": 1})
     assert_same_records(analytic.records, agents.records)
     assert_same_floats(analytic.summary, agents.summary)
-
-
-SMALL_GENOMES = {
-    "population.recipe": "ystr-genealogy-small", "targets.size": 15, "replications": 1, "resources.registry.size": 800,
-    "resources.genealogy.size": 800, "beliefs.loss": 60.0, "beliefs.cost": 20.0,
-}  # fmt: skip
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [("xia2015", {"publisher.solver": "branch-and-bound"}), ("wan2021", SMALL_GENOMES)],
-)
-def test_bundled_studies_agree_record_by_record(name, changes):
-    analytic = reidsim.run(name, overrides=changes)
-    agents = reidsim.run(name, overrides={**changes, "agents.rounds": 1})
-    assert_same_records(analytic.records, agents.records)
-    shared = agents.runs.columns.intersection(analytic.runs.columns)
-    assert_same_floats(analytic.runs[shared], agents.runs)

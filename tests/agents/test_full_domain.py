@@ -16,20 +16,14 @@ import reidsim
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
-from reidsim.engine.rounds import play_policy
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import explore
 from reidsim.games.full_domain.search import search
 from reidsim.games.full_domain.solutions import every_node
 from reidsim.games.record_game import PopulationLinker, RecordGame
-from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.rounds import setting_of
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
-from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 seed = 6
@@ -124,19 +118,6 @@ def test_one_adversary_who_is_named_is_the_analytic_game(ward):
     rules = {"agents.enforcement": {"detection": 0.1, "fine": 20.0}}
     agents = reidsim.run(ward, overrides={**rules, "adversaries.x": {"gain": 70.0, "cost": 10.0}})
     assert_same_records(reidsim.run(ward, overrides=prices).records, agents.records)
-
-
-@pytest.mark.deep
-def test_prasser2017_record_by_record():
-    policies = ["basic", "no-attack", "record-level"]
-    study = build_study(Scenario.load("prasser2017", {"publisher.policies": policies}))
-    setting = setting_of(study, AgentsSection())
-    for policy, outcome in play(study).items():
-        expected, found = outcome.equilibrium, play_policy(setting, policy).last
-        np.testing.assert_array_equal(found.strategies, expected.strategies)
-        np.testing.assert_array_equal(found.attacked, expected.attacked)
-        for column in ("publisher_payoff", "adversary_payoff", "success_probability", "utility"):
-            np.testing.assert_allclose(getattr(found, column), getattr(expected, column), rtol=1e-9, atol=1e-9)
 
 
 # Several adversaries.

@@ -120,20 +120,6 @@ def test_a_publisher_may_foresee_a_purchase(town):
 # Draws.
 
 
-@pytest.mark.deep
-def test_means_of_draws_are_the_expected_values(town):
-    """Within four standard errors over 100 draws of a round with detection and fines."""
-    changes = {"agents.together": "all", "agents.enforcement": {"detection": 0.2, "fine": 5}}
-    changes["publisher.policies"] = ["basic"]
-    expected = reidsim.run(town, overrides=changes).summary.loc["basic"]
-    drawn = reidsim.run(town, overrides={**changes, "agents.mode": "sampling", "agents.draws": 100}).analysis.rounds
-    assert len(drawn) == 100
-    for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
-        error = drawn[measure].std() / np.sqrt(100)
-        assert error > 0
-        assert drawn[measure].mean() == pytest.approx(expected[measure], abs=4 * error)
-
-
 def test_a_budget_holds_against_several_types(town):
     changes = {"publisher.search": "anytime", "publisher.nodes": 1, "publisher.policies": ["basic"]}
     result = reidsim.run(town, overrides=changes)

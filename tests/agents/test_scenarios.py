@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from small_games import game_of
 from small_scenario import write_scenario
+from tiers import cases
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.scenarios.load import Scenario
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 TOWN = game_of(
@@ -163,7 +163,7 @@ def test_every_planner_can_be_a_type(planner, attacked, risk, town_file):
     assert measures.tolist() == pytest.approx([attacked, risk, 10 - 60 * risk])
 
 
-@pytest.mark.parametrize("policy", ["basic", "no-protection"])
+@pytest.mark.parametrize("policy", cases(["basic", "no-protection"], ["no-protection"]))
 def test_a_random_planner_draws_its_attacks_anew_in_each_round(policy, town_file):
     rate, rounds = 0.3, 2
     changes = {"adversaries.x.planner": "random", "adversaries.x.rate": rate, "publisher.policies": [policy]}
@@ -209,44 +209,6 @@ def test_draws_and_their_tables(town_file):
     assert "participates" in first.records
 
 
-BUNDLED = {
-    "sequential-publisher": {"agents.rounds": 2},
-    "genealogy-market": {"targets.size": 40, "agents.rounds": 2, "resources.genealogy.size": 500},
-    "one-world": {
-        "targets.size": 60, "agents.rounds": 2,
-        "subjects.attributes": ["age", "state", "sex", "DYS19", "DYS385", "DYS390"],
-    },
-}  # fmt: skip
-
-
-TYPES = {"sequential-publisher": 1, "genealogy-market": 2, "one-world": 3}
-# A publisher who expects the sequential adversary also deters it under the basic policy.
-UNATTACKED = {
-    "sequential-publisher": ["basic", "no-attack"],
-    "genealogy-market": ["no-attack-masking"],
-    "one-world": ["no-attack-masking"],
-}
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", BUNDLED)
-def test_bundled_scenarios_run(name):
-    """Accounts balance in every round, and attacks match the adversaries present."""
-    scenario = Scenario.load(name, BUNDLED[name]).scenario
-    result = reidsim.run(name, overrides=BUNDLED[name])
-    rounds, money = result.analysis.rounds, scenario.economics
-    assert len(rounds) == len(result.summary) * scenario.agents.rounds
-    np.testing.assert_allclose(
-        rounds["publisher_payoff"], money.benefit * rounds["utility"] - money.loss * rounds["risk"], rtol=1e-9
-    )
-    adversaries = result.analysis.adversaries
-    assert len(adversaries) == len(rounds) * TYPES[name]
-    made = adversaries.groupby(["policy", "round"], sort=False, observed=True)["exploits"].sum()
-    np.testing.assert_allclose(rounds["exploits"], made, rtol=1e-9)
-    attacked = rounds.groupby("policy", observed=True)["share_attacked"].max()
-    assert sorted(attacked.index[attacked == 0]) == UNATTACKED[name]
-
-
 def test_a_purchase_is_foreseen(town_file):
     """Without a list no attack pays.
 
@@ -281,17 +243,3 @@ def test_a_publisher_learns_how_often_each_is_there(town_file):
     beliefs = reidsim.run(town_file, overrides=changes).analysis.adversaries.set_index("adversary")["belief"]
     np.testing.assert_allclose(beliefs["x"], (1 + 0.7 * np.arange(3)) / (4 + np.arange(3)))
     np.testing.assert_allclose(beliefs["y"], (1 + 0.1 * np.arange(3)) / (2 + np.arange(3)))
-
-
-@pytest.mark.deep
-def test_market_learns_leaves_and_buys():
-    changes = {"agents.rounds": 3, "publisher.policies": ["basic", "no-attack"]}
-    result = reidsim.run("market", overrides={**changes, "resources.broker-file.price": 5000})
-    rounds = result.analysis.rounds.set_index(["policy", "round"])
-    assert rounds.loc[("basic", 2), "left"] > 0.1
-    assert rounds.loc[("basic", 3), "joined"] > 0
-    assert (rounds.loc["no-attack", "participation"].diff().iloc[1:] > 0).all()
-    adversaries = result.analysis.adversaries.set_index(["policy", "adversary", "round"]).sort_index()
-    assert adversaries.loc[("basic", "marketer", 3), "belief"] > 1 / 3
-    assert adversaries.loc[("basic", "fraudster", 3), "expected_accuracy"] < 0.9
-    assert adversaries.loc[("basic", "marketer", 1), "spent"] > 0

@@ -14,15 +14,8 @@ from reidsim.cli import app
 from reidsim.errors import InputError
 from reidsim.front.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
-from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import outcome_of
-from reidsim.games.masking.game import MaskingGame
-from reidsim.kinds.masking.opponents import masking_adversaries
-from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.adversary_schema import opponent_names
-from reidsim.scenarios.cross_play_adversaries import OpponentOptions
-from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 MEASURES = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
@@ -68,38 +61,6 @@ def test_the_lattice_of_wan2015_against_every_adversary(wan2015, wan2015_equilib
     assert (adult.table["regret"] >= 0).all()
 
 
-def test_attacks_in_stages_on_masked_records_are_wan2021():
-    policies = [
-        "no-protection", "demographics-only", "random-opt-in", "random-masking", "opt-in", "masking",
-        "no-attack-masking", "one-stage-masking", "same-strategy", "k-anonymity",
-    ]  # fmt: skip
-    masking = cross_play("wan2021", overrides=SMALL_MASKING)
-    run = reidsim.run("wan2021", overrides={**SMALL_MASKING, "subjects.policies": policies}).summary
-    for policy in ("masking", "no-attack-masking", "opt-in", "same-strategy"):
-        assert_row_is(masking.table, policy, "multistage", "multistage", run.loc[policy])
-    for policy in ("no-protection", "random-opt-in", "random-masking", "k-anonymity"):
-        assert_row_is(masking.table, policy, "multistage", "", run.loc[policy])
-    assert_row_is(masking.table, "anytime-masking", "multistage", "multistage", run.loc["masking"])
-    # The paper plays two policies against the adversary who infers nothing.
-    assert_row_is(masking.table, "demographics-only", "one-shot", "", run.loc["demographics-only"])
-    assert_row_is(masking.table, "masking", "one-shot", "one-shot", run.loc["one-stage-masking"])
-    assert list(masking.matrix("risk").columns) == [name for name in opponent_names() if name != "partial-knowledge"]
-    assert masking.warnings[0].startswith("adversary 'partial-knowledge' cannot play: the scenario names no knowledge")
-    assert masking.manifest["own_adversary"] == "multistage"
-
-
-def test_compiled_and_general_games_agree():
-    """The general solver plays types; the compiled solver plays staged attacks alone."""
-    study = build_masking_study(Scenario.load("wan2021", SMALL_MASKING))
-    found = masking_adversaries(study, OpponentOptions())
-    for opponent in found.opponents:
-        if isinstance(opponent.truth, MaskingGame):
-            fast = outcome_of(opponent.truth, BestReply().choose(opponent.truth))
-            general = opponent.truth.record_game
-            slow = outcome_of(general, BestReply(may_withhold=True).choose(general))
-            np.testing.assert_allclose(fast.publisher_payoff, slow.publisher_payoff, atol=1e-9)
-
-
 # Other kinds of scenario.
 
 
@@ -114,17 +75,6 @@ def test_a_registry_is_attacked_by_the_sequential_adversary_only(tmp_path, monke
         assert_row_is(play.table, policy, "fmdp", "fmdp", run.loc[policy])
     one_shot = reidsim.run(TOWN).summary
     assert_row_is(play.table, "basic", "one-shot", "one-shot", one_shot.loc["basic"])
-
-
-def test_one_form_for_all_is_the_game_at_dataset_level(tmp_path):
-    path, changes = write_ward(tmp_path), {"adversary.risk": "journalist", "beliefs.risk": "prosecutor"}
-    changes |= {"attributes.age.minimum_level": 1, "publisher.suppression_limit": 0.5, "economics.cost": 11}
-    play, run = cross_play(path, overrides=changes), reidsim.run(path, overrides=changes).summary
-    for policy in set(run.index) - {"safe-harbor", "no-protection", "suppress-all"}:
-        assert_row_is(play.table, policy, "one-shot", "one-shot", run.loc[policy])
-    assert_row_is(play.table, "safe-harbor", "one-shot", "", run.loc["safe-harbor"])
-    # The lattice is small enough for the budgeted search to visit every node.
-    assert_row_is(play.table, "anytime", "one-shot", "one-shot", run.loc["basic"])
 
 
 def test_prices_by_record_leave_out_adversaries_who_need_one_price(tmp_path):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract_worlds import ATTACK, SMALL, SPACES, types_of
+from contract_worlds import ATTACK, SMALL
 from hypothesis import given
 from hypothesis import strategies as st
 from replies_to_types import against
@@ -104,18 +104,6 @@ def test_the_expectation_is_the_weighted_mean_over_types(case):
             (outcome.response.exploits, [reply.exploits for reply in replies]),
         ):
             np.testing.assert_allclose(payoff, np.tensordot(weights, amounts_of, 1), atol=1e-9 * small.scale.max())
-
-
-@pytest.mark.parametrize(("space", "together"), [("lattice", "one-of"), ("lattice", "worst"), ("masking", "all")])
-def test_every_planner_can_be_a_type(space, together):
-    game = types_of(space, together)
-    fast, thorough = branch_and_bound(game), backward_induction(game, {"it": Constraint()})["it"]
-    np.testing.assert_array_equal(fast.strategies, thorough.strategies)
-    assert (fast.evaluated <= thorough.evaluated).all()
-    rows = np.array([3, 0, 3])
-    whole, some = game.outcome(1), game.outcome(1, rows)
-    np.testing.assert_array_equal(some.publisher_payoff, whole.publisher_payoff[rows])
-    assert {each.name for each in game.types} == set(SPACES[space])
 
 
 def test_the_average_type_has_the_mean_gain_and_cost_of_the_heaviest_type_s_planner():

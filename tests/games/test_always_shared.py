@@ -5,7 +5,6 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
-from published_policies import solve_policy
 from tiers import examples
 
 from reidsim.errors import InputError
@@ -91,8 +90,8 @@ def test_the_space_holds_the_strategies_that_share_the_first_attributes(small):
 
 @given(small_worlds())
 def test_one_stage_masking_keeps_the_rule(small):
-    limited = partial(small.game, 2)
-    found = solve_policy(limited, "one-stage-masking", np.random.default_rng(0))
+    limited = partial(small.game, 2).one_stage()
+    found = limited.evaluate(best_first(limited))
     # If the demographics are shared, masking loci against an adversary who ignores them is a loss.
     assert set(found.strategies.tolist()) <= {0, WITHHELD}
 
