@@ -6,27 +6,21 @@ Errors are printed to standard error in one line; exit code 2 means invalid inpu
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import sys
 import warnings
 from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
 from reidsim import __version__, interrupts
-from reidsim.commands.batch import rerun
-from reidsim.commands.catalogue import list_, schema, show
-from reidsim.commands.cross_play import cross_play
-from reidsim.commands.new import new
-from reidsim.commands.populations import describe, populate
-from reidsim.commands.report import report
-from reidsim.commands.run import check, explain, run, serve
-from reidsim.commands.share import apply, share
-from reidsim.commands.studies import attributes, score, stress, switch
+from reidsim.commands.arguments import QuietOption, VerboseOption, typer_command
+from reidsim.commands.data import describe, list_, new, populate, schema, show
+from reidsim.commands.results import apply, report, share
+from reidsim.commands.run import check, explain, rerun, run, serve
+from reidsim.commands.studies import attributes, cross_play, score, stress, switch
 from reidsim.errors import InputError
 from reidsim.terminal import is_quiet, printable, set_verbosity
 
@@ -39,30 +33,6 @@ class _Grouped(TyperGroup):
         for heading, lines in _GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(_name_of(function), line) for function, line in lines.items()])
-
-
-_QUIET = typer.Option("-q", "--quiet", help="Print only errors and requested data.")
-_VERBOSE = typer.Option("-v", "--verbose", help="Print progress and log messages to standard error.")
-
-
-def _with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the verbosity options, which every command has."""
-
-    @wraps(command)
-    def run(*, quiet: bool = False, verbose: bool = False, **given: Any) -> None:
-        if quiet or verbose:
-            set_verbosity(quiet=quiet, verbose=verbose)
-        command(**given)
-
-    signature, names = inspect.signature(command, eval_str=True), {"quiet": _QUIET, "verbose": _VERBOSE}
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
-        for name, option in names.items()
-    ]
-    whole = signature.replace(parameters=[*signature.parameters.values(), *more])
-    run.__signature__ = whole  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in whole.parameters.values()} | {"return": None}
-    return run
 
 
 _NO_MEMORY = "not enough memory; run reidsim check SCENARIO to print the size of the scenario"
@@ -112,17 +82,17 @@ def _name_of(function: Callable[..., None]) -> str:
     return function.__name__.strip("_").replace("_", "-")
 
 
-for group in _GROUPS.values():
-    for command, line in group.items():
-        app.command(_name_of(command), short_help=line)(_with_verbosity(command))
+for function, line in ((function, line) for group in _GROUPS.values() for function, line in group.items()):
+    command, text = typer_command(function)
+    app.command(_name_of(function), help=text, short_help=line)(command)
 
 
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
-    quiet: Annotated[bool, _QUIET] = False,
-    verbose: Annotated[bool, _VERBOSE] = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     set_verbosity(quiet=quiet, verbose=verbose)
     if version:
@@ -140,62 +110,51 @@ def main() -> None:
     try:
         try:
             app()
-        except Exception as error:
-            fault = None if interrupts.came() or _tells_of_memory(error) else _fault_of_parts(error)
-            if fault is None:
-                raise
-            raise fault from error
         finally:
             sys.stdout.flush()
-    except InputError as error:
-        _end(str(error), 2)
-    except (SystemExit, SystemError) as error:
-        if interrupts.carries(error, BrokenPipeError):
-            # typer and rich end with a code of their own.
-            _end_unread()
-        # typer ends quietly with 130 on an interrupt; compiled code turns it into a SystemError that carries it.
-        interrupt = error.code == 130 if isinstance(error, SystemExit) else interrupts.caused(error)
-        if not interrupt:
+    except BaseException as error:
+        ending = _ending(error)
+        if ending is None:
             raise
-        _end(interrupts.message(), interrupts.exit_code())
-    except MemoryError:
-        # The objects of the failed computation are released by now, so there is memory to print the message.
-        _end(_NO_MEMORY, 2)
-    except BrokenPipeError:
-        _end_unread()
-    except ImportError as error:
-        if not _tells_of_memory(error):
-            raise
-        _end(_NO_MEMORY, 2)
-    except OSError as error:
-        _discard_output()
-        _end(f"output cannot be written: {error.strerror or error}", 2)
-    except (RuntimeError, ValueError) as error:
-        if _tells_of_memory(error):
-            _end(_NO_MEMORY, 2)
-        # A library may have caught an interrupt and raised another error.
-        if not interrupts.came():
-            raise
-        _end(interrupts.message(), interrupts.exit_code())
+        message, code = ending
+        if isinstance(error, OSError) or not message:
+            # Buffered output cannot be written.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if message:
+            print(printable(f"reidsim: {message}"), file=sys.stderr)
+        sys.exit(code)
     finally:
         interrupts.forget()
 
 
-def _fault_of_parts(error: Exception) -> InputError | None:
-    """Return the error to report if a user's adversary, policy or kind raised `error`.
-
-    The result is None for any other error.
-    """
-    if isinstance(error, InputError | BrokenPipeError):
+def _ending(error: BaseException) -> tuple[str, int] | None:
+    """Return the message and exit code for an error; None if the error is a defect or an ordinary exit."""
+    if isinstance(error, InputError):
+        return str(error), 2
+    if interrupts.carries(error, BrokenPipeError):
+        # End like a program that was stopped by a closed pipe (SIGPIPE); typer and rich end with a code of their own.
+        return "", 141
+    if any(text in str(error) for text in _NO_ROOM):
+        return _NO_MEMORY, 2
+    # typer ends quietly with 130 on an interrupt; a library may have caught an interrupt and raised another error.
+    if isinstance(error, Exception):
+        is_interrupt = interrupts.came() or interrupts.caused(error)
+    else:
+        is_interrupt = isinstance(error, SystemExit) and error.code == 130
+    if is_interrupt:
+        return interrupts.message(), interrupts.exit_code()
+    if not isinstance(error, Exception):
         return None
     # Imported here because it is slow to import and only needed after an error.
     from reidsim.scenarios.user_defined import fault_of_parts
 
-    return fault_of_parts(error)
-
-
-def _tells_of_memory(error: Exception) -> bool:
-    return any(text in str(error) for text in _NO_ROOM)
+    fault = fault_of_parts(error)
+    if fault is not None:
+        return str(fault), 2
+    if isinstance(error, MemoryError):
+        return _NO_MEMORY, 2
+    return (f"output cannot be written: {error.strerror or error}", 2) if isinstance(error, OSError) else None
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
@@ -218,22 +177,3 @@ def _print_warning(
     """Print a warning in one line, without its location in the code."""
     if not is_quiet():
         print(printable(f"warning: {message}"), file=file or sys.stderr)
-
-
-def _end(message: str, code: int) -> NoReturn:
-    print(printable(f"reidsim: {message}"), file=sys.stderr)
-    sys.exit(code)
-
-
-def _end_unread() -> NoReturn:
-    """End like a program that was stopped by a closed pipe (SIGPIPE).
-
-    Buffered output is not written.
-    """
-    _discard_output()
-    sys.exit(141)
-
-
-def _discard_output() -> None:
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,23 +1,34 @@
-"""Arguments, options and helpers that several commands share."""
+"""Declare the arguments and options of commands; load scenarios and print results.
+
+A command is a function. The section ``Parameters`` of its docstring has the help text of each argument and option, and
+a placeholder for its value after a colon. Options that several commands share are the fields of a class.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
 import typer
 
 from reidsim.bundled import resolve
+from reidsim.errors import InputError
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 from reidsim.seeds import LARGEST_SEED
-from reidsim.terminal import console, echo, note, progress_console
+from reidsim.terminal import console, echo, note, progress_console, set_verbosity
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from reidsim.engine.batch.executors import Executor
     from reidsim.engine.results import Result, RunResult
     from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.schema import ScenarioHead
@@ -26,57 +37,210 @@ if TYPE_CHECKING:
 ScenarioArgument = Annotated[
     str, typer.Argument(help="Name of a bundled scenario, or path of a TOML file.", metavar="SCENARIO")
 ]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        help="Value that replaces the value of a scenario key, such as economics.loss=600.",
-        metavar="KEY=VALUE",
-    ),
-]
 SeedOption = Annotated[
     int | None, typer.Option(help="Seed of all random draws (default: the scenario's seed).", min=0, max=LARGEST_SEED)
 ]
 AllowCodeOption = Annotated[
     bool,
     typer.Option(
-        "--allow-code",
-        help="Allow the scenario to run Python code from modules that it names; only for code that you trust.",
+        help="Allow the scenario to run Python code from modules that it names; only for code that you trust."
     ),
 ]
 EncodingOption = Annotated[
     str | None, typer.Option(help="Character encoding of a CSV file, such as latin-1 (default: UTF-8).", metavar="NAME")
 ]
-KeepOption = Annotated[
-    list[str] | None,
-    typer.Option("--keep", help="Column to copy unchanged, in addition to the quasi-identifiers.", metavar="COLUMN"),
-]
-KeepIdentifierOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep-identifier", help="Column to copy although its values could identify most people.", metavar="COLUMN"
-    ),
-]
-KeepFreeTextOption = Annotated[
-    bool,
-    typer.Option(
-        "--keep-free-text", help="Copy kept columns although they contain free text, which may identify people."
-    ),
-]
 GroupReadableOption = Annotated[
-    bool, typer.Option("--group-readable", help="Allow your user group to read the results (default: only you).")
+    bool, typer.Option(help="Allow your user group to read the results (default: only you).")
 ]
-
+OutputOption = Annotated[Path | None, typer.Option("-o", "--output")]
+NewFileOption = Annotated[Path, typer.Option("-o", "--output")]
 ResultsOption = Annotated[
     Path | None,
     typer.Option("-o", "--output", help="New results folder (default: the next numbered folder in results/)."),
 ]
-
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors and requested data.")]
+VerboseOption = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Print progress and log messages to standard error.")
+]
 # Exit code of a batch with failed runs.
 INCOMPLETE = 3
+# Name, placeholder and help text of each entry in the section ``Parameters`` of a docstring.
+_HEADING = "\n\nParameters\n----------\n"
+_DESCRIBED = re.compile(r"^(\w+)(?: : (.+))?\n((?: {4}.+\n?)+)", re.MULTILINE)
 
-# Name of standard output as an output file.
-STANDARD_OUTPUT = Path("-")
+
+@dataclass(frozen=True)
+class Verbosity:
+    """Options of every command."""
+
+    quiet: QuietOption = False
+    verbose: VerboseOption = False
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of a scenario by options.
+
+    Parameters
+    ----------
+    set_ : KEY=VALUE
+        Value that replaces the value of a scenario key, such as economics.loss=600.
+    """
+
+    set_: list[str] | None = None
+    allow_code: AllowCodeOption = False
+
+    def load(
+        self, scenario: str, *, seed: int | None = None, also_read: Collection[str] = ()
+    ) -> Scenario[ScenarioHead]:
+        """Return a scenario with the changes.
+
+        Slow modules are imported late, so that an error in a name is reported at once.
+        """
+        resolve(scenario, "scenarios", "scenario")
+        with waiting(f"reading {scenario}"):
+            from reidsim.scenarios.load import Scenario
+
+            stop_if_interrupted()
+            changes = overrides_of(self.set_)
+            return Scenario.load(scenario, changes, seed=seed, allow_code=self.allow_code, also_read=also_read)
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Execution of the runs of a batch.
+
+    Parameters
+    ----------
+    executor
+        Execution of the runs of a batch: one after the other, in several processes, or on a Dask cluster (default:
+        auto).
+    workers
+        Number of processes (default and maximum: one per core).
+    scheduler : ADDRESS
+        Address of a Dask scheduler, such as tcp://10.0.0.1:8786.
+    timeout : SECONDS
+        Time limit of one run of a batch, in seconds.
+    """
+
+    executor: Literal["auto", "serial", "processes", "dask"] | None = None
+    workers: Annotated[int | None, typer.Option(min=1)] = None
+    scheduler: str | None = None
+    timeout: float | None = None
+
+    def start(self) -> Executor:
+        """Return the executor."""
+        from reidsim.engine.batch.cluster import executor_named
+
+        options = {"workers": self.workers, "scheduler": self.scheduler, "timeout": self.timeout}
+        return executor_named(self.executor or "auto", **options)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """Options of commands that run a batch if the scenario has several runs.
+
+    Parameters
+    ----------
+    resume
+        Continue the batch in the output folder (default: the scenario's latest folder in results/).
+    rerun_failed
+        Continue the batch as --resume does, and repeat failed runs.
+    """
+
+    execution: Execution
+    resume: bool = False
+    rerun_failed: bool = False
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an earlier batch is continued."""
+        return self.resume or self.rerun_failed
+
+    def refuse_for_single_run(self, source: Path) -> None:
+        """Raise an error if any option is given.
+
+        Raises
+        ------
+        InputError
+            Names the first option that is given.
+        """
+        for name, value in {**vars(self.execution), "resume": self.resume, "rerun_failed": self.rerun_failed}.items():
+            if value:
+                raise InputError(
+                    "the scenario is a single run",
+                    source=source,
+                    found=_option_name(name),
+                    expected="replications, sweep or uncertainty in the scenario",
+                )
+
+    def latest_folder(self, name: str) -> Path:
+        """Return the folder ``results/NAME-NNN`` with the highest three-digit number.
+
+        Raises
+        ------
+        InputError
+            If there is no such folder.
+        """
+        folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
+        if not folders:
+            expected = "option -o with the folder of the batch"
+            raise InputError("no batch to continue", source=f"results/{name}-001", expected=expected)
+        return folders[-1]
+
+
+def typer_command(function: Callable[..., None]) -> tuple[Callable[..., None], str]:
+    """Return a command as typer reads it, with the options of every command, and its help text."""
+
+    def run(**values: Any) -> None:
+        verbosity = _called(Verbosity, values)
+        if verbosity.quiet or verbosity.verbose:
+            set_verbosity(quiet=verbosity.quiet, verbose=verbosity.verbose)
+        _called(function, values)
+
+    parameters = [*_options_of(function), *_options_of(Verbosity)]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run, (inspect.getdoc(function) or "").partition(_HEADING)[0]
+
+
+def _called(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Call a function with the values of its options, which may be fields of a class."""
+    options = {}
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        kind: Any = parameter.annotation
+        options[parameter.name] = _called(kind, values) if _is_group(kind) else values[parameter.name]
+    return function(**options)
+
+
+def _options_of(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of a command with declarations for typer, its own before shared ones."""
+    described = (inspect.getdoc(function) or "").partition(_HEADING)[2]
+    texts = {name: (metavar or None, " ".join(text.split())) for name, metavar, text in _DESCRIBED.findall(described)}
+    shared: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        kind: Any = parameter.annotation
+        if _is_group(kind):
+            shared += _options_of(kind)
+            continue
+        declared: Any = typer.Argument() if parameter.default is parameter.empty else typer.Option()
+        if get_origin(kind) is Annotated:
+            kind, declared = kind.__origin__, copy(kind.__metadata__[0])
+        if isinstance(declared, typer.models.OptionInfo) and declared.default is ...:
+            declared.default = _option_name(parameter.name)
+        if parameter.name in texts:
+            declared.metavar, declared.help = texts[parameter.name]
+        yield parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=Annotated[kind, declared])
+    yield from shared
+
+
+def _is_group(kind: Any) -> bool:
+    """Return whether a type is a class whose fields are options."""
+    return hasattr(kind, "__dataclass_fields__")
+
+
+def _option_name(parameter: str) -> str:
+    return "--" + parameter.strip("_").replace("_", "-")
 
 
 def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
@@ -86,29 +250,15 @@ def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
     return dict(parse_override(text) for text in texts or [])
 
 
-def waiting(task: str) -> DelayedProgress:
-    """Return a progress reporter that prints to standard error after a delay."""
-    return DelayedProgress(progress_console(), task)
+@contextmanager
+def waiting(task: str) -> Iterator[DelayedProgress]:
+    """Show progress on standard error after a delay.
 
-
-def load(
-    scenario: str,
-    set_: Sequence[str] | None,
-    *,
-    seed: int | None = None,
-    allow_code: bool = False,
-    also_read: Collection[str] = (),
-) -> Scenario[ScenarioHead]:
-    """Return the scenario with the options of a command applied.
-
-    Slow modules are imported late, so that an error in a name is reported at once.
+    At the end, raise KeyboardInterrupt if a library caught an interrupt.
     """
-    resolve(scenario, "scenarios", "scenario")
-    with waiting(f"reading {scenario}"):
-        from reidsim.scenarios.load import Scenario
-
-        stop_if_interrupted()
-        return Scenario.load(scenario, overrides_of(set_), seed=seed, allow_code=allow_code, also_read=also_read)
+    with DelayedProgress(progress_console(), task) as progress:
+        yield progress
+    stop_if_interrupted()
 
 
 def results_folder(output: Path | None, name: str) -> Path:
@@ -150,17 +300,13 @@ def print_json(result: RunResult, folder: Path) -> None:
 
     from reidsim.validation import plain
 
-    by = result.summary.reset_index()
-    rows = [
-        {str(column): None if pd.isna(value) else value for column, value in row.items()}
-        for row in by.to_dict(orient="records")
-    ]
+    rows = result.summary.reset_index().to_dict(orient="records")
     content = {
         "scenario": result.name,
         "folder": str(folder),
         "state": result.manifest.get("state", "complete"),
         "seed": result.manifest["seed"],
-        "summary": rows,
+        "summary": [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows],
         "warnings": list(result.warnings),
     }
     echo(json.dumps(content, indent=2, default=plain, allow_nan=False))
@@ -185,12 +331,14 @@ def print_verdict(result: Result) -> None:
     """Print the verdict on a result, if it compares anything; see `verdict_of`."""
     from reidsim.reports.verdict import verdict_of
 
-    told = verdict_of(result)
-    if told:
-        console().print(told, markup=False, highlight=False, emoji=False)
+    verdict = verdict_of(result)
+    if verdict:
+        console().print(verdict, markup=False, highlight=False, emoji=False)
 
 
-def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None, silent: bool = False) -> None:
+def tell_results(
+    folder: Path, *, group_readable: bool = False, result: Result | None = None, silent: bool = False
+) -> None:
     """Set the permissions of a results folder and print its path, unless `silent`.
 
     Exit with code 3 if `result` is incomplete: runs of a batch, or points of a stress test, failed.

@@ -1,4 +1,4 @@
-"""Commands that run, check, explain or show one scenario."""
+"""Commands that run, check, explain or show one scenario, and repeat a run of a batch."""
 
 from __future__ import annotations
 
@@ -10,29 +10,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reidsim import interrupts
-from reidsim.commands import arguments, batch
+from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 from reidsim.terminal import echo, note, progress_console
 
 if TYPE_CHECKING:
     from reidsim.engine.results import RunResult
+    from reidsim.scenarios.load import Scenario
+    from reidsim.scenarios.schema import ScenarioHead
 
 
 def run(
     scenario: arguments.ScenarioArgument,
+    changes: arguments.Changes,
+    batch: arguments.BatchOptions,
     output: arguments.ResultsOption = None,
-    set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
-    executor: batch.ExecutorOption = None,
-    workers: batch.WorkersOption = None,
-    scheduler: batch.SchedulerOption = None,
-    timeout: batch.TimeoutOption = None,
-    resume: batch.ResumeOption = False,
-    rerun_failed: batch.RerunFailedOption = False,
-    json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON, to standard output.")] = False,
+    json: bool = False,
     group_readable: arguments.GroupReadableOption = False,
-    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Run a scenario, print the measures of each policy and write a results folder.
 
@@ -41,24 +37,23 @@ def run(
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
 
     Example: reidsim run mine.toml --seed 7
+
+    Parameters
+    ----------
+    json
+        Print only the summary, as JSON, to standard output.
     """
-    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}"):
-        from reidsim.engine.batch.cluster import executor_named
         from reidsim.engine.batch.design import has_several_runs
         from reidsim.engine.run import run_loaded
-        from reidsim.reports.summary_table import summary_tables
-        from reidsim.scenarios.people import counted_units, unit_sentence
 
-        stop_if_interrupted()
-    where = batch.Where(workers=workers, scheduler=scheduler, timeout=timeout)
     if has_several_runs(loaded.scenario):
-        named = executor_named(executor or "auto", **where)
-        batch.run_several(
-            loaded, output, named, resume=resume, rerun_failed=rerun_failed, group_readable=group_readable, as_json=json
-        )
+        result, folder = _run_several(loaded, output, batch)
+        _print_measures(loaded, result, folder, as_json=json)
+        arguments.tell_results(folder, group_readable=group_readable, result=result, silent=json)
         return
-    batch.refuse_options_of_batches(loaded.path, executor=executor, **where, resume=resume, rerun_failed=rerun_failed)
+    batch.refuse_for_single_run(loaded.path)
     folder = arguments.results_folder(output, loaded.name)
     with arguments.waiting(f"reading {scenario}") as progress:
         result = run_loaded(loaded, progress=progress)
@@ -66,23 +61,66 @@ def run(
         progress("writing", 0, 1)
         result.save(folder)
     interrupts.tell_kept(f"the results without figures are kept in {folder}")
-    title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
     try:
-        if json:
-            arguments.print_json(result, folder)
-        else:
-            if unit := unit_sentence(result.manifest):
-                arguments.tell(unit)
-            arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
-            arguments.print_verdict(result)
-        arguments.print_warnings(result.warnings)
+        _print_measures(loaded, result, folder, as_json=json, with_unit=True)
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):
-        # The reader of the output has closed the pipe (rich raises SystemExit); still complete the results.
+    finally:
+        # Complete the results also if the reader of the output has closed the pipe.
         _draw(result, folder)
-        raise
-    _draw(result, folder)
     arguments.tell_results(folder, group_readable=group_readable, silent=json)
+
+
+def _run_several(
+    loaded: Scenario[ScenarioHead], folder: Path | None, batch: arguments.BatchOptions
+) -> tuple[RunResult, Path]:
+    """Run a batch and write its results folder; return both.
+
+    By default, the folder is the next free one in ``results/`` or, to continue a batch, the latest one of the scenario.
+    """
+    from reidsim.engine.batch.folder import telling_kept
+    from reidsim.engine.results import next_free_folder
+
+    executor = batch.execution.start()
+    if folder is None:
+        name = loaded.name
+        folder = batch.latest_folder(name) if batch.goes_on else next_free_folder(Path("results"), name)
+    how_to_go_on = f"continue with --resume -o {folder}"
+    with telling_kept(folder, how_to_go_on), arguments.waiting(f"reading {loaded.name}") as progress:
+        from reidsim.engine.run import run_batch_loaded
+        from reidsim.reports.illustration import illustrate
+
+        result = run_batch_loaded(
+            loaded,
+            executor,
+            folder=folder,
+            resume=batch.resume,
+            rerun_failed=batch.rerun_failed,
+            progress=progress,
+            illustrate=illustrate,
+        )
+    return result, folder
+
+
+def _print_measures(
+    loaded: Scenario[ScenarioHead], result: RunResult, folder: Path, *, as_json: bool, with_unit: bool = False
+) -> None:
+    """Print the measures of a run or batch, the verdict and the warnings."""
+    from reidsim.engine.batch.result import BatchResult
+    from reidsim.reports.summary_table import batch_tables, summary_tables
+    from reidsim.scenarios.people import counted_units, unit_sentence
+
+    title = f"{loaded.name}: {loaded.scenario.title}"
+    if as_json:
+        arguments.print_json(result, folder)
+    elif isinstance(result, BatchResult):
+        arguments.print_tables(batch_tables(result, title))
+    else:
+        if with_unit and (unit := unit_sentence(result.manifest)):
+            arguments.tell(unit)
+        units = counted_units(loaded.content)
+        arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
+        arguments.print_verdict(result)
+    arguments.print_warnings(result.warnings)
 
 
 def _draw(result: RunResult, folder: Path) -> None:
@@ -98,30 +136,65 @@ def _draw(result: RunResult, folder: Path) -> None:
         add_figures(result, folder, illustrate)
 
 
-def check(
-    scenario: arguments.ScenarioArgument,
-    set_: arguments.SetOption = None,
+def rerun(
+    folder: Path,
+    run: Annotated[str, typer.Option()],
+    output: arguments.OutputOption = None,
+    group_readable: arguments.GroupReadableOption = False,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
+    """Repeat one run of a batch, print its measures and compare them with the stored results.
+
+    Example: reidsim rerun results/wan2021-001 --run 0/17
+
+    Example: reidsim rerun results/wan2021-001 --run 0/17 -o results/run-17
+
+    Parameters
+    ----------
+    folder : DIR
+        Results folder of a batch, complete or not.
+    run : KEY
+        Run to repeat: POINT/REPLICATION, or the first characters of its key in runs.parquet.
+    output
+        New folder for the results of the run, including its records.
+    """
+    with arguments.waiting(f"reading {folder}") as progress:
+        from reidsim.engine.batch.runner import rerun_one
+        from reidsim.engine.results import require_free
+        from reidsim.reports.illustration import illustrate
+        from reidsim.reports.summary_table import summary_tables
+
+        if output is not None:
+            require_free(output)
+        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
+    task = repeated.task
+    title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
+    arguments.print_tables(summary_tables(repeated.summary, title, repeated.measures))
+    for key, value in task.values.items():
+        note(f"{key} = {value}")
+    note(repeated.verdict)
+    arguments.print_warnings(repeated.warnings)
+    if output is not None and repeated.result is not None:
+        repeated.result.save(output, illustrate=illustrate)
+        arguments.tell_results(output, group_readable=group_readable)
+
+
+def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> None:
     """Check that a scenario and all files that it names are valid.
 
     Example: reidsim check my.toml
 
     Example: reidsim check wan2015 --set economics.loss=600
     """
-    loaded = arguments.load(scenario, set_, allow_code=allow_code)
+    loaded = changes.load(scenario)
     with arguments.waiting(f"checking {scenario}"):
         from reidsim.engine.run import describe
 
-        told = describe(loaded)
-    arguments.tell(f"{loaded.name} is ready: {told}")
+        size = describe(loaded)
+    arguments.tell(f"{loaded.name} is ready: {size}")
 
 
-def explain(
-    scenario: arguments.ScenarioArgument,
-    set_: arguments.SetOption = None,
-    allow_code: arguments.AllowCodeOption = False,
-) -> None:
+def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> None:
     """Print the agents of a scenario and their actions in each phase of a round.
 
     Example: reidsim explain market
@@ -130,31 +203,28 @@ def explain(
     """
     from reidsim.reports.explanation import explanation
 
-    loaded = arguments.load(scenario, set_, allow_code=allow_code)
-    echo(explanation(loaded), nl=False)
+    echo(explanation(changes.load(scenario)), nl=False)
 
 
 def serve(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a bundled scenario, or path of a TOML file; a scenario of kind `risk` has no such page.",
-            metavar="SCENARIO",
-        ),
-    ] = "wan2015",
-    set_: arguments.SetOption = None,
-    port: Annotated[
-        int, typer.Option(help="Network port on this computer; 0 for any free port.", min=0, max=65_535)
-    ] = 8765,
-    allow_code: arguments.AllowCodeOption = False,
+    changes: arguments.Changes,
+    scenario: Annotated[str, typer.Argument()] = "wan2015",
+    port: Annotated[int, typer.Option(min=0, max=65_535)] = 8765,
 ) -> None:
     """Show a scenario as a web page on this computer only; requires `pip install 'reidsim[web]'`.
 
     Example: reidsim serve wan2015 --port 8765
 
     Example: reidsim serve mine.toml
+
+    Parameters
+    ----------
+    scenario : SCENARIO
+        Name of a bundled scenario, or path of a TOML file; a scenario of kind `risk` has no such page.
+    port
+        Network port on this computer; 0 for any free port.
     """
-    loaded = arguments.load(scenario, set_, allow_code=allow_code)
+    loaded = changes.load(scenario)
     with ExitStack() as starting:
         starting.enter_context(arguments.waiting(f"opening {scenario}"))
         from reidsim.web.server import serve as run_server

@@ -1,7 +1,4 @@
-"""Commands that analyse a scenario.
-
-They are stress test, effects of attributes, switch points, and score of a released file.
-"""
+"""Commands that analyse a scenario and write a results folder."""
 
 from __future__ import annotations
 
@@ -11,38 +8,21 @@ from typing import Annotated, Literal
 import typer
 
 from reidsim.commands import arguments
-from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
 from reidsim.interrupts import stop_if_interrupted
+from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
 from reidsim.terminal import note
 
 
 def stress(
     scenario: arguments.ScenarioArgument,
+    changes: arguments.Changes,
+    execution: arguments.Execution,
     output: arguments.ResultsOption = None,
-    method: Annotated[
-        Literal["sobol", "morris"] | None,
-        typer.Option("--method", help="Method of the sensitivity analysis (default: the scenario's method)."),
-    ] = None,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            "--samples",
-            help="Number of base samples (sobol) or trajectories (morris) of the sensitivity analysis.",
-            min=2,
-        ),
-    ] = None,
-    runs: Annotated[
-        Path | None,
-        typer.Option("--runs", help="Folder that keeps completed runs, which later commands reuse."),
-    ] = None,
-    executor: ExecutorOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    timeout: TimeoutOption = None,
-    set_: arguments.SetOption = None,
+    method: Literal["sobol", "morris"] | None = None,
+    samples: Annotated[int | None, typer.Option(min=2)] = None,
+    runs: Path | None = None,
     seed: arguments.SeedOption = None,
     group_readable: arguments.GroupReadableOption = False,
-    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Analyse the effect of uncertain parameters: sensitivity, robustness and wrong beliefs.
 
@@ -51,21 +31,29 @@ def stress(
     Example: reidsim stress wan2015-stress --method morris -o results/screening
 
     Example: reidsim stress wan2015-stress
+
+    Parameters
+    ----------
+    method
+        Method of the sensitivity analysis (default: the scenario's method).
+    samples
+        Number of base samples (sobol) or trajectories (morris) of the sensitivity analysis.
+    runs
+        Folder that keeps completed runs, which later commands reuse.
     """
-    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    loaded = changes.load(scenario, seed=seed)
     from reidsim.engine.batch.folder import telling_kept
 
     how_to_go_on = f"repeat the command with --runs {runs} to continue"
     with telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.batch.cluster import executor_named
         from reidsim.engine.stress.run import stress_loaded, with_method
         from reidsim.reports.study_tables import stress_tables
 
         stop_if_interrupted()
         loaded = with_method(loaded, method, samples)
-        named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
+        executor = execution.start()
         folder = arguments.results_folder(output, f"{loaded.name}-stress")
-        result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
+        result = stress_loaded(loaded, executor=executor, progress=progress, runs=runs)
         arguments.draw_and_write(result, folder, progress)
     arguments.print_tables(stress_tables(result, loaded.name))
     arguments.print_verdict(result)
@@ -75,21 +63,23 @@ def stress(
 
 def attributes(
     scenario: arguments.ScenarioArgument,
-    orders: Annotated[
-        int, typer.Option(help="Number of random orders of the columns, if there are more than 10 columns.", min=2)
-    ] = 50,
+    changes: arguments.Changes,
+    orders: Annotated[int, typer.Option(min=2)] = 50,
     output: arguments.ResultsOption = None,
-    set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
-    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Compute the contribution of each quasi-identifier to risk and payoff (Shapley values).
 
     Example: reidsim attributes wan2015
 
     Example: reidsim attributes mine.toml --seed 7
+
+    Parameters
+    ----------
+    orders
+        Number of random orders of the columns, if there are more than 10 columns.
     """
-    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.attributes.run import attributes_loaded
         from reidsim.reports.study_tables import attributes_tables
@@ -99,47 +89,37 @@ def attributes(
         arguments.draw_and_write(result, folder, progress)
     arguments.print_tables(attributes_tables(result))
     arguments.print_warnings(result.warnings)
-    note(f"Results in {folder}")
+    arguments.tell_results(folder)
 
 
 def switch(
     scenario: arguments.ScenarioArgument,
-    key: Annotated[
-        str,
-        typer.Option(
-            "--key",
-            help="Payoff parameter that varies: economics.loss, economics.gain, economics.benefit or economics.cost.",
-        ),
-    ] = "economics.loss",
-    low: Annotated[
-        float | None,
-        typer.Option("--from", help="Lowest value of the parameter (default: 0).", metavar="AMOUNT", min=0.0),
-    ] = None,
-    high: Annotated[
-        float | None,
-        typer.Option(
-            "--to",
-            help="Highest value of the parameter (default: four times the scenario's value).",
-            metavar="AMOUNT",
-            min=0.0,
-        ),
-    ] = None,
-    link_gain: Annotated[
-        bool,
-        typer.Option("--link-gain", help="Set the adversary's gain equal to the loss at each point."),
-    ] = False,
+    changes: arguments.Changes,
+    key: str = "economics.loss",
+    low: Annotated[float | None, typer.Option("--from", min=0.0)] = None,
+    high: Annotated[float | None, typer.Option("--to", min=0.0)] = None,
+    link_gain: bool = False,
     output: arguments.ResultsOption = None,
-    set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
-    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Find the amounts at which the policy with the highest payoff changes, and write a results folder.
 
     Example: reidsim switch wan2015 --key economics.benefit
 
     Example: reidsim switch mine.toml --key economics.loss
+
+    Parameters
+    ----------
+    key
+        Payoff parameter that varies: economics.loss, economics.gain, economics.benefit or economics.cost.
+    low : AMOUNT
+        Lowest value of the parameter (default: 0).
+    high : AMOUNT
+        Highest value of the parameter (default: four times the scenario's value).
+    link_gain
+        Set the adversary's gain equal to the loss at each point.
     """
-    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.switch.run import switch_loaded
         from reidsim.reports.study_tables import switch_table, switch_text
@@ -151,37 +131,33 @@ def switch(
     for line in switch_text(result):
         note(line)
     arguments.print_warnings(result.warnings)
-    note(f"Results in {folder}")
+    arguments.tell_results(folder)
 
 
 def score(
-    file: Annotated[
-        Path,
-        typer.Argument(help="Released file, written by reidsim, ARX, sdcMicro or any other program.", metavar="FILE"),
-    ],
-    scenario: Annotated[
-        str, typer.Option("--scenario", help="Name of a bundled scenario, or path of a TOML file.", metavar="SCENARIO")
-    ],
-    key: Annotated[
-        str | None,
-        typer.Option(
-            "--key",
-            help="Column in both files that identifies the record (default: the rows are in the same order).",
-            metavar="COLUMN",
-        ),
-    ] = None,
+    file: Path,
+    scenario: Annotated[str, typer.Option()],
+    changes: arguments.Changes,
+    key: str | None = None,
     output: arguments.ResultsOption = None,
-    set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
-    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Compute payoff and risk of a released file, and compare it with the policies of a scenario.
 
     Example: reidsim score released.csv --scenario my.toml
 
     Example: reidsim score released.csv --scenario my.toml -o results/scored
+
+    Parameters
+    ----------
+    file : FILE
+        Released file, written by reidsim, ARX, sdcMicro or any other program.
+    scenario : SCENARIO
+        Name of a bundled scenario, or path of a TOML file.
+    key : COLUMN
+        Column in both files that identifies the record (default: the rows are in the same order).
     """
-    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.score import score_loaded
         from reidsim.reports.summary_table import summary_tables
@@ -195,4 +171,84 @@ def score(
     title = f"{file.name} as a policy of {loaded.name}"
     arguments.print_tables(summary_tables(result.summary, title, result.measures.values(), units=units))
     arguments.print_warnings(result.warnings)
-    note(f"Results in {folder}")
+    arguments.tell_results(folder)
+
+
+def cross_play(
+    scenario: arguments.ScenarioArgument,
+    changes: arguments.Changes,
+    batch: arguments.BatchOptions,
+    output: arguments.ResultsOption = None,
+    seed: arguments.SeedOption = None,
+    knowledge: str | None = None,
+    stages: str | None = None,
+    attack_rate: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.5,
+    measure: str = "publisher_payoff",
+    equilibrium: bool = False,
+    double_oracle: Literal["zero-sum", "general-sum"] | None = None,
+    tolerance: float = 0.01,
+    group_readable: arguments.GroupReadableOption = False,
+) -> None:
+    """Play every defender against every adversary of a scenario, and write a results folder.
+
+    A scenario with replications, a sweep or uncertain parameters is run as a batch, with the options of a batch.
+    Exit code 0: complete. 2: wrong input. 3: some runs of a batch failed; the results omit them.
+
+    Example: reidsim cross-play wan2015 --measure regret
+
+    Example: reidsim cross-play mine.toml --set replications=50 -o results/played
+
+    Parameters
+    ----------
+    knowledge : RECIPE
+        Knowledge recipe of the adversary with partial background knowledge (default: the scenario's recipe).
+    stages : RECIPE
+        Attack recipe of the adversary that attacks in stages.
+    attack_rate
+        Probability that the random adversary attacks a record.
+    measure
+        Measure to print: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret.
+    equilibrium
+        Compute optimal mixed strategies and equilibria of the payoff matrix.
+    double_oracle
+        Add best responses to the payoff matrix (double oracle): zero-sum assumes the most harmful adversary,
+        general-sum the adversary with its own payoffs.
+    tolerance
+        Stop the double oracle when the gains of both sides from a best response sum to at most this amount.
+    """
+    loaded = changes.load(scenario, seed=seed, also_read=READ_BY_CROSS_PLAY)
+    with arguments.waiting(f"reading {scenario}"):
+        from reidsim.engine.batch.folder import telling_kept
+        from reidsim.engine.cross_play.run import CrossPlayOptions, cross_play_loaded, has_several_plays
+        from reidsim.games.cross_play import require_measure
+        from reidsim.reports.cross_play_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
+        from reidsim.reports.illustration import illustrate
+
+    require_measure(measure, where="--measure")
+    options = CrossPlayOptions(
+        knowledge, stages, attack_rate, equilibrium=equilibrium, double_oracle=double_oracle, tolerance=tolerance
+    )
+    name, several = f"{loaded.name}-cross-play", has_several_plays(loaded.scenario)
+    if not several:
+        batch.refuse_for_single_run(loaded.path)
+    executor = batch.execution.start() if several else None
+    folder = output or batch.latest_folder(name) if batch.goes_on else arguments.results_folder(output, name)
+    kept, how_to_go_on = folder if several else None, f"continue with --resume -o {folder}"
+    with telling_kept(kept, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
+        result = cross_play_loaded(
+            loaded,
+            options,
+            executor=executor,
+            folder=kept,
+            resume=batch.resume,
+            rerun_failed=batch.rerun_failed,
+            progress=progress,
+            illustrate=illustrate,
+        )
+        if not several:
+            arguments.draw_and_write(result, folder, progress)
+    arguments.print_tables(cross_play_tables(result, measure))
+    arguments.print_verdict(result)
+    arguments.print_tables((*equilibrium_tables(result), *double_oracle_tables(result)))
+    arguments.print_warnings(result.warnings)
+    arguments.tell_results(folder, group_readable=group_readable, result=result)

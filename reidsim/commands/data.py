@@ -1,0 +1,332 @@
+"""Commands on files of people and recipes: draft a scenario, make or describe people, print bundled files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reidsim.bundled import BUNDLED_FOLDERS, bundled_names, bundled_titles, resolve
+from reidsim.commands.arguments import (
+    EncodingOption,
+    NewFileOption,
+    OutputOption,
+    overrides_of,
+    print_tables,
+    print_warnings,
+    waiting,
+)
+from reidsim.errors import InputError, nearest
+from reidsim.seeds import LARGEST_SEED
+from reidsim.terminal import echo, note
+from reidsim.validation import read_text
+
+
+@dataclass(frozen=True)
+class PayoffOptions:
+    """Payoff parameters of a drafted scenario.
+
+    Parameters
+    ----------
+    benefit
+        Publisher's benefit from releasing a record unchanged, in currency units (default: 1200, as in Wan et al. 2015).
+    loss
+        Publisher's loss per re-identified record (default: 300).
+    gain
+        Adversary's gain per re-identified record (default: the loss).
+    cost
+        Adversary's cost of an attempt (default: 4).
+    """
+
+    benefit: float | None = None
+    loss: float | None = None
+    gain: float | None = None
+    cost: float | None = None
+
+
+def new(
+    data: Path,
+    payoffs: PayoffOptions,
+    output: OutputOption = None,
+    quasi_identifier: list[str] | None = None,
+    only_named: bool = False,
+    drop: list[str] | None = None,
+    population: str | None = None,
+    delimiter: str | None = None,
+    encoding: EncodingOption = None,
+    merge: list[str] | None = None,
+    age_on: str | None = None,
+    person: list[str] | None = None,
+    one_row_per_person: bool = False,
+    unmatched_unique: list[str] | None = None,
+    names: Path | None = None,
+    hierarchy: list[str] | None = None,
+) -> None:
+    """Draft a scenario with hierarchies from your own file of records.
+
+    Example: reidsim new patients.csv
+
+    Example: reidsim new patients.csv -o clinic
+
+    Parameters
+    ----------
+    data : DATA
+        File of records: CSV with a header, Parquet, Excel, Stata, SPSS or SAS.
+    output
+        New folder for the draft (default: the name of the file).
+    quasi_identifier : COLUMN
+        Column to add to the detected quasi-identifiers; at most 12.
+    only_named
+        Use only the columns in --quasi-identifier, without detection.
+    drop : COLUMN
+        Column to remove from the detected quasi-identifiers.
+    population : RECIPE
+        Population of the data subjects, for journalist risk (default: prosecutor risk, without a population).
+    delimiter
+        Column separator of a CSV file (default: detected).
+    merge : COLUMN
+        Column in which values with nearly the same spelling are merged.
+    age_on : DAY
+        Day, such as 2024-06-30, on which dates of birth are converted to ages.
+    person : COLUMN
+        Column that identifies the person of each row; given twice for a pair of columns (default: detected).
+    one_row_per_person
+        Treat each row as a different person, even if an identifier has repeated values.
+    unmatched_unique : COLUMN
+        Column in which values that the population lacks count as unique instead of as errors.
+    names : FILE
+        TOML file with additional words by which columns are recognized.
+    hierarchy : COLUMN=FILE
+        Hierarchy file of a column, with one row per value (default: drafted).
+    """
+    if not os.path.exists(data):
+        raise InputError("no such file", source=data)
+    # Imported late, so that an error in a file name is reported before numerical libraries are imported.
+    with waiting(f"reading {data}"):
+        from reidsim.drafts.draft import Draft, UndecidedPersonError, draft_scenario, name_of
+        from reidsim.drafts.scenario_text import Prices
+        from reidsim.engine.results import require_free, write_results
+        from reidsim.reports.file_tables import draft_table
+
+        name = name_of(data)
+        # For a file without a suffix, the default folder would have the file's own name.
+        folder = output or Path(f"{name}-draft" if name == data.name else name)
+        require_free(folder)
+
+    files = {}
+    for text in hierarchy or ():
+        column, equals, path = text.rpartition("=")
+        if not equals or not column or column in files:
+            problem = "column named twice" if column in files else "no column and file"
+            raise InputError(problem, source="--hierarchy", found=text, expected="COLUMN=FILE, once per column")
+        files[column] = Path(path)
+
+    def drafted(person: Sequence[str], one_row_per_person: bool) -> Draft:
+        with waiting(f"reading {data}"):
+            return draft_scenario(
+                data,
+                folder,
+                named=quasi_identifier or (),
+                only_named=only_named,
+                dropped=drop or (),
+                delimiter=delimiter,
+                population=population,
+                prices=Prices(**vars(payoffs)),
+                encoding=encoding,
+                merged=merge or (),
+                age_on=age_on,
+                person=person,
+                one_row_per_person=one_row_per_person,
+                unmatched_unique=unmatched_unique or (),
+                names=names,
+                hierarchies=files,
+            )
+
+    try:
+        draft = drafted(person or (), one_row_per_person)
+    except UndecidedPersonError as undecided:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise
+        key = _ask_person(undecided.columns)
+        draft = drafted(key, not key)
+    write_results(folder, draft.write)
+    print_tables([draft_table(draft, data.name)])
+    print_warnings(draft.warnings)
+    choice = draft.choice
+    note(f"Draft in {folder}: {choice.strategies:,} strategies per record")
+    if choice.left_out_levels:
+        left_out = f"all levels would give {choice.all_strategies:,} strategies"
+        note(f"Levels left out of {choice.left_out_levels}: {left_out}")
+    if payoffs.benefit is payoffs.loss is payoffs.cost is None:
+        note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
+    note(f"Next: review the scenario, then run: reidsim run {shlex.quote(str(folder / draft.scenario_file))}")
+
+
+def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
+    """Ask the user for the identifier of a person among several.
+
+    No column is returned if each row is a person.
+    """
+    shown = ", ".join(columns)
+    echo(f"These identifiers repeat, so a person may have several rows: {shown}")
+    while True:
+        answer = typer.prompt("Column that identifies a person (empty if each row is a person)", default="")
+        if not answer or answer in columns:
+            return (answer,) if answer else ()
+        echo(f"The answer is not one of {shown}")
+
+
+def populate(
+    recipe: str,
+    output: NewFileOption,
+    seed: Annotated[int | None, typer.Option(min=0, max=LARGEST_SEED)] = None,
+    expected: bool = False,
+    set_: list[str] | None = None,
+) -> None:
+    """Generate a population, genealogy or external resource and write it as a Parquet file.
+
+    Example: reidsim populate ystr-genealogy-small -o families.parquet --seed 7
+
+    Example: reidsim populate tennessee-2010 -o tennessee.parquet
+
+    Parameters
+    ----------
+    recipe : RECIPE
+        Name of a bundled population, or path of a TOML recipe.
+    output
+        New file, with a name that ends in .parquet.
+    seed
+        Seed of the random draw (default: the recipe's seed).
+    expected
+        Write expected counts instead of drawing people.
+    set_ : KEY=VALUE
+        Value that replaces the value of a recipe key, such as people=5000.
+    """
+    with waiting(f"making {recipe}") as progress:
+        from reidsim.populations.catalogue import populate as make_file
+
+        written = make_file(
+            recipe,
+            output,
+            counts="expected" if expected else "sample",
+            seed=seed,
+            overrides=overrides_of(set_),
+            progress=progress,
+        )
+    truth = "" if written.truth is None else f"; the true person of each row in {written.truth}"
+    note(f"{written.people:,.0f} people in {written.rows:,} rows: {written.path}{truth}")
+
+
+def describe(
+    file: Path,
+    columns: Annotated[list[str] | None, typer.Option("--column")] = None,
+    count: str | None = None,
+    weight: str | None = None,
+    person: str | None = None,
+    population_size: Annotated[int | None, typer.Option(min=1)] = None,
+    level: float = 0.95,
+    encoding: EncodingOption = None,
+) -> None:
+    """Estimate the uniqueness of the records in a file.
+
+    Example: reidsim describe people.csv --column age --column sex --population-size 5000
+
+    Example: reidsim describe people.parquet
+
+    Parameters
+    ----------
+    file : FILE
+        CSV file with a header (separated by comma, semicolon, tab or bar; may be compressed), or Parquet file.
+    columns
+        Quasi-identifier, which an adversary may know (default: all columns).
+    count
+        Column with the number of records of each row (default: one record per row).
+    weight
+        Column with sampling weights.
+    person
+        Column that identifies the person of each record, so that people are counted instead of records.
+    population_size
+        Number of people in the population from which the file is a sample (default: the file is the population).
+    level
+        Confidence level of the intervals.
+    """
+    with waiting(f"reading {file}"):
+        from reidsim.reports.description import describe_file
+        from reidsim.reports.file_tables import description_tables
+
+        description = describe_file(
+            file,
+            columns=columns,
+            count=count,
+            weight=weight,
+            person=person,
+            population_size=population_size,
+            level=level,
+            encoding=encoding,
+        )
+    print_tables(description_tables(description), always=True)
+    print_warnings(description.warnings)
+
+
+def list_() -> None:
+    """List the bundled scenarios, populations, background knowledge and social-media models.
+
+    Example: reidsim list
+
+    Example: reidsim list > bundled.txt
+    """
+    terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for heading, titles in bundled_titles().items():
+        echo(f"{heading}:")
+        width = max(map(len, titles))
+        for name, title in titles.items():
+            line, indent = f"  {name:<{width}}  {title}", " " * (width + 4)
+            if terminal is not None:
+                line = textwrap.fill(line, terminal, subsequent_indent=indent, break_on_hyphens=False)
+            echo(line)
+
+
+def show(name: str) -> None:
+    """Print the file of a scenario or recipe, to copy and edit.
+
+    Example: reidsim show wan2015 > mine.toml
+
+    Example: reidsim show tennessee-2010
+
+    Parameters
+    ----------
+    name : NAME
+        Name of a bundled scenario or recipe, or path of a TOML file.
+    """
+    folder = next((folder for folder in BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
+    try:
+        path = resolve(name, folder, "scenario")
+    except InputError as error:
+        recipes = [recipe for others in list(BUNDLED_FOLDERS)[1:] for recipe in bundled_names(others)]
+        close = None if error.hint else nearest(name, recipes)
+        raise error if close is None else InputError(error.problem, found=name, hint=close) from None
+    echo(read_text(path), nl=False)
+
+
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors.
+
+    Example: reidsim schema > scenario.schema.json
+
+    Example: reidsim schema | less
+    """
+    from pydantic.json_schema import models_json_schema
+
+    from reidsim.scenarios.registry import schemas
+
+    inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
+    echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))

@@ -1,0 +1,240 @@
+"""Commands on a results folder: write its report or its released records, and apply the rules of a release."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from reidsim.commands import arguments
+from reidsim.errors import InputError
+from reidsim.interrupts import stop_if_interrupted
+from reidsim.terminal import note, printable
+from reidsim.wording import counted
+
+if TYPE_CHECKING:
+    from reidsim.reports.shared.kept import Kept
+
+# Name of standard output as an output file.
+STANDARD_OUTPUT = Path("-")
+
+
+def report(
+    folder: Path,
+    output: arguments.OutputOption = None,
+    file_format: Annotated[Literal["html", "markdown"] | None, typer.Option("--format")] = None,
+    scenario: Path | None = None,
+    no_cells: bool = False,
+    shared: Path | None = None,
+    break_even: Annotated[bool | None, typer.Option("--break-even/--no-break-even")] = None,
+    author: str = "",
+    institution: str = "",
+) -> None:
+    """Write a report of a run: one self-contained HTML page, or Markdown.
+
+    Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
+
+    Example: reidsim report results/wan2015-001 -o report.md
+
+    Parameters
+    ----------
+    folder : DIR
+        Results folder of a run.
+    output
+        New file (default: report.html or report.md in DIR), or - for standard output.
+    file_format
+        Format (default: by the ending of the output file, otherwise html).
+    scenario
+        Scenario file whose comments replace the comments stored with the run.
+    no_cells
+        Omit sample rows and the records with the highest risk.
+    shared : FILE
+        File written by `reidsim share` (default: the newest one in or beside DIR).
+    break_even
+        Solve the game at 10 to 25 other values of the loss, to find break-even points (default: if the run took at most
+        5 seconds).
+    author : NAME
+        Author, printed in the heading.
+    institution : NAME
+        Institution of the author, printed in the heading.
+    """
+    options: dict[str, Any] = {
+        "scenario_file": scenario,
+        "cells": not no_cells,
+        "author": author,
+        "institution": institution,
+        "shared_file": shared,
+        "break_even": break_even,
+    }
+    with arguments.waiting(f"reading {folder}") as progress:
+        from reidsim.reports.page.report import report_text, write_report
+
+        stop_if_interrupted()
+        if output == STANDARD_OUTPUT:
+            text = report_text(folder, file_format=file_format or "html", progress=progress, **options)
+        else:
+            written = write_report(folder, output, file_format=file_format, progress=progress, **options)
+    if output == STANDARD_OUTPUT:
+        # Reports are encoded in UTF-8, independent of the terminal's encoding.
+        typer.echo((printable(text) if sys.stdout.isatty() else text).encode(), nl=False)
+    else:
+        note(f"Report in {written}")
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """Columns that are copied besides the quasi-identifiers.
+
+    Parameters
+    ----------
+    keep : COLUMN
+        Column to copy unchanged, in addition to the quasi-identifiers.
+    keep_identifier : COLUMN
+        Column to copy although its values could identify most people.
+    keep_free_text
+        Copy kept columns although they contain free text, which may identify people.
+    """
+
+    keep: list[str] | None = None
+    keep_identifier: list[str] | None = None
+    keep_free_text: bool = False
+
+    def kept(self, *more: Any) -> Kept:
+        """Return the columns as the release uses them."""
+        from reidsim.reports.shared.kept import Kept
+
+        return Kept(self.keep or (), self.keep_identifier or (), self.keep_free_text, *more)
+
+
+def share(
+    columns: KeptColumns,
+    folder: Annotated[Path | None, typer.Argument(show_default=False)] = None,
+    output: arguments.OutputOption = None,
+    policy: str | None = None,
+    unknown_to_outsiders: list[str] | None = None,
+    max_singled_out: float | None = None,
+    max_risk: float | None = None,
+    accept_risk: bool = False,
+    data: Path | None = None,
+    rulebook: Path | None = None,
+    verify: Path | None = None,
+    allow_code: arguments.AllowCodeOption = False,
+) -> None:
+    """Write the released records of a policy, read the file back to check it, and write a description (sidecar).
+
+    Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
+
+    Example: reidsim share results/patients-001 -o shared.csv --max-risk 0.1
+
+    Parameters
+    ----------
+    folder : DIR
+        Results folder of a run; required without --verify.
+    output
+        New CSV file; its description (sidecar) is FILE.json; required without --verify.
+    policy
+        Policy whose release is written; required if the run has several policies.
+    unknown_to_outsiders : COLUMNS
+        Kept columns, separated by commas, whose values no outsider can know; the report lists this claim.
+    max_singled_out : SHARE
+        Largest share of people that the other kept columns may single out (default: 0.05).
+    max_risk
+        Largest accepted probability of re-identification, for a search from a record to its person and from a person to
+        the record (default: 1/11).
+    accept_risk
+        Write the file even if its risk exceeds the limit.
+    data
+        File of the original records, if it was moved after the run.
+    rulebook
+        New CSV file with the rules of this release, for `reidsim apply`; do not publish it.
+    verify : FILE
+        Only check that a shared file and its sidecar are unchanged.
+    """
+    with arguments.waiting(f"reading {verify or folder or 'results'}"):
+        from reidsim.reports.page.stored_run import open_results
+        from reidsim.reports.shared.audited import summary_of
+        from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of, verify_shared
+        from reidsim.reports.shared.kept import MOST_SINGLED_OUT
+
+    if verify is not None:
+        others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook)
+        if any(value not in (None, []) for value in others) or accept_risk or any(vars(columns).values()):
+            problem = "the option cannot be combined with other options"
+            raise InputError(problem, where="--verify", expected="no other options")
+        sidecar = verify_shared(verify)
+        note(f"{verify} and its sidecar are unchanged")
+        arguments.tell(summary_of(sidecar))
+        return
+    if folder is None or output is None:
+        where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
+        raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
+    with arguments.waiting(f"reading {folder}"):
+        # Check the output path before the results are opened.
+        require_new_files(output)
+        unknown = _split(unknown_to_outsiders or (), columns.keep or ())
+        sidecar, warnings = share_run(
+            open_results(folder),
+            output,
+            policy=policy,
+            kept=columns.kept(unknown, MOST_SINGLED_OUT if max_singled_out is None else max_singled_out),
+            data=data,
+            max_risk=max_risk,
+            accept_risk=accept_risk,
+            rulebook=rulebook,
+            allow_code=allow_code,
+        )
+    arguments.print_warnings(warnings)
+    arguments.tell(summary_of(sidecar))
+    note(f"Written: {output} and {sidecar_of(output)}")
+
+
+def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
+    """Return the names in comma-separated lists.
+
+    Names of kept columns that contain commas are not split.
+    """
+    return [name for text in names for name in ([text] if text in kept else text.split(","))]
+
+
+def apply(
+    rulebook: Path,
+    new: Path,
+    output: arguments.NewFileOption,
+    columns: KeptColumns,
+    encoding: arguments.EncodingOption = None,
+) -> None:
+    """Release new records by the rules of an earlier release, and withhold records that the rules do not cover.
+
+    Example: reidsim apply rules.csv december.csv -o december-shared.csv
+
+    Example: reidsim apply rules.csv january.csv -o january-shared.csv
+
+    Parameters
+    ----------
+    rulebook : RULES
+        Rulebook written by `reidsim share --rulebook`.
+    new : NEW
+        File of new records.
+    output
+        New CSV file for the released records.
+    """
+    from reidsim.engine.results import require_no_standard_output
+    from reidsim.populations.files import require_new_file, write_new_file
+    from reidsim.reports.shared.file import csv_bytes
+    from reidsim.reports.shared.rulebook import apply_rules
+
+    require_no_standard_output(output)
+    require_new_file(output)
+    applied = apply_rules(rulebook, new, columns.kept(), encoding=encoding)
+    write_new_file(output, csv_bytes(applied.table, applied.delimiter))
+    note(
+        f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
+        f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} because no rule covers their values"
+    )
+    risk = "the risk was computed for the release of the rulebook; run reidsim score for the risk of a new file"
+    arguments.print_warnings((risk if len(applied.table) else "no record is shared",))
+    note(f"Written: {output}")
