@@ -26,10 +26,10 @@ from memory import peak_mib
 from needs import require_package
 from populations_national import national
 
+from reidsim.core.randomness import Counts, draw_binomial, draw_multinomial, draw_multivariate_hypergeometric
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.populations.files import genealogy_table, read_population_file
 from reidsim.populations.genealogy.genealogy import Genealogy
-from reidsim.random_counts import Counts, draw_binomial, draw_multinomial, draw_multivariate_hypergeometric
 
 Made = TypeVar("Made")
 GENERATIONS = 10

@@ -20,12 +20,12 @@ import numba
 from figures import figure
 
 from reidsim.adversaries.multistage.two_stage import forget_inferences
+from reidsim.core.numerics import done_in_threads
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
-from reidsim.threads import done_in_threads
 
 SOLVERS = {"best-first": best_first, "greedy": greedy}
 

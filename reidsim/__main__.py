@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from reidsim.memory import address_limit, memory_text
+from reidsim.core.files import address_limit, memory_text
 
 # Address space of the process after the imports that commands and figures need, bytes.
 _PROGRAM_ADDRESSES = 800 * 10**6

@@ -10,8 +10,8 @@ import os
 import shlex
 from pathlib import Path
 
+from reidsim.core.files import TYPED_ENDINGS
 from reidsim.errors import InputError, listed, nearest
-from reidsim.file_names import TYPED_ENDINGS
 from reidsim.validation import read_toml
 
 # Prefix of the path of a bundled file.

@@ -15,14 +15,15 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from reidsim import __version__, interrupts
+from reidsim import __version__
 from reidsim.commands.arguments import QuietOption, VerboseOption, typer_command
 from reidsim.commands.data import describe, list_, new, populate, schema, show
 from reidsim.commands.results import apply, report, share
 from reidsim.commands.run import check, explain, rerun, run, serve
 from reidsim.commands.studies import attributes, cross_play, score, stress, switch
+from reidsim.core import interrupts
+from reidsim.core.terminal import is_quiet, printable, set_verbosity
 from reidsim.errors import InputError
-from reidsim.terminal import is_quiet, printable, set_verbosity
 
 
 class _Grouped(TyperGroup):

@@ -14,9 +14,11 @@ from typing import Any, ClassVar, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
+from reidsim.core.files import require_no_device
 from reidsim.errors import InputError, listed, nearest
-from reidsim.file_sizes import require_no_device
 
+# Largest root seed: tables of runs store it as a signed 64-bit integer.
+LARGEST_SEED = 2**63 - 1
 # Heading of the part of a section's docstring that describes its keys, and one described key.
 KEYS_HEADING = "\n\nAttributes\n----------\n"
 _ITS_VALUE = object()

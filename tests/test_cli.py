@@ -22,12 +22,13 @@ from found import at_least
 from rich.console import Console
 
 import reidsim
-import reidsim.progress
-from reidsim import __version__, interrupts
+import reidsim.core.terminal
+from reidsim import __version__
 from reidsim.bundled import bundled_folder
 from reidsim.cli import app
-from reidsim.interrupts import STOPPING
-from reidsim.progress import DelayedProgress
+from reidsim.core import interrupts
+from reidsim.core.interrupts import STOPPING
+from reidsim.core.terminal import DelayedProgress
 from reidsim.scenarios.registry import schemas
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
@@ -289,7 +290,8 @@ def test_an_interrupt_inside_a_callback_of_compiled_code_is_one_line():
     # While the compiler loads its cache, an exception cannot leave a C callback: Python prints it and continues.
     code = (
         "import ctypes, signal\n"
-        "from reidsim import cli, interrupts\n"
+        "from reidsim import cli\n"
+        "from reidsim.core import interrupts\n"
         "def app():\n"
         f"    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal({int(signal.SIGINT)}))()\n"
         "    print('went on')\n"
@@ -508,7 +510,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(reidsim.progress, "time", clock)
+    monkeypatch.setattr(reidsim.core.terminal, "time", clock)
     return clock
 
 

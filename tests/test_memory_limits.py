@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim import file_sizes, memory
+from reidsim.core import files
 from reidsim.engine.batch.runner import rerun_one
 from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
@@ -32,8 +32,7 @@ TOWN = Path(__file__).parent / "scenarios" / "town"
 def test_a_file_that_expands_beyond_memory_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "people.csv.gz"
     path.write_bytes(gzip.compress(b"a\n" + b"1\n" * 10**6))
-    for module in (memory, file_sizes):
-        monkeypatch.setattr(module, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(files, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match=r"too large for memory.*12 MB are needed; expected at most 1\.0 MB"):
         read_table(path)
 
@@ -42,7 +41,7 @@ def test_a_parquet_file_that_promises_more_than_memory_is_refused(tmp_path, monk
     path = tmp_path / "people.parquet"
     pd.DataFrame({"a": ["x"] * 10**6}).to_parquet(path)
     assert path.stat().st_size < 10**5
-    monkeypatch.setattr(memory, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(files, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match=r"too large for memory.*24 MB are needed"):
         read_table(path)
 
@@ -52,7 +51,7 @@ def test_a_workbook_that_expands_beyond_memory_is_refused(tmp_path, monkeypatch)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 10**7)
     assert path.stat().st_size < 10**5
-    monkeypatch.setattr(memory, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(files, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match=r"people\.xlsx: too large for memory: about 40 MB are needed"):
         read_table(path)
 
@@ -198,7 +197,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(solver, "_ASKED", 20_000)
     no_attack = Constraint(no_attack=True)
     found = branch_and_bound(study.truth, no_attack)
-    monkeypatch.setattr(memory, "free_memory", lambda: 20_000)
+    monkeypatch.setattr(files, "free_memory", lambda: 20_000)
     with pytest.raises(InputError, match=r"too many candidate strategies .*: about 20 kB are needed"):
         branch_and_bound(study.truth, no_attack)
     monkeypatch.setattr(solver, "_ASKED", 2**26)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.terminal import PrintableConsole, printable, set_verbosity
+from reidsim.core.terminal import PrintableConsole, printable, set_verbosity
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\x1bP1;2|x\x1b\\\x00\x08\r\u202e\u2066\u200f"
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -11,13 +11,13 @@ import time
 
 import pytest
 
-from reidsim import threads
 from reidsim.adversaries.multistage.two_stage import forget_inferences
+from reidsim.core import numerics
+from reidsim.core.numerics import available_threads, done_in_threads, in_one_thread
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
-from reidsim.threads import available_threads, done_in_threads, in_one_thread
 
 SMALL = {
     "population.recipe": "ystr-genealogy-small", "targets.size": 20, "resources.registry.size": 300,
@@ -73,7 +73,7 @@ def test_an_error_ends_the_work_and_what_has_not_begun_is_left_out():
 
 
 def test_one_thread_is_of_those_within_it_alone(monkeypatch):
-    monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 6)
+    monkeypatch.setattr(numerics.numba.config, "NUMBA_NUM_THREADS", 6)
     elsewhere = []
     with in_one_thread():
         assert available_threads() == 1
@@ -89,7 +89,7 @@ def test_one_thread_is_of_those_within_it_alone(monkeypatch):
 def test_cores_that_the_program_may_use_are_counted():
     code = (
         "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
-        "from reidsim.threads import available_threads; print(available_threads())"
+        "from reidsim.core.numerics import available_threads; print(available_threads())"
     )
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_NUM_THREADS"}
     assert subprocess.check_output([sys.executable, "-c", code], text=True, env=environment).strip() == "1"

@@ -17,6 +17,7 @@ from exhibits import EXHIBITS, Exhibit
 from markdown_text import wrapped
 
 from reidsim.bundled import bundled_names
+from reidsim.core.plain_data import inline_toml
 from reidsim.engine.results import RunResult
 from reidsim.engine.run import run_loaded
 from reidsim.engine.stress.run import stress_loaded
@@ -26,7 +27,6 @@ from reidsim.reports.captions import figure_caption
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
-from reidsim.toml_text import inline_toml
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")

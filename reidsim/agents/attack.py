@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
+from reidsim.core.numerics import dot
 from reidsim.games.memory import RememberingLinker
 from reidsim.games.record_game import WITHHELD, shared_rows
-from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
 
 Floats = NDArray[np.float64]

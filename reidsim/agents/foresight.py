@@ -54,9 +54,9 @@ from reidsim.agents.attack import (
 from reidsim.agents.measures import release_of
 from reidsim.agents.outcomes import target_shares, together
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
+from reidsim.core.numerics import dot
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Rows, Strategies
 
 Floats = NDArray[np.float64]

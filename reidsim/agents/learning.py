@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.portable_math import dot
+from reidsim.core.numerics import dot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -29,11 +29,11 @@ from reidsim.agents.profile import ParticipationRule, Setting
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.subjects import SubjectColumns, draw_harm, learn_and_decide, takes_part
 from reidsim.core.measures import columns_of
+from reidsim.core.numerics import dot
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.games.reidentified import Reidentified, reidentified
-from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

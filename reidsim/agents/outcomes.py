@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Presence
 from reidsim.agents.attack import AttackPlan
 from reidsim.agents.profile import Meeting, Setting
+from reidsim.core.numerics import dot
 from reidsim.games.attempts import Case, Tries
-from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary, Linkage
+from reidsim.core.randomness import nested_stream, word_of
 from reidsim.games.memory import Meet, known_of
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
-from reidsim.random_streams import nested_stream, word_of
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 Mode = Literal["expectation", "sampling"]

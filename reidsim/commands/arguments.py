@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 import typer
 
 from reidsim.bundled import resolve
+from reidsim.core.interrupts import stop_if_interrupted
+from reidsim.core.terminal import DelayedProgress, console, echo, note, progress_console, set_verbosity
 from reidsim.errors import InputError
-from reidsim.interrupts import stop_if_interrupted
-from reidsim.progress import DelayedProgress
-from reidsim.seeds import LARGEST_SEED
-from reidsim.terminal import console, echo, note, progress_console, set_verbosity
+from reidsim.validation import LARGEST_SEED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -245,7 +244,7 @@ def _option_name(parameter: str) -> str:
 
 def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
     """Return the values of the option `--set`, by key path."""
-    from reidsim.overrides import parse_override
+    from reidsim.core.plain_data import parse_override
 
     return dict(parse_override(text) for text in texts or [])
 

@@ -25,10 +25,9 @@ from reidsim.commands.arguments import (
     print_warnings,
     waiting,
 )
+from reidsim.core.terminal import echo, note
 from reidsim.errors import InputError, nearest
-from reidsim.seeds import LARGEST_SEED
-from reidsim.terminal import echo, note
-from reidsim.validation import read_text
+from reidsim.validation import LARGEST_SEED, read_text
 
 
 @dataclass(frozen=True)

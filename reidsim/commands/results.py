@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from reidsim.commands import arguments
+from reidsim.core.interrupts import stop_if_interrupted
+from reidsim.core.terminal import note, printable
 from reidsim.errors import InputError
-from reidsim.interrupts import stop_if_interrupted
-from reidsim.terminal import note, printable
 from reidsim.wording import counted
 
 if TYPE_CHECKING:

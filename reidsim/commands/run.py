@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reidsim import interrupts
 from reidsim.commands import arguments
-from reidsim.interrupts import stop_if_interrupted
-from reidsim.progress import DelayedProgress
-from reidsim.terminal import echo, note, progress_console
+from reidsim.core import interrupts
+from reidsim.core.interrupts import stop_if_interrupted
+from reidsim.core.terminal import DelayedProgress, echo, note, progress_console
 
 if TYPE_CHECKING:
     from reidsim.engine.results import RunResult

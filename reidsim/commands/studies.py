@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from reidsim.commands import arguments
-from reidsim.interrupts import stop_if_interrupted
+from reidsim.core.interrupts import stop_if_interrupted
+from reidsim.core.terminal import note
 from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
-from reidsim.terminal import note
 
 
 def stress(

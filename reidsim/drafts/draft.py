@@ -13,6 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.bundled import bundled_names, resolve
+from reidsim.core.files import TYPED_ENDINGS, plain_name
+from reidsim.core.plain_data import inline_toml
 from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values
 from reidsim.drafts.names import Names
 from reidsim.drafts.people import PeopleKeys, people_keys
@@ -21,12 +23,16 @@ from reidsim.drafts.scenario_text import Prices, scenario_text
 from reidsim.drafts.spellings import spelled
 from reidsim.drafts.weights import weight_column, with_weight
 from reidsim.errors import InputError, listed, require_distinct
-from reidsim.file_names import plain_name
 from reidsim.populations.catalogue import load_population
 from reidsim.scenarios.people import keys_of_records
-from reidsim.tables import delimited_line, read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
-from reidsim.toml_text import inline_toml
-from reidsim.typed_files import ENDINGS, column_labels
+from reidsim.tables import (
+    column_labels,
+    delimited_line,
+    read_table,
+    refuse_encoding_of_types,
+    require_columns,
+    sniff_delimiter,
+)
 from reidsim.wording import counted
 
 COLUMNS_FILE = "columns.csv"
@@ -34,7 +40,7 @@ SPELLINGS_FILE = "spellings.csv"
 HIERARCHIES = "hierarchies"
 # Equal to the limit in `reidsim.games.directions.best_replies`, which is slow to import.
 MOST_SEARCHED = 20_000_000
-_ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet", *ENDINGS)
+_ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet", *TYPED_ENDINGS)
 # Maximum number of warnings of each type about single columns.
 _MOST_TOLD = 10
 
@@ -157,7 +163,7 @@ def draft_scenario(
     for key, value in asdict(prices).items():
         if value is not None and not 0 <= value < math.inf:
             raise InputError("amount out of range", source=f"--{key}", found=value, expected="0 or more")
-    has_types = data.suffix.lower() in (".parquet", *ENDINGS)
+    has_types = data.suffix.lower() in (".parquet", *TYPED_ENDINGS)
     if delimiter is not None and (has_types or len(delimiter) != 1 or delimiter in '"\r\n'):
         expected = "no delimiter for this file type" if has_types else "one character"
         raise InputError("invalid delimiter", source="--delimiter", found=delimiter, expected=expected)

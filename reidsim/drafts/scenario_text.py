@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from reidsim.core.plain_data import inline_toml, toml_key
 from reidsim.drafts.choice import Choice, ChosenColumn
 from reidsim.scenarios.schema import RECORD_COLUMNS
-from reidsim.toml_text import inline_toml, toml_key
 from reidsim.validation import read_toml
 from reidsim.wording import counted
 

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 from reidsim.agents.measures import weighted_quantiles
 from reidsim.bundled import BUNDLED, data_file
+from reidsim.core.files import require_no_device
 from reidsim.core.measures import WORDS, Measure
 from reidsim.errors import InputError, reading, writing
-from reidsim.file_sizes import require_no_device
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.load import Scenario

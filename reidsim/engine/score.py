@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.measures import Measure, measures_among
+from reidsim.core.randomness import nested_stream
 from reidsim.engine.results import Result, begun, make_manifest, release_file_facts, sha256_of
 from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
-from reidsim.random_streams import nested_stream
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units

@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from reidsim.core.files import require_plain
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.scenario_text import Prices
 from reidsim.engine.results import RunResult, keep_private, write_results
 from reidsim.errors import reading
-from reidsim.file_names import require_plain
 from reidsim.front.scenario import Scenario
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.study import Progress

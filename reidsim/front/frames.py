@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.core.files import plain_name
+from reidsim.core.plain_data import toml_text
 from reidsim.errors import InputError
-from reidsim.file_names import plain_name
 from reidsim.front.hierarchies import hierarchy_content
 from reidsim.populations.population import Population
 from reidsim.scenarios.load import RECIPE_KEYS
 from reidsim.scenarios.python_objects import replies
 from reidsim.tables import text_table
-from reidsim.toml_text import toml_text
 
 SOURCE = "Scenario"
 _COUNT = "people"

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 import pandas as pd
 
+from reidsim.core.files import require_plain
+from reidsim.core.plain_data import toml_text, with_texts
+from reidsim.core.terminal import watched
 from reidsim.engine.attributes.run import ORDERS, AttributesResult, attributes_loaded
 from reidsim.engine.batch.cluster import executor_named
 from reidsim.engine.batch.executors import Executor, SerialExecutor
@@ -26,12 +29,9 @@ from reidsim.engine.stress.run import StressResult, stress_loaded, with_method
 from reidsim.engine.switch.amounts import LOSS
 from reidsim.engine.switch.run import SwitchResult, switch_loaded
 from reidsim.errors import InputError, listed, naming_arguments, nearest, require_among, writing
-from reidsim.file_names import require_plain
 from reidsim.front.frames import SOURCE, InMemory
 from reidsim.games.double_oracle import Sum
-from reidsim.overrides import with_texts
 from reidsim.populations.files import require_new_file
-from reidsim.progress import watched
 from reidsim.scenarios import load
 from reidsim.scenarios.load import anchored, scenario_kind
 from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
@@ -41,7 +41,6 @@ from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.study import Progress, Study
 from reidsim.scenarios.user_defined import DEFAULT_KIND
 from reidsim.tables import sniff_delimiter
-from reidsim.toml_text import toml_text
 
 _AMOUNTS = ("benefit", "loss", "gain", "cost")
 # Keys of the records to be released, by section of the kind's schema.

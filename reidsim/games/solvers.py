@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.files import require_memory
 from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
-from reidsim.memory import require_memory
 from reidsim.releases.strategy_space import Floats, Rows
 
 

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.errors import InputError
 from reidsim.linkage.people import RowSets
 from reidsim.populations.domain import Codes, distinct_rows, row_keys

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.randomness import draw_binomial
 from reidsim.linkage.poisson_binomial import Successes, reach_of, successes
-from reidsim.random_counts import draw_binomial
 
 Floats = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from reidsim.core.randomness import draw_multinomial, first_above
 from reidsim.errors import InputError
 from reidsim.populations.domain import Codes, Domain
 from reidsim.populations.value_groups import Combinations
-from reidsim.random_counts import draw_multinomial, first_above
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -18,9 +18,9 @@ import pyarrow as pa
 from pydantic import Field, RootModel
 
 from reidsim.bundled import resolve
+from reidsim.core.files import require_memory
+from reidsim.core.plain_data import override, validated_after
 from reidsim.errors import InputError, locating
-from reidsim.memory import require_memory
-from reidsim.overrides import override, validated_after
 from reidsim.populations.attribute_model import AttributeModelRecipe
 from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe
 from reidsim.populations.counted import CountsRecipe

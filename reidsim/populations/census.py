@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from reidsim.bundled import data_file
+from reidsim.core.randomness import draw_multinomial
 from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
-from reidsim.random_counts import draw_multinomial
 from reidsim.tables import numbers, require_columns
 from reidsim.validation import Section
 

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from reidsim.core.files import require_parquet_fits
 from reidsim.errors import InputError
-from reidsim.file_sizes import require_parquet_fits
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.genealogy.genealogy import SEXES, Columns, Genealogy, Mutations
 from reidsim.populations.population import UNKNOWN, Individuals, Population

@@ -17,12 +17,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from reidsim.core.randomness import draw_multinomial
 from reidsim.errors import InputError, listed, locating, refuse_first
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
 from reidsim.populations.value_groups import values_in_order
-from reidsim.random_counts import draw_multinomial
 from reidsim.tables import numbers
 from reidsim.validation import Section
 

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.files import require_memory
 from reidsim.errors import InputError, refuse_rows
-from reidsim.memory import require_memory
 from reidsim.populations.domain import (
     Attribute,
     Codes,

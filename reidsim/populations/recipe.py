@@ -14,9 +14,8 @@ from pydantic import AfterValidator, Field
 from reidsim.bundled import data_file
 from reidsim.errors import InputError
 from reidsim.populations.population import Individuals, Population
-from reidsim.seeds import LARGEST_SEED
 from reidsim.tables import read_table, require_columns
-from reidsim.validation import Section
+from reidsim.validation import LARGEST_SEED, Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]

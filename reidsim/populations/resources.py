@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from reidsim.core.randomness import draw_multivariate_hypergeometric
 from reidsim.errors import InputError, not_among, refuse_first, require_among
 from reidsim.populations.population import UNKNOWN, Individuals, Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, Share
 from reidsim.populations.value_groups import number_range, within
-from reidsim.random_counts import draw_multivariate_hypergeometric
 from reidsim.validation import Section
 
 Floats = NDArray[np.float64]

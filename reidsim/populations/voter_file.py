@@ -19,8 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
+from reidsim.core.files import require_no_device
 from reidsim.errors import InputError, listed, reading, require_distinct
-from reidsim.file_sizes import require_no_device
 from reidsim.populations.domain import Attribute, Codes, Domain, mixed_radix_keys
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from reidsim.core.randomness import draw_binomial
 from reidsim.errors import InputError, locating, not_among, refuse_first, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, Share, read_figures
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
-from reidsim.random_counts import draw_binomial
 from reidsim.tables import numbers
 from reidsim.validation import Section
 from reidsim.wording import whole_number

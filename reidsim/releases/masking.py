@@ -16,8 +16,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.numerics import log, log2
 from reidsim.errors import InputError
-from reidsim.portable_math import log, log2
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 _MASKING = np.array([1.0, 0.0])

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from reidsim import tables
+from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.drafts.weights import may_name_weight, names_weight
 from reidsim.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
-from reidsim.file_sizes import require_no_device, require_parquet_fits
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
 from reidsim.linkage.people import RowSets

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.files import plain_name
 from reidsim.core.measures import measures_among
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.batch.result import BatchResult
@@ -24,7 +25,6 @@ from reidsim.figures.maps import cross_play_maps, policy_map
 from reidsim.figures.studies import attribute_shares, belief_curves, regret_curves, sensitivity_bars, switch_lines
 from reidsim.figures.style import own_settings, policy_name, save_figure
 from reidsim.figures.sweep import sweep_figures
-from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences

@@ -12,8 +12,8 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from reidsim.core.plain_data import value_at
 from reidsim.errors import InputError, refuse_first, require_among, require_distinct
-from reidsim.overrides import value_at
 from reidsim.scenarios.read_keys import ReadIf
 from reidsim.validation import Section
 

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file, resolve
+from reidsim.core.randomness import nested_stream, word_of
 from reidsim.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.drawn_lists import ListRule, PeopleList, draw_lists
@@ -24,7 +25,6 @@ from reidsim.populations.resources import Coverage, ResourceRecipe
 from reidsim.populations.social_media import FiguresByAge, load_social_media
 from reidsim.populations.voter_list import VOTING_AGE
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
-from reidsim.random_streams import nested_stream, word_of
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.tables import read_table, require_columns
 from reidsim.wording import whole_number

@@ -21,10 +21,10 @@ import pandas as pd
 
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.core.measures import Measure, columns_of
+from reidsim.core.randomness import nested_stream
 from reidsim.errors import InputError, refuse_first
 from reidsim.games.defenders.defender import Defender, outcome_of, paid_in
 from reidsim.games.measures import MEASURES, averages
-from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy

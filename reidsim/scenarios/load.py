@@ -18,8 +18,8 @@ from typing import Any, Generic, Self, TypeVar
 
 from reidsim.adversaries.planners import planners
 from reidsim.bundled import BUNDLED, resolve
+from reidsim.core.plain_data import merged, override, validated_after, value_if_any
 from reidsim.errors import InputError, locating, refuse_first
-from reidsim.overrides import merged, override, validated_after, value_if_any
 from reidsim.scenarios.origins import hashed_files, origins_of
 from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key, unread_keys
 from reidsim.scenarios.schema import ScenarioHead

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
+from reidsim.core.plain_data import with_texts
 from reidsim.errors import InputError
-from reidsim.overrides import with_texts
 from reidsim.validation import read_text, read_toml
 
 _BUNDLED_FOLDERS = ("populations", "populations/knowledge")

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.adversaries.planners import EXPECTED_PAYOFF, GAINS, planners_without
+from reidsim.core.plain_data import merged
 from reidsim.errors import InputError
-from reidsim.overrides import merged
 from reidsim.scenarios.amounts import Money, Seed, Text
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.read_keys import ReadIf

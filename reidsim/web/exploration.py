@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.plain_data import override, validated_after, value_if_any
 from reidsim.engine.batch.tasks import data_key
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
-from reidsim.overrides import override, validated_after, value_if_any
 from reidsim.reports.page.decision import mean_payoffs
 from reidsim.reports.page.release import read_back_rows
 from reidsim.reports.page.stored_run import StoredRun

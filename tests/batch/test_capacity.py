@@ -8,7 +8,7 @@ import time
 import pytest
 from tiers import cases
 
-from reidsim import memory
+from reidsim.core.files import free_memory
 from reidsim.engine.batch import executors, worker
 from reidsim.errors import InputError
 
@@ -67,7 +67,7 @@ MEMINFO = "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n"
     ],
 )
 def test_free_memory_is_the_least_that_anybody_leaves(tmp_path, files, free):
-    assert memory.free_memory(computer(tmp_path, files)) == free
+    assert free_memory(computer(tmp_path, files)) == free
 
 
 @pytest.mark.parametrize(

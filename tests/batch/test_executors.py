@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from child_signals import processes_with
 
-from reidsim import interrupts
+from reidsim.core import interrupts
 from reidsim.engine.batch.cluster import DaskExecutor, executor_named
 from reidsim.engine.batch.executors import AutomaticExecutor, ProcessExecutor, SerialExecutor
 from reidsim.errors import InputError

@@ -16,11 +16,10 @@ from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
 import reidsim
+from reidsim.core.plain_data import override, toml_text, value_if_any
 from reidsim.errors import InputError
-from reidsim.overrides import override, value_if_any
 from reidsim.scenarios.registry import kind_named
 from reidsim.scenarios.user_defined import DEFAULT_KIND
-from reidsim.toml_text import toml_text
 from reidsim.validation import Section, json_of
 
 # Manifest entries that repeat the scenario or change from run to run.

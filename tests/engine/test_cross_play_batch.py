@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
+from reidsim.core.randomness import replication_seed
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.folder import read_runs
 from reidsim.engine.batch.runner import rerun_one
@@ -20,7 +21,6 @@ from reidsim.engine.cross_play.equilibria import worst_cases_table
 from reidsim.errors import InputError
 from reidsim.front.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
-from reidsim.random_streams import replication_seed
 from reidsim.reports.cross_play_tables import cross_play_verdict
 from reidsim.scenarios.load import Scenario
 

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import reidsim
-from reidsim.progress import watched
+from reidsim.core.terminal import watched
 
 ECONOMICS = {"benefit": 100, "loss": 300, "gain": 60, "cost": 10}
 SCRIPTS = Path(__file__).resolve().parents[2] / "tools"
@@ -164,7 +164,9 @@ def test_a_report_is_one_page(result, tmp_path):
     ("jupyter", "given", "shown"), [(True, None, True), (False, None, False), (True, print, False)]
 )
 def test_a_bar_is_shown_in_notebooks_unless_told_otherwise(monkeypatch, jupyter, given, shown):
-    monkeypatch.setattr("reidsim.progress.Console", lambda **given: Console(force_jupyter=jupyter, file=io.StringIO()))
+    monkeypatch.setattr(
+        "reidsim.core.terminal.Console", lambda **given: Console(force_jupyter=jupyter, file=io.StringIO())
+    )
     assert (watched(lambda progress=None: type(progress).__name__)(progress=given) == "DelayedProgress") == shown
 
 

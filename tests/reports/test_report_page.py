@@ -20,16 +20,15 @@ from markdown_it import MarkdownIt
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.core.measures import measures_among
+from reidsim.core.plain_data import parse_override, toml_text
 from reidsim.engine.results import make_manifest
 from reidsim.errors import InputError
-from reidsim.overrides import parse_override
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
 from reidsim.reports.page.sources import assumptions, repeating_command
 from reidsim.reports.page.stored_run import open_results
 from reidsim.scenarios.load import Scenario, extended
 from reidsim.scenarios.registry import kind_named
-from reidsim.toml_text import toml_text
 from reidsim.validation import read_toml
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.bundled import bundled_folder, bundled_names, resolve
+from reidsim.core.plain_data import parse_override
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.overrides import parse_override
 from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parent / "town"

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import InferSurname, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.borrowed_arrays import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.errors import InputError
 from reidsim.linkage.row_groups import OpenRowGroups, numbered
 from reidsim.linkage.surname_inference.comparison import (

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.measures import Measure, columns_of
+from reidsim.core.randomness import random_stream
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.shapley import exact_shares, sampled_shares
-from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead

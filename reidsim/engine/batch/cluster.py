@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reidsim.core.numerics import in_one_thread
 from reidsim.engine.batch import executors
 from reidsim.engine.batch.data_files import files_named
 from reidsim.engine.batch.executors import ONE_THREAD, Executor, Groups, Pace, default_workers, one_thread
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.engine.results import sha256_of
 from reidsim.errors import InputError, listed, refuse_first, require_among
-from reidsim.threads import in_one_thread
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
 _LOOPBACK = "127.0.0.1"

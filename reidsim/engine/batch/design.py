@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.plain_data import override, value_at
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
-from reidsim.overrides import override, value_at
-from reidsim.random_streams import random_stream
 from reidsim.scenarios import design_schema as schema
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import Scenario

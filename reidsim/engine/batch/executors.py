@@ -22,11 +22,11 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
+from reidsim.core.files import free_memory
+from reidsim.core.interrupts import came, stop_if_interrupted
 from reidsim.engine.batch import worker
 from reidsim.engine.batch.tasks import COMPLETE, KILLED, TIMEOUT, RunOutcome, RunTask, Work, attempt
 from reidsim.errors import InputError, refuse_first
-from reidsim.interrupts import came, stop_if_interrupted
-from reidsim.memory import free_memory
 
 # Target interval, in seconds, between groups of outcomes (each is one write to disk), and the target duration of a
 # chunk of tasks for a worker.

@@ -23,6 +23,8 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
+from reidsim.core.files import require_parquet_fits
+from reidsim.core.interrupts import tell_kept
 from reidsim.engine.batch.data_files import require_unchanged
 from reidsim.engine.batch.design import content_of_run, design_of
 from reidsim.engine.batch.result import batch_tables
@@ -37,8 +39,6 @@ from reidsim.engine.results import (
     write_json,
 )
 from reidsim.errors import InputError
-from reidsim.file_sizes import require_parquet_fits
-from reidsim.interrupts import tell_kept
 from reidsim.scenarios.load import Scenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated

@@ -19,14 +19,14 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.interrupts import caused
+from reidsim.core.randomness import replication_seed
 from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
 from reidsim.engine.results import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
-from reidsim.interrupts import caused
-from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.measures import Measure, columns_of
+from reidsim.core.randomness import nested_stream
 from reidsim.engine.batch.design import Design, at_point, draw_of, scenarios_at
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import point_tables
@@ -30,7 +31,6 @@ from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.measures import RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
-from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from reidsim.core.plain_data import value_if_any
 from reidsim.errors import InputError, listed
-from reidsim.overrides import value_if_any
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 

@@ -19,10 +19,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.randomness import random_stream
 from reidsim.engine.batch.design import quantiles
 from reidsim.engine.stress.outcomes import Outcomes
 from reidsim.errors import InputError
-from reidsim.random_streams import random_stream
 from reidsim.scenarios.design_schema import LogNormal, Normal, UncertaintySection
 from reidsim.scenarios.stress_schema import SensitivitySection
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.core.numerics import dot
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, Outcome, RecordGame
 from reidsim.linkage.number_checks import check_share, most_within
-from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Floats, Rows
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.borrowed_arrays import borrowing, owning
+from reidsim.core.numerics import borrowing, owning
 from reidsim.games.directions.effects import (
     Harm,
     Margins,

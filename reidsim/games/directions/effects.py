@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.games.directions.person_limits import UNLIMITED, FittingValues, add_row, excess_saved, excess_with
 from reidsim.linkage.fitting_rows import FittingRows, agreement, change_row, fits_any
 from reidsim.releases.lattice import GeneralizationLattice

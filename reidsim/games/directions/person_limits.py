@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import borrowing, owning
+from reidsim.core.numerics import borrowing, owning
 from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups
 from reidsim.linkage.fitting_rows import FittingRows

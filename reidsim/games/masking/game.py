@@ -32,7 +32,7 @@ from reidsim.adversaries.multistage.two_stage import (
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
-from reidsim.borrowed_arrays import borrowing
+from reidsim.core.numerics import available_threads, borrowing, done_in_threads
 from reidsim.errors import InputError
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
@@ -40,7 +40,6 @@ from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
-from reidsim.threads import available_threads, done_in_threads
 
 # Records per compiled call; a run can be interrupted between two calls.
 _CHUNK = 100

@@ -29,7 +29,7 @@ from reidsim.adversaries.multistage.two_stage import (
 )
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.simple_behaviours import NeverAttacks
-from reidsim.borrowed_arrays import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, parts_of
 from reidsim.games.masking.game import GameArrays, MaskingGame, level_counts, n_threads, utility_of
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, linker_with_past

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.core.randomness import draw_multivariate_hypergeometric
 from reidsim.errors import InputError, locating
 from reidsim.kinds.assessment.schema import ThresholdSection
 from reidsim.kinds.assessment.study import Release, RiskStudy
 from reidsim.linkage.value_tree import ValueTree
 from reidsim.populations.domain import Codes, distinct_rows
-from reidsim.random_counts import draw_multivariate_hypergeometric
 
 Positions = NDArray[np.intp]
 # A simulated cohort, whose rows stand for `Release.people`, and the knowledge of each adversary about the rows.

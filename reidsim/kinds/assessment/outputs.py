@@ -17,13 +17,13 @@ from reidsim.adversaries.knowledge.assessment import Assessment, RiskName, asses
 from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.core.measures import columns_of, in_words, measures_worded
+from reidsim.core.randomness import draw_binomial
 from reidsim.errors import locating
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.kinds.assessment.growth import grown_cohorts
 from reidsim.kinds.assessment.schema import RISK_NAMES, WORST_CASE, SettingsSection, ThresholdSection
 from reidsim.kinds.assessment.study import Release, RiskStudy
 from reidsim.linkage.people import largest_in_groups
-from reidsim.random_counts import draw_binomial
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, Played, Progress

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.core.measures import measures_worded
+from reidsim.core.randomness import nested_stream
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.reidentified import Reidentified, reidentified_in
@@ -21,7 +22,6 @@ from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of
-from reidsim.random_streams import nested_stream
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.presentation import SharedColumns

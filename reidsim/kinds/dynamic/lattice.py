@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.numerics import log
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
-from reidsim.portable_math import log
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
 

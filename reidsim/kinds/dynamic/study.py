@@ -12,6 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
+from reidsim.core.numerics import exp
+from reidsim.core.randomness import draw_multinomial, draw_multivariate_hypergeometric, random_stream
 from reidsim.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.dynamic.lattice import PeriodLattice, SimulatedTables, entropy
@@ -19,9 +21,6 @@ from reidsim.kinds.dynamic.schema import DynamicScenario
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Codes, Domain, distinct_rows, natural_categories
 from reidsim.populations.population import Population
-from reidsim.portable_math import exp
-from reidsim.random_counts import draw_multinomial, draw_multivariate_hypergeometric
-from reidsim.random_streams import random_stream
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import select_columns
 from reidsim.releases.strategy_space import Floats, Rows

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.groups import count_sets, enumerate_sets
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.agents.profile import Setting
+from reidsim.core.files import require_memory
 from reidsim.core.measures import in_words, measures_worded
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
@@ -28,7 +29,6 @@ from reidsim.kinds.masking.policies import check_policies
 from reidsim.kinds.masking.policy import POLICIES, cross_play_policies, policy_named
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
-from reidsim.memory import require_memory
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import WeightedSection

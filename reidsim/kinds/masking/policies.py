@@ -12,6 +12,7 @@ import numpy as np
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.core.randomness import replication_stream
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, OptIn, withholding
 from reidsim.games.defenders.same_form import SameForm
@@ -23,7 +24,6 @@ from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
 from reidsim.kinds.masking.policy import POLICIES, WHERE, MaskingPolicy, Solver, policy_named
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
-from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.policy import K_ANONYMITY, Look, k_of

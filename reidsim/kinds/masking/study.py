@@ -14,13 +14,13 @@ from reidsim.adversaries.multistage.attack import Identify, InferSurname, Multis
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
+from reidsim.core.randomness import replication_stream
 from reidsim.errors import InputError, locating, nearest, refuse_first
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame, PartialMaskingSpace
 from reidsim.games.masking.opponents import game_against_several
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.populations.domain import Domain
-from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of

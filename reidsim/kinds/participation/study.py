@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import resolve
+from reidsim.core.randomness import nested_stream
 from reidsim.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.games.participation.crowd import Crowd
 from reidsim.games.participation.families import Families
@@ -20,7 +21,6 @@ from reidsim.games.participation.game import Flags, Values
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
-from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import Study, World, digest_of
 from reidsim.tables import read_table, require_columns

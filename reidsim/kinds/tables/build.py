@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.bundled import bundled_folder
+from reidsim.core.randomness import nested_stream
 from reidsim.errors import InputError, locating
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.risk import require_part_of
@@ -22,7 +23,6 @@ from reidsim.linkage.uniqueness.log_linear import fitting_model
 from reidsim.linkage.uniqueness.sample_cells import SampleCells
 from reidsim.populations.domain import Codes, Domain, distinct_rows, keys_of_both, row_keys
 from reidsim.populations.population import Individuals, Population
-from reidsim.random_streams import nested_stream
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats

@@ -18,6 +18,8 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
+from reidsim.core.numerics import dot
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate
@@ -29,8 +31,6 @@ from reidsim.kinds.tables.release import coded_records, household_risk
 from reidsim.kinds.tables.schema import NodesSection
 from reidsim.kinds.tables.solving import Progress, TablesChoice, choose_all, everywhere, whole_game
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.portable_math import dot
-from reidsim.random_streams import random_stream
 from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.figures_schema import FileAttackSection, SequentialFiguresSection

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reidsim.core.numerics import dot
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
 from reidsim.games.defenders.defender import FixedForms, Game, OptIn, record_game_of
 from reidsim.games.defenders.k_anonymity import KAnonymity
@@ -46,8 +48,6 @@ from reidsim.kinds.tables.solving import (
     search_nodes,
     whole_game,
 )
-from reidsim.portable_math import dot
-from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.policy import K_ANONYMITY, k_of
 

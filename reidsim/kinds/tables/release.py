@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating, nearest, refuse_rows
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.people import PeopleLattice, PeopleLinker
@@ -29,7 +30,6 @@ from reidsim.linkage.uniqueness.sample_cells import weights_in
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population, complete_records
-from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import Hierarchy, require_rows_of_values
 from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows

@@ -13,6 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import arrays_of
+from reidsim.core.files import free_memory, require_memory
+from reidsim.core.numerics import log
 from reidsim.errors import InputError, listed, locating, nearest, refuse_rows
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.people import PeopleLattice
@@ -21,8 +23,6 @@ from reidsim.kinds.tables.release import ReleasedPeople, columns_of_release
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.set_sizes import people_fitting
-from reidsim.memory import free_memory, require_memory
-from reidsim.portable_math import log
 from reidsim.releases.cell_sets import CellReader, Members
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 from reidsim.scenarios.adversary_schema import Risk

@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import borrowing, owning
+from reidsim.core.numerics import borrowing, owning
 from reidsim.linkage.surname_inference.tmrca import Bits, Floats
 
 Integers = NDArray[np.int64]

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.linkage.surname_inference.comparison import (
     GenealogyArrays,
     Integers,

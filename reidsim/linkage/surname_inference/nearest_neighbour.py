@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import owning
+from reidsim.core.numerics import owning
 from reidsim.linkage.surname_inference.comparison import GenealogyArrays, Integers, genealogy_arrays
 from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames, pack_bits
 

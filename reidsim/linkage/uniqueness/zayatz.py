@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.randomness import draw_multinomial
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable, sample_is_population
 from reidsim.linkage.uniqueness.sums import log_gamma_ratio
-from reidsim.random_counts import draw_multinomial
 
 # Numbers drawn per batch, so that memory does not grow with the number of replicates.
 _DRAWN_AT_ONCE = 10**6

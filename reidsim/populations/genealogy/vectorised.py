@@ -14,6 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.randomness import draw_binomial, first_above
 from reidsim.populations.genealogy.genealogy import (
     MAN,
     NO_ALLELE,
@@ -29,7 +30,6 @@ from reidsim.populations.genealogy.genealogy import (
     no_couple,
 )
 from reidsim.populations.genealogy.recipe import Floats, GenealogyParameters, Ints
-from reidsim.random_counts import draw_binomial, first_above
 
 
 class MarriageRules(NamedTuple):

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
+from reidsim.core.plain_data import toml_text
 from reidsim.engine.switch.amounts import TIMES_OWN, BreakEven, break_even
 from reidsim.errors import InputError, reading
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
@@ -31,7 +32,6 @@ from reidsim.scenarios.people import once_each, unit_sentence
 from reidsim.scenarios.report_sentences import loss_text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
-from reidsim.toml_text import toml_text
 from reidsim.validation import validated
 from reidsim.wording import Code, number_text
 

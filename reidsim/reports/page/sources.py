@@ -13,9 +13,9 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names
+from reidsim.core.plain_data import inline_toml, override, parse_override
 from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.errors import InputError
-from reidsim.overrides import override, parse_override
 from reidsim.reports.captions import DESCRIBED_SECTIONS
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, shortened
@@ -24,7 +24,6 @@ from reidsim.scenarios.origins import leaves, origins_of
 from reidsim.scenarios.registry import schemas
 from reidsim.scenarios.report_sentences import gain_goes_with_loss, plain, section, varied_keys
 from reidsim.scenarios.schema import spelled_out
-from reidsim.toml_text import inline_toml
 from reidsim.validation import Section, read_text, read_toml, section_classes, validated
 from reidsim.wording import Code, number_text
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.files import require_parquet_fits
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
 from reidsim.errors import InputError, locating, reading
-from reidsim.file_sizes import require_parquet_fits
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy

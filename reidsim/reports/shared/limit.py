@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reidsim.core.plain_data import merged
 from reidsim.errors import InputError, listed
-from reidsim.overrides import merged
 from reidsim.scenarios.registry import kind_of_content
 from reidsim.validation import validated
 

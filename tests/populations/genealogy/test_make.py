@@ -5,7 +5,7 @@ import sys
 import pytest
 from genealogy_figures import check_pedigree
 
-from reidsim import memory
+from reidsim.core import files
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.populations.genealogy import vectorised
@@ -48,7 +48,7 @@ def test_option_not_allowed(villages, options, where):
 
 
 def test_more_people_than_memory_holds(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 10**9)
+    monkeypatch.setattr(files, "free_memory", lambda: 10**9)
     monkeypatch.setattr(vectorised, "simulate", lambda *given, **named: pytest.fail("made before it was refused"))
     said = r"small\.toml: people: 30,000,000 people do not fit into memory: about 2\.3 GB are needed; expected"
     with pytest.raises(InputError, match=said):
